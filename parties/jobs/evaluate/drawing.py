@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from parties.base.pictures import INK, MUTED, PALETTE, RULE, style, svg
+from parties.jobs.release.drawing import headed
 from parties.jobs.release.presenting import INTERVAL, about, shown
 
 SIDE, GAP, HEAD, FOOT = 3.1, 0.75, 1.15, 0.65
@@ -13,19 +14,13 @@ SIDE, GAP, HEAD, FOOT = 3.1, 0.75, 1.15, 0.65
 
 def draw_svg(document: Mapping[str, Any]) -> str:
     """Return a result as an SVG document; equal results give equal documents."""
-    from matplotlib.figure import Figure
-
     auc = document["auc"]
     area = "-" if auc["value"] is None else f"{auc['value']:.3f} ({INTERVAL}: {auc['low']:.3f} to {auc['high']:.3f})"
     notes = [f"area under the ROC curve {area}", *about(document), f"bands and bars: {INTERVAL} intervals"]
     width, height = 3 * (SIDE + GAP) + 0.2, HEAD + 0.2 * len(notes) + SIDE + FOOT
     title = f"{shown(document['target'], 40)} = {shown(document['value'], 40)}, as scores tell it"
     with style():
-        figure = Figure(figsize=(width, height))
-        figure.text(0.35 / width, 1 - 0.42 / height, title, fontsize=14, weight="bold", color=INK, parse_math=False)
-        for i, note in enumerate(notes):
-            where = 1 - (0.68 + 0.2 * i) / height
-            figure.text(0.35 / width, where, shown(note), fontsize=8.5, color=MUTED, parse_math=False)
+        figure = headed(width, height, title, notes)
         panels = []
         for position, name in enumerate(("ROC curve", "calibration", "lift")):
             left = (GAP + position * (SIDE + GAP)) / width

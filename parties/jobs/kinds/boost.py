@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,6 @@ from parties.jobs.boost.settings import DEFAULT_BITS, MOST_ROUNDS, BoostSettings
 from parties.jobs.kind import (
     EXACT,
     Bits,
-    ConcentratedLoss,
     Counted,
     Description,
     Disclosure,
@@ -33,14 +31,14 @@ from parties.jobs.kind import (
     State,
     States,
     Step,
-    changed,
+    changes,
     exact,
     nothing_else_of_rows,
     opened_steps,
     svg_file,
 )
 from parties.jobs.release import values
-from parties.jobs.release.noise import Noise, gauss
+from parties.jobs.release.noise import Noise, gauss_of_uses
 from parties.jobs.release.settings import default_delta
 from parties.jobs.settings import check_names
 from parties.jobs.tabular import BySchema
@@ -222,10 +220,8 @@ class Boost(BySchema):
         squared = self.objective.squared(self.trees) * settings.together**2 * (1 << 2 * NOISY_POINT)
         moved = math.isqrt(math.ceil(squared)) + 1 + math.isqrt(2 * self.trees * settings.together) + 1
         change = (moved * (2 if settings.adjacency == "replace" else 1)) ** 2
-        noise = gauss(exact(settings.epsilon), exact(settings.delta), self.rounds * change, settings.adjacency)
-        each = change / (2 * noise.scale**2)
-        loss = ConcentratedLoss("discrete Gaussian", each, adjacency=settings.adjacency, times=self.rounds)
-        return replace(noise, loss=loss)
+        epsilon, delta = exact(settings.epsilon), exact(settings.delta)
+        return gauss_of_uses(epsilon, delta, self.rounds, change, settings.adjacency)
 
     @property
     def point(self) -> int:
@@ -280,11 +276,11 @@ class Boost(BySchema):
         if settings.exact:
             leaves = f"And for every leaf the sums that its weight is made of, exactly: {EXACT}."
         else:
+            factor = f"e^{settings.epsilon:g}, but for a chance of {settings.delta:g}"
             leaves = (
                 "And for every leaf the sums that its weight is made of, with noise that neither knows. "
-                f"{changed(self.at_most, settings.adjacency == 'replace')} changes how likely these sums are by a "
-                f"factor of at most e^{settings.epsilon:g}, but for a chance of {settings.delta:g} (differential "
-                "privacy); which splits are best has no noise."
+                f"{changes(self.at_most, settings.adjacency == 'replace', 'these sums are', factor)}; "
+                "which splits are best has no noise."
             )
         return [
             f"We and {peer} both learn {trees} for {self.target} of both tables' rows together: at each node which "

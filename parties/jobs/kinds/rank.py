@@ -103,7 +103,7 @@ class Rank(Release):
 
     @classmethod
     @override
-    def text(cls, document: Document, party: int) -> str:
+    def lines(cls, document: Document) -> list[str]:
         lines = [f"{place}. {presenting.shown(column)}" for place, column in enumerate(document["order"], 1)]
         measured = f"by {MEASURED[document['measure']]}, of {document['of']} columns"
-        return "\n".join([*lines, measured, *map(presenting.shown, presenting.about(document))]) + "\n"
+        return [*lines, measured]

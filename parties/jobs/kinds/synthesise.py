@@ -271,8 +271,8 @@ class Synthesise(Release):
 
     @classmethod
     @override
-    def text(cls, document: Document, party: int) -> str:
-        return result.text(document)
+    def lines(cls, document: Document) -> list[str]:
+        return result.lines(document)
 
     @classmethod
     @override

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,9 +13,9 @@ from typing_extensions import override
 
 from parties.alone.regression.features import Column, Features
 from parties.base.arrays import Floats
-from parties.jobs.kind import ConcentratedLoss, Document, Loss, exact
+from parties.jobs.kind import Document, Loss, exact
 from parties.jobs.regress.settings import RegressSettings
-from parties.jobs.release.noise import Noise, gauss
+from parties.jobs.release.noise import Noise, gauss_of_uses
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -107,10 +107,8 @@ class Method(ABC):
     def _gauss(self, uses: int, squared: int) -> Noise:
         """Return the noise for `uses` uses, each changed by one row by `squared`; its loss is that of all uses."""
         assert self.settings.delta is not None
-        adjacency = self.settings.adjacency
-        noise = gauss(self.epsilon, exact(self.settings.delta), uses * squared, adjacency)
-        each = squared / (2 * noise.scale**2)
-        return replace(noise, loss=ConcentratedLoss("discrete Gaussian", each, adjacency=adjacency, times=uses))
+        delta = exact(self.settings.delta)
+        return gauss_of_uses(self.epsilon, delta, uses, squared, self.settings.adjacency)
 
 
 class OpenedOnce(Method):

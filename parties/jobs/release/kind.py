@@ -311,7 +311,12 @@ class Release(BySchema):
     @classmethod
     @override
     def text(cls, document: Document, party: int) -> str:
-        return presenting.text(document)
+        return presenting.text(cls.lines(document), document)
+
+    @classmethod
+    def lines(cls, document: Document) -> list[str]:
+        """Return the answer as text, a line each, without its noise."""
+        return presenting.lines(document)
 
     @classmethod
     @override

@@ -10,7 +10,7 @@ Intervals are computed from the ideal law, of which the law of the circuit is wi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
@@ -185,3 +185,18 @@ def gauss(epsilon: Fraction, delta: Fraction, numbers: int, adjacency: Adjacency
     scale = Fraction(rounded)
     loss = ConcentratedLoss("discrete Gaussian", squared / (2 * scale**2), adjacency=adjacency)
     return Noise("discrete Gaussian", scale, epsilon, loss, squared, delta)
+
+
+def gauss_of_uses(epsilon: Fraction, delta: Fraction, uses: int, squared: int, adjacency: Adjacency) -> Noise:
+    """Return Gaussian noise that is drawn for several steps, which share the privacy loss.
+
+    Args:
+        epsilon: The privacy loss of all steps together.
+        delta: The probability that epsilon fails.
+        uses: Number of steps.
+        squared: Squared length of a row's change, or a person's, in each step.
+        adjacency: Neighbours.
+    """
+    noise = gauss(epsilon, delta, uses * squared, adjacency)
+    each = squared / (2 * noise.scale**2)
+    return replace(noise, loss=ConcentratedLoss("discrete Gaussian", each, adjacency=adjacency, times=uses))

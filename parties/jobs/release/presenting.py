@@ -17,13 +17,16 @@ INTERVAL = f"{CONFIDENCE:.0%}".replace("%", " %")
 OF_NOISE = f"{INTERVAL}, noise only"  # interval for these very rows; sampling error is not included
 
 
-def text(document: Document) -> str:
-    """Return a result as lines of text."""
-    if "answer" in document:
-        lines = ["yes" if document["answer"] else "no"]
-    else:
-        lines = _model(document) if "classes" in document else _answers(document)
+def text(lines: Iterable[str], document: Document) -> str:
+    """Return lines of a result, and those on its noise, as text."""
     return "\n".join([*lines, *map(shown, about(document))]) + "\n"
+
+
+def lines(document: Document) -> list[str]:
+    """Return a result as lines of text, without its noise."""
+    if "answer" in document:
+        return ["yes" if document["answer"] else "no"]
+    return _model(document) if "classes" in document else _answers(document)
 
 
 def numbers_as_csv(document: Document) -> str:

@@ -13,7 +13,6 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.jobs.kind import Adjacency, Document
-from parties.jobs.release import presenting
 from parties.jobs.release.kind import Release
 from parties.jobs.release.missing_values import (
     LEAVE_OUT,
@@ -168,7 +167,7 @@ class Significance(Release):
 
     @classmethod
     @override
-    def text(cls, document: Document, party: int) -> str:
+    def lines(cls, document: Document) -> list[str]:
         differ = {True: "yes", False: "no", None: "cannot tell"}[document["differ"]]
         line = f"{differ}, at level {document['level']:g}"
         if document.get("alternative", "two-sided") != "two-sided":
@@ -182,7 +181,7 @@ class Significance(Release):
             lines.append(f"p = {document['p']:.3g}, which counts the noise; statistic {document['statistic']:.4g}")
         if "missing" in document:
             lines.append(missing_in_words(document["missing"], document["with_gaps"]))
-        return "\n".join([*lines, *map(presenting.shown, presenting.about(document))]) + "\n"
+        return lines
 
 
 def _noises(rng: np.random.Generator, parts: Sequence[Part]) -> Reals:

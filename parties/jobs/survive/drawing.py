@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from parties.base.pictures import INK, MUTED, PALETTE, RULE, style, svg
+from parties.base.pictures import MUTED, PALETTE, RULE, style, svg
+from parties.jobs.release.drawing import headed
 from parties.jobs.release.presenting import INTERVAL, about, shown
 
 MARGIN, HEAD, FOOT, WIDTH, HEIGHT = 0.6, 1.0, 0.7, 7.0, 3.6
@@ -13,17 +14,11 @@ MARGIN, HEAD, FOOT, WIDTH, HEIGHT = 0.6, 1.0, 0.7, 7.0, 3.6
 
 def draw_svg(document: Mapping[str, Any]) -> str:
     """Return a result as an SVG document; equal results give equal documents."""
-    from matplotlib.figure import Figure
-
     notes = [*about(document), f"bands: {INTERVAL} interval of each point by itself, the noise counted"]
     width, height = WIDTH + 2 * MARGIN, HEAD + 0.2 * len(notes) + HEIGHT + FOOT
     title = f"Survival by {shown(document['time'], 60)}"
     with style():
-        figure = Figure(figsize=(width, height))
-        figure.text(0.35 / width, 1 - 0.42 / height, title, fontsize=14, weight="bold", color=INK, parse_math=False)
-        for i, note in enumerate(notes):
-            where = 1 - (0.68 + 0.2 * i) / height
-            figure.text(0.35 / width, where, shown(note), fontsize=8.5, color=MUTED, parse_math=False)
+        figure = headed(width, height, title, notes)
         axes = figure.add_axes((MARGIN / width, FOOT / height, WIDTH / width, HEIGHT / height))
         for number, table in enumerate(document["curves"]):
             _line(axes, document["edges"], table, PALETTE[number % len(PALETTE)])

@@ -43,7 +43,7 @@ def fields(
     }
 
 
-def text(document: Document) -> str:
+def lines(document: Document) -> list[str]:
     """Return a text with the number of rows and the marginals."""
     rows = cast("dict[str, Sequence[int]]", document["rows"])
     row_count = len(next(iter(rows.values())))
@@ -52,7 +52,7 @@ def text(document: Document) -> str:
         names = " x ".join(map(presenting.shown, marginal["columns"]))
         cells = prod(len(document["values"][name]) for name in marginal["columns"])
         lines.append(f"  {names}: {cells:,} cells, sigma {marginal['sigma']:.4g}")
-    return "\n".join([*lines, *map(presenting.shown, presenting.about(document))]) + "\n"
+    return lines
 
 
 def rows_as_csv(document: Document) -> str:

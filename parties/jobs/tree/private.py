@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from parties.base.console import size
-from parties.jobs.kind import NO_BITS, Counted, Disclosure, Loss, OnStep, PureLoss, State, changed, exact
+from parties.jobs.kind import (
+    NO_BITS,
+    Counted,
+    Disclosure,
+    Loss,
+    OnStep,
+    PureLoss,
+    State,
+    changes,
+    exact,
+    nothing_else_of_either,
+)
 from parties.jobs.tree import leaf_rules
 from parties.jobs.tree.settings import Id3Settings
 from parties.jobs.tree.several import SeveralTrees
@@ -127,10 +138,8 @@ class PrivateTree(SeveralTrees):
         return [
             f"We and {peer} both learn {trees} for {self.target} of both tables' rows together, every choice in it "
             "with noise that neither knows.",
-            f"{changed(self.at_most, self.replaced)} changes how likely any result is by a factor of at most "
-            f"e^{settings.epsilon:g} (differential privacy).",
-            f"{peer} learns nothing else of our rows, and we nothing else of {peer}'s, only that they are at most "
-            f"{settings.max_rows:,}.",
+            f"{changes(self.at_most, self.replaced, 'any result is', f'e^{settings.epsilon:g}')}.",
+            nothing_else_of_either(peer, settings.max_rows),
         ]
 
     @property

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from parties.jobs.kind import Bits, Disclosure, OnStep, PureLoss, State, Step, changed, exact, nothing_else_of_rows
+from parties.jobs.kind import Bits, Disclosure, OnStep, PureLoss, State, Step, changes, exact, nothing_else_of_rows
 from parties.jobs.release.noise import Noise, laplace
 from parties.jobs.tree.result import indexed, indexed_counts, named
 from parties.jobs.tree.staged import LARGEST_PART, Staged, StagedTree
@@ -55,8 +55,8 @@ class SupportedTree(StagedTree):
             first, *rest = of_tree.reveals(peer)
             counts = (
                 "And how many rows of both together each leaf has, by class, with noise that neither knows. "
-                f"{changed(self.at_most, adjacency == 'replace')} changes how likely these counts are by a factor of "
-                f"at most e^{epsilon:g} (differential privacy); the tree itself has no noise."
+                f"{changes(self.at_most, adjacency == 'replace', 'these counts are', f'e^{epsilon:g}')}; "
+                "the tree itself has no noise."
             )
             unsaid = nothing_else_of_rows(peer, self.settings.max_rows)
             return [first, counts, *unsaid, *(line for line in rest if line not in unsaid)]

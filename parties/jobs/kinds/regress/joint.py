@@ -23,7 +23,8 @@ from parties.jobs.kind import (
     State,
     States,
     Step,
-    changed,
+    changes,
+    nothing_else_of_either,
     opened_steps,
 )
 from parties.jobs.regress import result
@@ -188,13 +189,12 @@ class RegressJoint(BySchema):
                 "knows: the weights follow from them",
             ),
         }[settings.method]
+        factor = f"e^{settings.epsilon:g} = {math.exp(settings.epsilon or 0):.3g}{but}"
         least = "" if settings.least_rows is None else f", and at least {settings.least_rows:,}"
         return [
             f"We and {peer} both learn {self._model} for {self.target} of both tables' rows together: {learnt}.",
-            f"{changed(self.at_most, settings.adjacency == 'replace')} changes how likely any result is by a factor of "
-            f"at most e^{settings.epsilon:g} = {math.exp(settings.epsilon or 0):.3g}{but} (differential privacy).",
-            f"{peer} learns nothing else of our rows, and we nothing else of {peer}'s, only that they are at most "
-            f"{settings.max_rows:,}{least}.",
+            f"{changes(self.at_most, settings.adjacency == 'replace', 'any result is', factor)}.",
+            nothing_else_of_either(peer, settings.max_rows, least),
         ]
 
     @override

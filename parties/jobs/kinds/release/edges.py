@@ -123,12 +123,11 @@ class Edges(Release):
 
     @classmethod
     @override
-    def text(cls, document: Document, party: int) -> str:
-        lines = [
+    def lines(cls, document: Document) -> list[str]:
+        return [
             f"{presenting.shown(entry['column'])}: {', '.join(map(presenting.amount, entry['edges'])) or 'no edge'}"
             for entry in document["edges"]
         ]
-        return "\n".join([*lines, *map(presenting.shown, presenting.about(document))]) + "\n"
 
 
 def cut(numbers: Numbers, parts: int) -> list[int]:
