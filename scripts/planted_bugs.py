@@ -167,7 +167,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "protocols/release/aim.py",
-        (RELEASE + "test_synthesis.py", "tests/parties/jobs/synthesise/test_synthesise.py"),
+        (RELEASE + "test_synthesis.py", "tests/parties/jobs/release/synthesise/test_synthesise.py"),
         [
             ("most * plan.weights[number] // heaviest", "2 * most * plan.weights[number] // heaviest"),
             ("max(plan.weights[number] for number in some)", "min(plan.weights[number] for number in some)"),
@@ -179,7 +179,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "protocols/release/mst.py",
-        (RELEASE + "test_synthesis.py", "tests/parties/jobs/synthesise/test_synthesise.py"),
+        (RELEASE + "test_synthesis.py", "tests/parties/jobs/release/synthesise/test_synthesise.py"),
         [
             ("epsilon, len(work.domains))", "epsilon, 1)"),
             ("[2 * half]", "[4 * half]"),
@@ -211,7 +211,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "protocols/release/selection.py",
-        (RELEASE + "test_synthesis.py", "tests/parties/jobs/synthesise/test_synthesise.py"),
+        (RELEASE + "test_synthesis.py", "tests/parties/jobs/release/synthesise/test_synthesise.py"),
         [
             ("return 2 if self.replaced else 1", "return 1"),
             ("return self.rows**2 * self.change / (2 * sigma**2)", "return self.rows**2 / (2 * sigma**2)"),
@@ -484,7 +484,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "protocols/release/clusters.py",
-        ("tests/parties/jobs/cluster/test_cluster.py", RELEASE + "test_statistics.py"),
+        ("tests/parties/jobs/release/cluster/test_cluster.py", RELEASE + "test_statistics.py"),
         [
             (
                 "return (2 if replaced else 1) * (dimensions + 1) * UNIT",
@@ -495,8 +495,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/cluster/points.py",
-        ("tests/parties/jobs/cluster/test_cluster.py",),
+        "parties/jobs/release/cluster/points.py",
+        ("tests/parties/jobs/release/cluster/test_cluster.py",),
         [
             ("inside = min(max(number, self.low), self.high)", "inside = max(number, self.low)"),
             ("inside = min(max(number, self.low), self.high)", "inside = min(number, self.high)"),
@@ -694,7 +694,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "parties/jobs/kinds/cluster.py",
-        ("tests/parties/jobs/cluster/test_cluster.py",),
+        ("tests/parties/jobs/release/cluster/test_cluster.py",),
         [
             ("self.noise(2 if self.replaced else 1, ", "self.noise(1, "),
             (
@@ -704,8 +704,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/cluster/lloyd.py",
-        ("tests/parties/jobs/cluster/test_cluster.py",),
+        "parties/jobs/release/cluster/lloyd.py",
+        ("tests/parties/jobs/release/cluster/test_cluster.py",),
         [
             ('moved = change(dimensions, adjacency == "replace")', "moved = change(dimensions, False)"),
             (
@@ -797,7 +797,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "parties/jobs/kinds/synthesise.py",
-        ("tests/parties/jobs/synthesise/test_synthesise.py",),
+        ("tests/parties/jobs/release/synthesise/test_synthesise.py",),
         [
             ("loss.amount,\n            self.replaced,", "loss.amount,\n            False,"),
             (

@@ -28,9 +28,9 @@ from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise, gauss
 from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.reading import marginals
-from parties.jobs.synthesise import result, rows
-from parties.jobs.synthesise.settings import SynthesiseSettings
-from parties.jobs.synthesise.state import GraphicalModel, Synthesis
+from parties.jobs.release.synthesise import result, rows
+from parties.jobs.release.synthesise.settings import SynthesiseSettings
+from parties.jobs.release.synthesise.state import GraphicalModel, Synthesis
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -173,7 +173,7 @@ class Synthesise(Release):
 
     def _program(self, engine: Any) -> None:
         """Return the program of a run with the likely number of rounds."""
-        from parties.jobs.synthesise import expected
+        from parties.jobs.release.synthesise import expected
         from protocols.release import aim, mst
 
         if self.settings.select == "mst":
@@ -185,7 +185,7 @@ class Synthesise(Release):
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
         """Count a typical run. The opened values decide the number of AIM's rounds."""
-        from parties.jobs.synthesise import expected
+        from parties.jobs.release.synthesise import expected
         from protocols.release import aim
         from smc.counting import forecast
 
@@ -208,7 +208,7 @@ class Synthesise(Release):
     @override
     def own_seconds(self) -> dict[str, float]:
         """Add the seconds in which party 0 fits models on this machine."""
-        from parties.jobs.synthesise import expected
+        from parties.jobs.release.synthesise import expected
         from parties.link.pace import USUAL, own_pace_alone
 
         fits = expected.seconds(self.plan, self.settings.select, self.settings.generator)

@@ -10,10 +10,10 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.text import csv_text, quoted
-from parties.jobs.evaluate.drawing import draw_svg
-from parties.jobs.evaluate.figures import Figures, stability
-from parties.jobs.evaluate.scored import Scored, Scoring, TargetSettings
 from parties.jobs.kind import Description, Document
+from parties.jobs.release.evaluate.drawing import draw_svg
+from parties.jobs.release.evaluate.figures import Figures, stability
+from parties.jobs.release.evaluate.scored import Scored, Scoring, TargetSettings
 from parties.jobs.release.noise import Noise
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.presenting import INTERVAL, aligned, shown

@@ -16,8 +16,8 @@ from parties.jobs.release.kind import Release
 from parties.jobs.release.presenting import shown
 from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.settings import DecisionSettings
+from parties.jobs.release.survive.times import TimesSettings, arm_column, times
 from parties.jobs.settings import Name, public
-from parties.jobs.survive.times import TimesSettings, arm_column, times
 from smc.errors import InputError
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.presenting import INTERVAL, aligned, amount, shown
 from parties.jobs.release.question import Part, Question, own_vector, plain, sums
 from parties.jobs.release.settings import DrawnSettings
+from parties.jobs.release.survive.drawing import draw_svg
+from parties.jobs.release.survive.estimates import curve, is_open, log_rank, median
+from parties.jobs.release.survive.times import Times, TimesSettings, arm_column, times
 from parties.jobs.settings import Name
-from parties.jobs.survive.drawing import draw_svg
-from parties.jobs.survive.estimates import curve, is_open, log_rank, median
-from parties.jobs.survive.times import Times, TimesSettings, arm_column, times
 
 DIGITS, BAR = 6, 20  # decimals of a result; letters of a bar
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from parties.alone.synthesis.graphical import Graphical
 from parties.alone.synthesis.marginals import Generator
 from parties.alone.synthesis.relaxed_projection import RelaxedProjection
-from parties.jobs.synthesise.settings import SynthesiseSettings
-from parties.jobs.synthesise.state import GraphicalModel, RowCodes, Synthesis, measurements
+from parties.jobs.release.synthesise.settings import SynthesiseSettings
+from parties.jobs.release.synthesise.state import GraphicalModel, RowCodes, Synthesis, measurements
 from smc.errors import ProtocolError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.clusters import UNIT, found, inertia, own, simulated, table, task_of
-from parties.jobs.cluster.doubt import grid_may_be_noise, round_may_be_noise
+from parties.jobs.release.cluster.doubt import grid_may_be_noise, round_may_be_noise
 
 DRAWS = 10
 

@@ -13,8 +13,8 @@ from parties.jobs.kinds.survive.compare import Compare, CompareSettings
 from parties.jobs.kinds.survive.curve import Curve, CurveSettings
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.postprocessing import consistent
+from parties.jobs.release.survive.estimates import curve, log_rank, median
 from parties.jobs.result_files import picture as svg_of
-from parties.jobs.survive.estimates import curve, log_rank, median
 from parties.tables.schema import Schema
 from parties.tables.types import DateType, Domain, FlagType, IntegerType
 from protocols.quantiles import chi2_quantile, chi2_tail

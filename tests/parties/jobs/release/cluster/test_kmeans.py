@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from parties.jobs.cluster.kmeans import followed, inertia, weighted
+from parties.jobs.release.cluster.kmeans import followed, inertia, weighted
 from protocols.release.centroids import UNIT, cluster_sums, packed
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from parties.base.pictures import INK, MUTED, PALETTE, RULE, style, svg
-from parties.jobs.cluster.result import notes
+from parties.jobs.release.cluster.result import notes
 from parties.jobs.release.presenting import amount, shown
 
 Document = Mapping[str, Any]

@@ -17,8 +17,8 @@ from parties.base import files
 from parties.base.arrays import Counts
 from parties.base.settings import LocalPath
 from parties.base.text import quoted
-from parties.jobs.evaluate import models
 from parties.jobs.kind import Document
+from parties.jobs.release.evaluate import models
 from parties.jobs.release.kind import Release
 from parties.jobs.release.ordered import MOST_BINS, ordered_bins, two_values
 from parties.jobs.release.question import Question

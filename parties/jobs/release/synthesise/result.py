@@ -11,8 +11,8 @@ import numpy as np
 from parties.base.text import csv_text
 from parties.jobs.kind import Document
 from parties.jobs.release import presenting
-from parties.jobs.synthesise.settings import SynthesiseSettings
-from parties.jobs.synthesise.state import Synthesis, measurements
+from parties.jobs.release.synthesise.settings import SynthesiseSettings
+from parties.jobs.release.synthesise.state import Synthesis, measurements
 
 if TYPE_CHECKING:
     from protocols.release.selection import Workload

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from parties.jobs.kinds.synthesise import Synthesise
-from parties.jobs.synthesise import expected
+from parties.jobs.release.synthesise import expected
 from parties.tables.schema import Schema
 
 ADULT = (8, 9, 16, 7, 15, 6, 5, 2, 4, 4, 6, 7, 2)

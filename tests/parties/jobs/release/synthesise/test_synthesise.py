@@ -14,9 +14,9 @@ import pytest
 
 from parties.jobs.kind import Inputs
 from parties.jobs.kinds.synthesise import Synthesise
-from parties.jobs.synthesise.rows import agreed
-from parties.jobs.synthesise.settings import SynthesiseSettings
-from parties.jobs.synthesise.state import GraphicalModel, Synthesis
+from parties.jobs.release.synthesise.rows import agreed
+from parties.jobs.release.synthesise.settings import SynthesiseSettings
+from parties.jobs.release.synthesise.state import GraphicalModel, Synthesis
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 from smc.engines import Profile, engine_of, make_engine

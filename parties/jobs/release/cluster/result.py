@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.base.text import csv_text
-from parties.jobs.cluster.points import Axis
+from parties.jobs.release.cluster.points import Axis
 from parties.jobs.release.presenting import about, aligned, amount, shown
 from parties.jobs.release.question import plain
 from protocols.release.centroids import Points

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties import cli
-from parties.jobs.cluster.kmeans import weighted
-from parties.jobs.cluster.lloyd import FEW, usual_cells, usual_rounds
-from parties.jobs.cluster.points import Axis, Grid, usual_parts
 from parties.jobs.inputs import Inputs
 from parties.jobs.kinds.cluster import Cluster
+from parties.jobs.release.cluster.kmeans import weighted
+from parties.jobs.release.cluster.lloyd import FEW, usual_cells, usual_rounds
+from parties.jobs.release.cluster.points import Axis, Grid, usual_parts
 from parties.jobs.release.noise import Noise
 from parties.jobs.result_files import picture as svg_of
 from parties.tables.schema import Schema

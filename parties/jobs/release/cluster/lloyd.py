@@ -44,7 +44,7 @@ class Lloyd:
 
     def followed(self, opened: Rounds) -> tuple[Points, Numbers]:
         """Return the centroids after these rounds, and the rows of each."""
-        from parties.jobs.cluster.kmeans import followed
+        from parties.jobs.release.cluster.kmeans import followed
 
         return followed(opened, self.cells, self.clusters, self.dimensions, self.least, self.most)
 

@@ -10,12 +10,12 @@ import pytest
 from scipy.stats import ks_2samp
 from sklearn.metrics import roc_auc_score
 
-from parties.jobs.evaluate import models
-from parties.jobs.evaluate.figures import Figures, stability
 from parties.jobs.kinds.evaluate.auc import Auc, AucSettings
 from parties.jobs.kinds.evaluate.better import Better, BetterSettings
 from parties.jobs.kinds.evaluate.drift import Drift, DriftSettings
 from parties.jobs.kinds.evaluate.report import Report, ReportSettings
+from parties.jobs.release.evaluate import models
+from parties.jobs.release.evaluate.figures import Figures, stability
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.result_files import picture as svg_of
