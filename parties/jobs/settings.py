@@ -18,7 +18,6 @@ from pydantic.fields import FieldInfo
 
 from parties.base.settings import LocalPath, Settings
 from parties.base.text import instead, listed, quoted
-from parties.sources.settings import TableSettings
 from smc.errors import InputError
 from smc.recipes import BOOLEAN_ENGINES, ENGINES, RECIPES, Form, Garbling, Gates, OTKind
 
@@ -329,38 +328,6 @@ def _type(annotation: Any) -> tuple[type, tuple[str, ...]]:
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Columns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
 RowBound = Annotated[int, Field(strict=True, ge=1, le=2**31)]
-
-
-class TabularSettings(KindSettings):
-    """Settings for a party's own rows. A kind adds `max_rows` at the position it wants."""
-
-    data: LocalPath | None = own_file("Rows", "Your rows, a CSV or Parquet file; private.", data=True)
-    schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
-    own_table: TableSettings | None = None  # table of party.toml with the rows; it has no flag
-
-    @property
-    def together(self) -> int:
-        """Number of rows that noise hides together: the used rows of a person, or 1."""
-        return getattr(self, "at_most", None) or 1
-
-
-def file_of(path: Path | None, key: str) -> Path:
-    """Return the file in the setting `key`, `data` or `schema`. Raise InputError with the remedy if it is missing.
-
-    Args:
-        path: The value of the setting; None if it is missing.
-        key: Name of the setting, data or schema.
-    """
-    if path is None:
-        note = " (with --data its schema is not read)" if key == "schema" else ""
-        raise InputError(f"--{key} is missing: give the flag, or your rows as [tables.NAME] in --config{note}")
-    return path
-
-
-def own_table(settings: TabularSettings) -> TableSettings:
-    """Return the file in the settings as a table."""
-    data, schema_file = file_of(settings.data, "data"), file_of(settings.schema_file, "schema")
-    return TableSettings.model_construct(source=str(data), schema_file=schema_file)
 
 
 def row_bound() -> AnyField:

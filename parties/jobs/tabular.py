@@ -7,11 +7,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from typing_extensions import override
 
 from parties.base.console import size
+from parties.base.settings import LocalPath
 from parties.base.text import listed
 from parties.jobs.kind import (
     KEPT_BY_NODES,
@@ -24,7 +26,8 @@ from parties.jobs.kind import (
     Opened,
     Step,
 )
-from parties.jobs.settings import ENGINE, file_of, own_table, public_parameters
+from parties.jobs.settings import ENGINE, own_file, public_parameters
+from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from parties.tables.types import type_of
@@ -37,6 +40,38 @@ if TYPE_CHECKING:
 CELL_BYTES = 8  # approximate bytes of a cell in a file
 STOPPED_AT = 4  # times the forecast: twice the largest error measured for trees on public tables
 LEAST_STOP = 100_000_000  # bytes: a smaller run continues, unless its settings have a limit
+
+
+class TabularSettings(KindSettings):
+    """Settings for a party's own rows. A kind adds `max_rows` at the position it wants."""
+
+    data: LocalPath | None = own_file("Rows", "Your rows, a CSV or Parquet file; private.", data=True)
+    schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
+    own_table: TableSettings | None = None  # table of party.toml with the rows; it has no flag
+
+    @property
+    def together(self) -> int:
+        """Number of rows that noise hides together: the used rows of a person, or 1."""
+        return getattr(self, "at_most", None) or 1
+
+
+def file_of(path: Path | None, key: str) -> Path:
+    """Return the file in the setting `key`, `data` or `schema`. Raise InputError with the remedy if it is missing.
+
+    Args:
+        path: The value of the setting; None if it is missing.
+        key: Name of the setting, data or schema.
+    """
+    if path is None:
+        note = " (with --data its schema is not read)" if key == "schema" else ""
+        raise InputError(f"--{key} is missing: give the flag, or your rows as [tables.NAME] in --config{note}")
+    return path
+
+
+def own_table(settings: TabularSettings) -> TableSettings:
+    """Return the file in the settings as a table."""
+    data, schema_file = file_of(settings.data, "data"), file_of(settings.schema_file, "schema")
+    return TableSettings.model_construct(source=str(data), schema_file=schema_file)
 
 
 class BySchema(Kind):

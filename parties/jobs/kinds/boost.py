@@ -39,6 +39,7 @@ from parties.jobs.kind import (
 )
 from parties.jobs.release import values
 from parties.jobs.release.noise import Noise, gauss_of_uses
+from parties.jobs.release.question import Part
 from parties.jobs.release.settings import default_delta
 from parties.jobs.settings import check_names
 from parties.jobs.tabular import BySchema
@@ -228,10 +229,11 @@ class Boost(BySchema):
         """Number of fractional bits in the opened sums of leaves."""
         return FINE if self.noise is None else NOISY_POINT
 
-    @property
-    def _width(self) -> int:
-        """Bits of an own sum of a leaf, with its sign."""
-        return ((self.settings.max_rows << self.point) + 1).bit_length() + 1
+    @cached_property
+    def leaves(self) -> Part:
+        """Sums of all leaves, with their noise."""
+        numbers = self.rounds * self.trees << (self.settings.depth + 1)
+        return Part(numbers, (self.settings.max_rows << self.point) + 1, True, self.noise)
 
     def weigh(self, sums: Numbers) -> Floats:
         """Return the weights of leaves from their opened sums: -rate G / (H + lambda).
@@ -304,7 +306,7 @@ class Boost(BySchema):
         growing = self._grown(step.state or ())
         if growing.splitting:
             return growing.open_nodes * self._bits_of_a_node
-        return 2 * growing.leaves * (self._width + 1) if self.exact else 0
+        return 2 * growing.leaves * self.leaves.opened_width if self.exact else 0
 
     @property
     def _bits_of_a_node(self) -> int:
@@ -316,7 +318,7 @@ class Boost(BySchema):
 
     @property
     def _bits_of_a_tree(self) -> int:
-        leaves = 2 * (self._splits_of_a_tree + 1) * (self._width + 1) if self.exact else 0
+        leaves = 2 * (self._splits_of_a_tree + 1) * self.leaves.opened_width if self.exact else 0
         return self._splits_of_a_tree * self._bits_of_a_node + leaves
 
     @property
@@ -339,7 +341,6 @@ class Boost(BySchema):
     def _answers(self) -> Iterator[list[BitMatrix]]:
         """Yield the openings of a run in which every node is split by its first candidate."""
         from protocols.boosting import opened_bits
-        from protocols.release.numbers import sum_width
 
         growing = self._growing(None)
         while len(growing.rounds) < self.rounds:
@@ -349,8 +350,7 @@ class Boost(BySchema):
                 growing.step([0] * nodes)
                 continue
             leaves = growing.leaves
-            width = self._width + 1 if self.noise is None else sum_width(self._width, self._law)
-            yield [np.zeros((width, 2 * leaves), dtype=np.uint8)]
+            yield [np.zeros((self.leaves.opened_width, 2 * leaves), dtype=np.uint8)]
             growing.step([0] * (2 * leaves))
 
     # Run.
@@ -405,20 +405,11 @@ class Boost(BySchema):
         return [int(candidate) for candidate in chosen]
 
     def _leaves(self, engine: Engine, growing: Growing) -> list[int]:
-        from protocols.release.exact import exact_sums
-        from protocols.release.numbers import noisy_sums
-
         sums = growing.own_leaves().reshape(-1)
-        if self.noise is None:
-            return [int(number) for number in exact_sums(engine, sums, self._width, signed=True)]
-        shift = FINE - self.point
-        sums = (sums + (1 << (shift - 1))) >> shift
-        return [int(number) for number in noisy_sums(engine, sums, self._width, self._law, signed=True)]
-
-    @cached_property
-    def _law(self) -> Any:
-        assert self.noise is not None
-        return self.noise.law(self.rounds * self.trees << (self.settings.depth + 1))
+        if self.noise is not None:
+            shift = FINE - self.point
+            sums = (sums + (1 << (shift - 1))) >> shift
+        return self.leaves.opened(engine, sums)
 
     def _growing(self, rows: OwnRows | None) -> Growing:
         return Growing(self.features, self.objective, self.trees, self.settings.depth, self.weigh, rows)

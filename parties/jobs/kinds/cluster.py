@@ -268,7 +268,7 @@ class Cluster(Release):
             words = f"round {len(opened) + 1} of {len(self.rounds)}"
             on_step(Step(len(opened), self.rounds[len(opened)].numbers, list(chain(*opened)) or None, words))
 
-        laws = [None if part.noise is None else part.noise.law(part.numbers) for part in self.rounds]
+        laws = [part.law for part in self.rounds]
         sums, places = (data[1], self.after_grid) if self.begins_on_grid else (data, self.lloyd.places)
         rounds = noisy_lloyd(engine, sums, places, laws, self.rounds[-1].width, tell, before)
         return list(chain(*rounds))

@@ -5,6 +5,7 @@ The noise also decides which cells are small: every opened value is private.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -29,7 +30,7 @@ from parties.jobs.kind import (
 from parties.jobs.publish.table import TableOfBoth
 from parties.jobs.publish.table_settings import JointTableSettings
 from parties.jobs.release.noise import Noise, laplace
-from parties.jobs.release.question import number
+from parties.jobs.release.question import Part, number
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -82,12 +83,10 @@ class NoisyTable(TableOfBoth):
         """Number of noise samples of a table."""
         return self.cells * (1 if self.numbers is None else 2)
 
-    @property
+    @cached_property
     @override
-    def opened_width(self) -> int:
-        from protocols.release.numbers import sum_width
-
-        return sum_width(self.width, self.noise.law(self.samples))
+    def part(self) -> Part:
+        return replace(super().part, numbers=self.samples, noise=self.noise)
 
     # Disclosure.
 
@@ -140,8 +139,9 @@ class NoisyTable(TableOfBoth):
         from protocols.publish.small_cells import noisy_cells
 
         rows = None if self.rows_noise is None else (self.problem.width, self.rows_noise.law(self.samples))
-        law, threshold = self.noise.law(self.samples), self.settings.threshold
-        small, numbers = noisy_cells(engine, our_numbers, self.width, law, threshold, rows)
+        assert self.part.law is not None
+        threshold = self.settings.threshold
+        small, numbers = noisy_cells(engine, our_numbers, self.part.width, self.part.law, threshold, rows)
         return {"hidden": "".join(map(str, small.astype(int))), "numbers": numbers.tolist()}
 
     @override

@@ -25,7 +25,6 @@ from parties.jobs.settings import (
     Name,
     RowBound,
     T,
-    TabularSettings,
     against,
     check_names,
     close,
@@ -39,7 +38,7 @@ from parties.jobs.settings import (
     public,
     row_bound,
 )
-from parties.jobs.tabular import BySchema
+from parties.jobs.tabular import BySchema, TabularSettings
 from parties.tables.schema import Schema
 from smc.errors import InputError
 

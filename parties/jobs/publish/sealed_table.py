@@ -64,7 +64,7 @@ class SealedTable(TableOfBoth):
             self._reveals,
             self._opened,
             # which cells are small, which are empty, and the numbers that the analyst sees
-            Bits.once(self.cells * (1 + self._shows_zeros + self.width + 1)),
+            Bits.once(self.cells * (1 + self._shows_zeros + self.part.opened_width)),
             exact="whoever holds the analyst's key and one party's rows has the other's numbers",
             question=self.question,
             subject=self.axes[-1],
@@ -140,7 +140,7 @@ class SealedTable(TableOfBoth):
         from parties.alone.publish.sealing import sealed, sealing
         from protocols.publish.small_cells import masked_sums
 
-        masked, mine = masked_sums(engine, our_numbers[~hidden], self.width)
+        masked, mine = masked_sums(engine, our_numbers[~hidden], self.part.width)
         state["masked"] = sealed.packed(masked).hex()
         certificate = analyst.certificate(self._analyst)
         seed = engine.session.contributions.bytes(sealing.SEED_BYTES).tobytes()
@@ -165,7 +165,7 @@ class SealedTable(TableOfBoth):
             "analyst": analyst.told(self._analyst),
             "units": {"factor": int(self.unit * 10**digits), "digits": digits},
             "hidden": self.lines(state["hidden"]),
-            "width": self.width + 1,
+            "width": self.part.opened_width,
             "masked": state["masked"],
         }
 

@@ -19,6 +19,7 @@ from parties.jobs.publish import analyst, table_result
 from parties.jobs.publish.table_settings import NAME, JointTableExtra, JointTableSettings
 from parties.jobs.release import reading, values
 from parties.jobs.release.predicates import parse
+from parties.jobs.release.question import Part
 from parties.jobs.settings import check_names
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
@@ -115,12 +116,7 @@ class TableOfBoth(BySchema):
         self.counted.check()
         if min(self.whole) < 0:
             raise InputError(f"sum: {quoted(str(self.settings.summed))} has negative values: the rules need 0 and more")
-        from protocols.release.numbers import MOST_BITS
-
-        if self.opened_width > MOST_BITS:
-            raise InputError(
-                f"a sum could take {self.opened_width} bits, at most {MOST_BITS} are opened: lower max_rows"
-            )
+        self.part.check()
 
     @property
     def lacking(self) -> str:
@@ -174,15 +170,10 @@ class TableOfBoth(BySchema):
         """Value of a unit."""
         return Fraction(1) if self.numbers is None else self.numbers.unit
 
-    @property
-    def width(self) -> int:
-        """Bits of an own number."""
-        return max(1, (self.settings.max_rows * max(self.whole)).bit_length())
-
-    @property
-    def opened_width(self) -> int:
-        """Bits of an opened number."""
-        return self.width + 1
+    @cached_property
+    def part(self) -> Part:
+        """The numbers of all cells; they have no noise."""
+        return Part(self.cells, self.settings.max_rows * max(self.whole), False, None)
 
     @property
     def counted(self) -> reading.Cells:

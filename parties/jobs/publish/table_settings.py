@@ -14,13 +14,13 @@ from parties.jobs.settings import (
     BooleanSettings,
     Name,
     RowBound,
-    TabularSettings,
     against,
     of_people,
     own_file,
     public,
     row_bound,
 )
+from parties.jobs.tabular import TabularSettings
 
 NAME = "publish joint-table"
 

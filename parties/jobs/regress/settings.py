@@ -13,17 +13,8 @@ from parties.alone.regression.minimiser import LEAST_HUBER, LEAST_LAMBDA
 from parties.base.settings import AtMost, LocalPath
 from parties.jobs.kind import Adjacency
 from parties.jobs.release.settings import Delta, Epsilon, default_delta, neighbours
-from parties.jobs.settings import (
-    BooleanSettings,
-    Columns,
-    Name,
-    RowBound,
-    TabularSettings,
-    of_people,
-    output,
-    public,
-    row_bound,
-)
+from parties.jobs.settings import BooleanSettings, Columns, Name, RowBound, of_people, output, public, row_bound
+from parties.jobs.tabular import TabularSettings
 from protocols.release.promise import check_delta
 from smc.errors import InputError
 

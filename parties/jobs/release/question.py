@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -17,6 +17,7 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from protocols.counts import Rows
+    from protocols.release.laws import Law
     from smc.circuit import Form, Netlist
     from smc.circuit.wire import Wire
     from smc.counting import Program
@@ -45,27 +46,38 @@ class Part:
         """Bits of the sums if they are opened exactly, else 0."""
         return 0 if self.noise is not None else self.numbers * (self.width + 1)
 
-    def check(self) -> None:
-        """Raise InputError if a sum with its noise could be too large to be opened."""
-        from protocols.release.numbers import MOST_BITS, sum_width
+    @cached_property
+    def law(self) -> Law | None:
+        """Exact law of the noise of all numbers; None if they are exact."""
+        return None if self.noise is None else self.noise.law(self.numbers)
 
-        width = self.width + 1 if self.noise is None else sum_width(self.width, self.noise.law(self.numbers))
-        if width > MOST_BITS:
-            raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower max_rows")
+    @property
+    def opened_width(self) -> int:
+        """Bits of an opened sum, with its noise."""
+        from protocols.release.numbers import sum_width
+
+        return self.width + 1 if self.law is None else sum_width(self.width, self.law)
+
+    def check(self, bound: str = "max_rows") -> None:
+        """Raise InputError, which advises to lower `bound`, if a sum with its noise could be too large to be opened."""
+        from protocols.release.numbers import MOST_BITS
+
+        if (width := self.opened_width) > MOST_BITS:
+            raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower {bound}")
 
     def opened(self, engine: Engine, numbers: Numbers) -> list[int]:
         """Open the sums of both parties' numbers, with noise.
 
         Args:
             engine: The engine of the session.
-            numbers: This party's numbers, int64[numbers].
+            numbers: This party's numbers, int64[numbers], or some of them.
         """
         from protocols.release.exact import exact_sums
         from protocols.release.numbers import noisy_sums
 
-        if self.noise is None:
+        if self.law is None:
             return exact_sums(engine, numbers, self.width, self.signed).tolist()
-        return noisy_sums(engine, numbers, self.width, self.noise.law(self.numbers), self.signed).tolist()
+        return noisy_sums(engine, numbers, self.width, self.law, self.signed).tolist()
 
 
 @dataclass(frozen=True)

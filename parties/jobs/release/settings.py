@@ -13,13 +13,13 @@ from parties.jobs.settings import (
     BooleanSettings,
     Columns,
     RowBound,
-    TabularSettings,
     check_names,
     of_people,
     output,
     public,
     row_bound,
 )
+from parties.jobs.tabular import TabularSettings
 from parties.tables.schema import Schema
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON, check_delta
 from smc.errors import InputError

@@ -16,13 +16,13 @@ from parties.jobs.settings import (
     MostBytes,
     Name,
     RowBound,
-    TabularSettings,
     most_bytes_field,
     of_people,
     output,
     public,
     row_bound,
 )
+from parties.jobs.tabular import TabularSettings
 
 Share = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
 MOST_CANDIDATES = 1 << 20

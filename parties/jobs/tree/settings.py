@@ -19,7 +19,6 @@ from parties.jobs.settings import (
     Name,
     RowBound,
     T,
-    TabularSettings,
     against,
     close,
     distance,
@@ -33,6 +32,7 @@ from parties.jobs.settings import (
     public,
     row_bound,
 )
+from parties.jobs.tabular import TabularSettings
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 
 Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=1000, allow_inf_nan=False)]

@@ -22,7 +22,8 @@ from parties.jobs.release.evaluate import models
 from parties.jobs.release.kind import Release
 from parties.jobs.release.ordered import MOST_BINS, ordered_bins, two_values
 from parties.jobs.release.question import Question
-from parties.jobs.settings import BooleanSettings, Name, TabularSettings, own_file, public
+from parties.jobs.settings import BooleanSettings, Name, own_file, public
+from parties.jobs.tabular import TabularSettings
 from parties.models.boosted import BoostedModel
 from parties.models.linear import LinearModel
 from parties.models.load import columns_of, numbers_of

@@ -17,7 +17,8 @@ from parties.base.text import listed, quoted
 from parties.jobs.release.kind import Release
 from parties.jobs.release.ordered import ordered_bins, two_values
 from parties.jobs.release.reading import Cells
-from parties.jobs.settings import AnyField, BooleanSettings, Name, TabularSettings, public
+from parties.jobs.settings import AnyField, BooleanSettings, Name, public
+from parties.jobs.tabular import TabularSettings
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
