@@ -122,11 +122,12 @@ def engine_field(default: str = "auto") -> AnyField:
     )
 
 
-CHOSEN = {"ot", "garbling", "form", "gates"}  # fields that the engine auto chooses
+ENGINE = ("engine", "ot", "garbling", "form", "gates")  # fields of a specification that make up the profile
+CHOSEN = {*ENGINE[1:]}  # fields that the engine auto chooses
 
 
-class EngineSettings(Settings):
-    """Choice of the engine for circuits and integers; `auto` chooses all of it.
+class KindSettings(Settings):
+    """Settings that every kind of job has: the choice of the engine, of which `auto` chooses all, and outputs.
 
     `usual` is the engine if other fields are set but no engine is named, and if a job is too large to be counted.
     """
@@ -148,6 +149,9 @@ class EngineSettings(Settings):
         advanced=True,
     )
 
+    out: LocalPath | None = output("Write the result as JSON.")
+    report: LocalPath | None = output("Write the cost report as JSON.", advanced=True)
+
     @model_validator(mode="before")
     @classmethod
     def _said_in_part(cls, fields: Any) -> Any:
@@ -158,23 +162,13 @@ class EngineSettings(Settings):
         return {**fields, "engine": engine} if without_engine else fields
 
     @model_validator(mode="after")
-    def _auto_chooses(self) -> EngineSettings:
+    def _auto_chooses(self) -> KindSettings:
         chosen = self.model_fields_set & CHOSEN
         if self.engine == "auto" and chosen:
             raise ValueError(f"engine auto chooses {' and '.join(sorted(chosen))}; remove it, or name an engine")
         if self.gates is not None and self.engine != "auto" and RECIPES[self.engine].circuits != "XOR shares":  # type: ignore[index]
             raise ValueError(f"gates are for XOR shares, and engine {self.engine} garbles; remove it, or name gmw")
         return self
-
-
-ENGINE = tuple(EngineSettings.model_fields)  # fields of a specification that make up the profile
-
-
-class KindSettings(EngineSettings):
-    """Settings that every kind of job has."""
-
-    out: LocalPath | None = output("Write the result as JSON.")
-    report: LocalPath | None = output("Write the cost report as JSON.", advanced=True)
 
 
 class BooleanSettings(KindSettings):

@@ -20,7 +20,7 @@ from parties.base.console import size
 from parties.base.recent import ResultCache
 from parties.jobs.execution import profiles
 from parties.jobs.inputs import Inputs, MachineError
-from parties.jobs.settings import ENGINE, EngineSettings
+from parties.jobs.settings import ENGINE, KindSettings
 from parties.link.measurement import measuring_seconds
 from parties.link.pace import USUAL, own_pace_of
 from smc.counting import Forecast, Program, forecasts
@@ -143,7 +143,7 @@ def choice(
     return Choice(settled(counted), counted)
 
 
-def usual(settings: EngineSettings) -> Profile:
+def usual(settings: KindSettings) -> Profile:
     """Return the usual profile of a kind with these settings."""
     fields = {name: getattr(settings, name) for name in ENGINE}
     fields |= {"engine": settings.usual} if settings.engine == "auto" else {}
