@@ -669,7 +669,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
                 "tuple(part.noise for part in parts if part.noise is not None)",
                 "tuple(part.noise for part in parts[:1] if part.noise is not None)",
             ),
-            ("self.noise.law(self.numbers), self.signed).tolist()", "self.noise.law(1), self.signed).tolist()"),
+            ("self.noise.law(self.numbers)", "self.noise.law(1)"),
         ],
     ),
     (
@@ -724,8 +724,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/regress/method.py",
-        ("tests/parties/jobs/regress/test_joint.py",),
+        "parties/jobs/release/noise.py",
+        ("tests/parties/jobs/regress/test_joint.py", KINDS + "boost0-replace-None]"),
         [
             ("uses * squared, adjacency)", "squared, adjacency)"),
             ("adjacency=adjacency, times=uses)", "adjacency=adjacency)"),
@@ -1344,7 +1344,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     ),
     (
         "protocols/drift.py",
-        ("tests/parties/jobs/evaluate",),
+        ("tests/parties/jobs/release/evaluate",),
         [
             ("x * cut_fraction(x.extend(width + 1)", "cut_fraction(x.extend(width + 1)"),
             (
@@ -1524,8 +1524,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/jobs/kinds/boost.py",
         (KINDS + "boost0-replace-None]", KINDS + "boost1-add-remove-None]", ROUNDED),
         [
-            ("exact(settings.delta), self.rounds * change,", "exact(settings.delta), change,"),
-            ("adjacency=settings.adjacency, times=self.rounds)", "adjacency=settings.adjacency)"),
+            ("delta, self.rounds, change,", "delta, 1, change,"),
             (" + 1 + math.isqrt(2 * self.trees * settings.together) + 1", " + 1"),
             ('(moved * (2 if settings.adjacency == "replace" else 1)) ** 2', "moved**2"),
         ],
