@@ -12,7 +12,6 @@ from parties.jobs.kind import Counted, Disclosure, State
 from parties.jobs.tree.exact import LARGEST_COUNTED, ExactTree
 from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.settings import ForestSettings
-from parties.jobs.tree.several import SeveralTrees
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from smc.engines import Profile
 
 
-class Forest(SeveralTrees, ExactTree):
+class Forest(ExactTree):
     """Learn many decision trees that vote, from the rows of both parties. Both learn the trees, and nothing else."""
 
     name = "forest"
@@ -120,13 +119,6 @@ class Forest(SeveralTrees, ExactTree):
 
         drawn = Bootstrapped(self.domains, self.classes, source, self.settings.trees, secret)
         return self.by_questions(drawn)
-
-    @override
-    def tree_file(self, state: State) -> TreeFile:
-        from parties.models.trees.tree import TreeFile
-
-        first, *others = self.named(state)
-        return TreeFile(self.schema.digest(), self.target, self.settings.tolerance, first, None, tuple(others))
 
     @override
     def state_of_trees(self, tree_file: TreeFile) -> State:

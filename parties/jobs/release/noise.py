@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 Family: TypeAlias = Literal["discrete Laplace", "discrete Gaussian", "report noisy max", "ladder"]
 CONFIDENCE = 0.95  # confidence of each interval by itself
+WIDE = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)  # half the interval of a normal variable, in deviations
 FINE = 512  # larger scales use a coarser grid; intervals are rounded outwards
 
 

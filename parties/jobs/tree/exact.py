@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from typing_extensions import override
 
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Bits, Counted, Disclosure, OnStep, State, States, nothing_else_of_rows
+from parties.jobs.kind import Bits, Counted, Disclosure, OnStep, State, nothing_else_of_rows
 from parties.jobs.tabular import StoppingKind
 from parties.jobs.tree import leaf_rules
 from parties.jobs.tree.joint import JointTree
-from parties.jobs.tree.result import indexed, named
 from parties.jobs.tree.settings import Id3Settings
 from smc.errors import InputError
 
@@ -36,7 +35,6 @@ class ExactTree(JointTree, StoppingKind):
 
     enlarged, smaller = "the tree is", "ask for fewer --max-depth"
 
-    votes: ClassVar[bool] = False  # whether the result is several trees, each of rows of its own
     specified: ClassVar[tuple[str, ...]] = (
         "tolerance",
         "criterion",
@@ -252,32 +250,17 @@ class ExactTree(JointTree, StoppingKind):
     def allowing(self, most_bytes: int) -> ExactTree:
         return type(self)(self.allowed_settings(most_bytes), self.schema, self.target)
 
-    # States.
-
-    @property
-    @override
-    def states(self) -> States:
-        """States with one step for each decided level."""
-        from protocols.tree import Open, cut, decided_levels, decode, encode, open_depth
-
-        return States(
-            Open(),
-            decided_levels,
-            lambda tree: open_depth(tree) is None,
-            lambda tree, steps: cut(tree, min(steps, decided_levels(tree))),
-            encode,
-            decode,
-        )
+    # Results.
 
     @override
     def tree_file(self, state: State) -> TreeFile:
         from parties.models.trees.tree import TreeFile
 
-        tree = named(state, self.schema, self.target, self.questions)
-        return TreeFile(self.schema.digest(), self.target, self.settings.tolerance, tree)
+        first, *others = self.named(state)
+        return TreeFile(self.schema.digest(), self.target, self.settings.tolerance, first, None, tuple(others))
 
     @override
     def state_of_trees(self, tree_file: TreeFile) -> State:
         if tree_file.noise is not None:
             raise InputError("the tree was made with noise; add epsilon")
-        return indexed(tree_file.tree, self.schema, self.target, self.questions)
+        return self.indexed(tree_file)

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from parties.base.settings import merge
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Counted, Description, Document, File, Inputs, State, Step
+from parties.jobs.kind import Counted, Description, Document, File, Inputs, State, States, Step
 from parties.jobs.settings import ENGINE, KindSettings, public_parameters
 from parties.jobs.tabular import BySchema
 from parties.jobs.tree import leaf_rules, result
@@ -21,7 +21,7 @@ from parties.tables.types import OrderedType, ranges_as_classes, type_of
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from parties.models.trees.tree import TreeFile
+    from parties.models.trees.tree import Node, TreeFile
     from protocols.counts import Rows
     from protocols.edges import Questions
     from smc.counting import Program
@@ -47,6 +47,7 @@ class JointTree(BySchema):
     Settings: ClassVar[type[ExactSettings]] = Id3Settings
     settings: Any  # of type `Settings`
     target = ""  # class column of a task
+    votes: ClassVar[bool] = False  # whether the state is `settings.trees` trees that grow together
     specified: ClassVar[tuple[str, ...]]  # parameters in a specification, beside the schema and the profile
 
     def __init__(self, settings: ExactSettings, schema: Schema, target: str) -> None:
@@ -280,7 +281,42 @@ class JointTree(BySchema):
         """
         return Step(depth, nodes, state, f"level {depth} with {nodes:,} {'node' if nodes == 1 else 'nodes'}")
 
+    @property
+    @override
+    def states(self) -> States:
+        """States with a step for each level of the tree, or of the deepest of several trees."""
+        from protocols.tree import Open, cut, decided_levels, decode, encode, open_depth
+
+        if not self.votes:
+            return States(
+                Open(),
+                decided_levels,
+                lambda tree: open_depth(tree) is None,
+                lambda tree, steps: cut(tree, min(steps, decided_levels(tree))),
+                encode,
+                decode,
+            )
+        beginning = (Open(),) * self.settings.trees
+        return States(
+            beginning,
+            lambda trees: max(map(decided_levels, trees)),
+            lambda trees: all(open_depth(tree) is None for tree in trees),
+            lambda trees, steps: tuple(cut(tree, min(steps, max(map(decided_levels, trees)))) for tree in trees),
+            lambda trees: None if trees == beginning else [encode(tree) for tree in trees],
+            lambda value: beginning if value is None else tuple(map(decode, value)),
+        )
+
     # Results.
+
+    def named(self, state: State) -> list[Node]:
+        """Return the trees with the schema's names."""
+        trees = state if self.votes else (state,)
+        return [result.named(tree, self.schema, self.target, self.questions) for tree in trees]
+
+    def indexed(self, tree_file: TreeFile) -> State:
+        """Return the inverse of `named`."""
+        trees = tuple(result.indexed(tree, self.schema, self.target, self.questions) for tree in tree_file.trees)
+        return trees if self.votes else trees[0]
 
     @abstractmethod
     def tree_file(self, state: State) -> TreeFile:

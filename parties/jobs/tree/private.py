@@ -23,8 +23,8 @@ from parties.jobs.kind import (
     nothing_else_of_either,
 )
 from parties.jobs.tree import leaf_rules
+from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.settings import Id3Settings
-from parties.jobs.tree.several import SeveralTrees
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,9 +39,10 @@ MOST_NODES = 1 << 20  # nodes of a level in which every node is split
 LARGEST_COUNTED = 100_000  # row counts of all levels together
 
 
-class PrivateTree(SeveralTrees):
+class PrivateTree(JointTree):
     """Task of `protocols.release.tree`; the state is a tuple of unfinished trees."""
 
+    votes = True
     specified = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows", "splits")
 
     @property

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from parties.base.arrays import Floats
-from parties.jobs.release.tails import WIDE
+from parties.jobs.release.noise import WIDE
 
 DIGITS = 6
 

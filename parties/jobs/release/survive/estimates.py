@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from parties.base.arrays import Floats
-from parties.jobs.release.tails import WIDE
+from parties.jobs.release.noise import WIDE
 from protocols.quantiles import chi2_tail
 
 FAR = 3  # an open last bin is more than 3 times as wide as any other
