@@ -48,6 +48,7 @@ class Noise:
     sensitivity: int
     delta: Fraction = Fraction(0)  # probability that epsilon fails
 
+    @lru_cache(maxsize=16)  # noqa: B019 - few plain numbers; each step of a run asks again
     def law(self, numbers: int) -> Law:
         """Return the law for this count of numbers: together they add at most 2^-38 to delta."""
         from protocols.release.laws import security_for

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -46,7 +46,7 @@ class Part:
         """Bits of the sums if they are opened exactly, else 0."""
         return 0 if self.noise is not None else self.numbers * (self.width + 1)
 
-    @cached_property
+    @property
     def law(self) -> Law | None:
         """Exact law of the noise of all numbers; None if they are exact."""
         return None if self.noise is None else self.noise.law(self.numbers)
