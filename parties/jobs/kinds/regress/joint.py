@@ -28,8 +28,11 @@ from parties.jobs.kind import (
     opened_steps,
 )
 from parties.jobs.regress import result
+from parties.jobs.regress.choice import Choice
+from parties.jobs.regress.coordinates import Coordinates
+from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.method import Method
-from parties.jobs.regress.methods import method_of
+from parties.jobs.regress.output import Output
 from parties.jobs.regress.reading import (
     OwnMoments,
     classes_of,
@@ -53,6 +56,12 @@ if TYPE_CHECKING:
     from smc.engines import Engine
 
 COUNTABLE = 1 << 14  # maximum noisy numbers: counting them takes a few seconds
+METHODS: dict[str, type[Method]] = {
+    "gradient": Gradient,
+    "output": Output,
+    "choice": Choice,
+    **dict.fromkeys(SQUARES, Squares),
+}
 WAYS = {
     "gradient": "noisy gradient descent",
     "output": "the mean of each party's own minimiser, with noise",
@@ -148,7 +157,10 @@ class RegressJoint(BySchema):
     def method(self) -> Method:
         """Training method."""
         target = None if self.classifies else target_of(self.schema, self.target)
-        return method_of(self.settings, self.features, target)
+        kind = METHODS[self.settings.method]
+        if kind is Choice and self.settings.steps is not None:
+            kind = Coordinates  # several weights, one after the other
+        return kind(self.settings, self.features, *(target or ()))
 
     # Disclosure.
 
