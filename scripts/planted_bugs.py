@@ -669,7 +669,10 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
                 "tuple(part.noise for part in parts if part.noise is not None)",
                 "tuple(part.noise for part in parts[:1] if part.noise is not None)",
             ),
-            ("self.noise.law(self.numbers)", "self.noise.law(1)"),
+            (
+                "return None if self.noise is None else self.noise.law(self.numbers)",
+                "return self.noise and self.noise.law(1)",
+            ),
         ],
     ),
     (

@@ -56,7 +56,7 @@ class Part:
         """Bits of an opened sum, with its noise."""
         from protocols.release.numbers import sum_width
 
-        return self.width + 1 if self.law is None else sum_width(self.width, self.law)
+        return self.width + 1 if self.noise is None else sum_width(self.width, self.noise.law(self.numbers))
 
     def check(self, bound: str = "max_rows") -> None:
         """Raise InputError, which advises to lower `bound`, if a sum with its noise could be too large to be opened."""
@@ -128,7 +128,8 @@ def sums(
     fields = mechanisms[0].fields(unit) if mechanisms else {}
     about["noise"] = {**fields, **about.get("noise", {})}
     bits = sum(part.bits for part in parts)
-    return Question(learnt, offsets[-1], count, opened, show, mechanisms, opens, parts=tuple(parts), bits=bits, **about)
+    open_ = parts[0].opened if len(parts) == 1 else opened
+    return Question(learnt, offsets[-1], count, open_, show, mechanisms, opens, parts=tuple(parts), bits=bits, **about)
 
 
 def decision(
