@@ -38,8 +38,8 @@ from parties.base import files
 from parties.base.pictures import INK, MUTED, PALETTE, RULE, style, svg
 from parties.bench import machine
 from parties.bench.json_rows import json_rows
-from parties.jobs.cluster.lloyd import split
 from parties.jobs.kinds.cluster import Cluster
+from parties.jobs.release.cluster.lloyd import split
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 from protocols.release.centroids import UNIT

@@ -77,7 +77,7 @@ def error_of_curves(table: dict[str, Any]) -> float:
     import numpy as np
 
     from parties.jobs.release.postprocessing import consistent
-    from parties.jobs.survive.estimates import curve
+    from parties.jobs.release.survive.estimates import curve
 
     random, chance = np.random.default_rng(0), 1 - math.exp(-1)
     places = np.minimum((np.array(table["time"]) * BINS_OF_CURVE / max(table["time"])).astype(int), BINS_OF_CURVE - 1)

@@ -112,7 +112,7 @@ IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group;
 }
 # numpy reads it when it is loaded: of linear algebra, which is hardly used here, it would start threads that spin.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault("PYTHONSAFEPATH", "")  # shards change it: see `parties.jobs.shard_processes`
+os.environ.setdefault("PYTHONSAFEPATH", "")  # shards change it: see `parties.jobs.execution.shard_processes`
 _LOADER = "pydantic.plugin._loader"  # would search all installed packages for plugins, and to load it alone takes long
 if os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__") == "__all__":
     vars(sys.modules.setdefault(_LOADER, ModuleType(_LOADER))).setdefault("get_plugins", tuple)

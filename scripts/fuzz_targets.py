@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from parties.base.address import parse_address
-from parties.jobs.evaluate import models
 from parties.jobs.inputs import Inputs
+from parties.jobs.release.evaluate import models
 from parties.link.exchange_pb2 import Hello
 from parties.link.frames import FrameReader, FrameWriter, assemble
 from parties.link.handshake import agree, make_hello

@@ -20,8 +20,8 @@ import numpy as np
 from parties.alone.comparing import logistic
 from parties.base.settings import merge
 from parties.jobs import kinds
-from parties.jobs.cluster.combined import centroids
-from parties.jobs.local_run import run_alone
+from parties.jobs.execution.local_run import run_alone
+from parties.jobs.release.cluster.combined import centroids
 from parties.models.combined import averages, union, votes
 from parties.models.load import load_any, predicted
 from parties.models.rules import Rules

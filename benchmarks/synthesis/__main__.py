@@ -39,7 +39,7 @@ from parties.base.arrays import Codes
 from parties.base.files import write_text
 from parties.bench.json_rows import json_rows
 from parties.bench.machine import facts
-from parties.jobs.synthesise.state import GraphicalModel, Synthesis, measurements
+from parties.jobs.release.synthesise.state import GraphicalModel, Synthesis, measurements
 from protocols.release import aim, mst
 from protocols.release.selection import State, Workload
 from smc.engines import Profile, engine_of

@@ -30,9 +30,8 @@ from typing_extensions import override
 from parties.base.arrays import Numbers
 from parties.checking.tape import Tape, TapedEngine, Use, spread, taped, variance
 from parties.jobs import kinds
-from parties.jobs.conversion import rho_within
 from parties.jobs.inputs import Inputs
-from parties.jobs.spending import Adjacency, ConcentratedLoss, exact
+from parties.jobs.spending import Adjacency, ConcentratedLoss, exact, rho_within
 from parties.node.budget.composition import composed
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts

@@ -10,8 +10,7 @@ from fractions import Fraction
 from parties.base.text import quoted
 from parties.checking.mechanism import Mechanism
 from parties.checking.statistics.losses import Outcomes
-from parties.jobs.conversion import rho_within
-from parties.jobs.spending import Adjacency, ConcentratedLoss, Loss, exact
+from parties.jobs.spending import Adjacency, ConcentratedLoss, Loss, exact, rho_within
 from parties.node.budget.composition import epsilon_at
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 from smc.engines import Engine

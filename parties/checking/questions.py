@@ -25,6 +25,7 @@ from parties.jobs.kinds.release.median import Median
 from parties.jobs.kinds.release.naive_bayes import NaiveBayes
 from parties.jobs.kinds.release.top import Top
 from parties.jobs.kinds.release.triangles import Triangles
+from parties.jobs.publish.noisy_table import NoisyTable
 from parties.jobs.publish.table_settings import JointTableSettings
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Part
@@ -143,15 +144,13 @@ def joint_table(promise: Promise) -> Mechanism:
     """Return the test case of a joint table without hidden cells, in which a row counts in a cell and in the total."""
     settings = {"by": "x", "epsilon": float(promise.epsilon), "adjacency": promise.adjacency}
     joint_settings = JointTableSettings.model_validate({**settings, "max_rows": 8 * MAX_ROWS})
-    layout = JointTable.canonical(joint_settings, _schema(x=2)).layout
+    task = JointTable.canonical(joint_settings, _schema(x=2))
+    assert isinstance(task, NoisyTable)
     full = [(0,), (1,)] * joint_settings.threshold
     tables = [(*full, *table) for table in _neighbours((0,), (1,), promise)]
     columns = [np.array(table)[:, 0] for table in tables]
-    whole = [
-        layout.own_numbers(RowCounts([], 2, np.zeros((len(values), 0), np.int64), values))[1] for values in columns
-    ]
-    assert layout.noise is not None
-    part = Part(len(whole[0]), layout.settings.max_rows, False, layout.noise)
+    whole = [task.own_rows(RowCounts([], 2, np.zeros((len(values), 0), np.int64), values))[1] for values in columns]
+    part = Part(len(whole[0]), task.settings.max_rows, False, task.noise)
     return _mechanism("joint-table", tables, promise, sums([part], whole, evidence.of_laplace))
 
 

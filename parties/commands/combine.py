@@ -56,7 +56,7 @@ def combine(
 
 
 def _centroids(paths: Sequence[Path]) -> dict[str, Any]:
-    from parties.jobs.cluster.combined import centroids  # loads numpy and the protocols
+    from parties.jobs.release.cluster.combined import centroids  # loads numpy and the protocols
 
     return centroids(paths)
 

@@ -17,8 +17,8 @@ from parties.commands.kinds import options_of
 from parties.commands.outputs import FORCE, Outputs
 from parties.commands.signature import by_signature, option
 from parties.commands.two_processes import run_both
+from parties.jobs.execution.running import kernels_of
 from parties.jobs.kinds.id3 import Id3
-from parties.jobs.running import kernels_of
 from parties.jobs.settings import ENGINE, parameters
 from parties.jobs.tree.settings import MOST_SHARDS, Id3Settings
 from parties.models.trees.text import to_text
@@ -37,8 +37,8 @@ def demo(svg: Path | None = option("Draw the tree as SVG."), force: bool = FORCE
     Each clinic is a separate process that reads its own seven rows. This command only starts them. With so few rows, a
     tree needs smc id3 --plain, which has no minimum per leaf. The data describe no real person.
     """
-    from parties.jobs.engine_selection import usual  # with the engines
-    from parties.jobs.profiles import contenders
+    from parties.jobs.execution.engine_selection import usual  # with the engines
+    from parties.jobs.execution.profiles import contenders
     from smc.kernels.warm import NOTICE, warm  # loads LLVM
 
     bundled = example.demo()
@@ -81,8 +81,8 @@ def _forecast(settings: Id3Settings, directory: Path) -> float:
         settings: Settings of the job.
         directory: A folder for the rows of both.
     """
-    from parties.jobs.engine_selection import usual
-    from parties.jobs.local_run import run_alone
+    from parties.jobs.execution.engine_selection import usual
+    from parties.jobs.execution.local_run import run_alone
     from parties.link.pace import USUAL, own_pace_of
     from smc.counting import forecast
     from smc.link_shape import LinkShape

@@ -18,14 +18,14 @@ from parties.commands.options import FILE, TABLE, ProgramCommand, program_argume
 from parties.commands.own_table import by_table, chosen
 from parties.commands.run import PROFILE, RunSettings
 from parties.commands.signature import by_signature
-from parties.jobs import kinds, profiles
-from parties.jobs.engine_selection import tiny
+from parties.jobs import kinds
+from parties.jobs.execution import profiles
+from parties.jobs.execution.engine_selection import tiny
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Counted, KindSettings
 from parties.jobs.settings import ENGINE, Parameter, parameters
 from parties.jobs.small.programs import arguments_of, check_arguments, load_program
-from parties.jobs.tabular import BySchema
-from parties.jobs.tabular_settings import TabularSettings
+from parties.jobs.tabular import BySchema, TabularSettings
 from parties.link.pace import USUAL, own_pace, own_pace_of
 from parties.party_file import load
 from smc.counting import Forecast, forecasts

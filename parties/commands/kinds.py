@@ -30,7 +30,7 @@ from parties.commands.outputs import FORCE, Outputs
 from parties.commands.signature import by_signature
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Kind, RunsAlone, people
+from parties.jobs.kind import Kind, people
 from parties.jobs.settings import Parameter, parameters
 from parties.link.settings import LinkSettings
 from protocols.release.promise import much
@@ -118,7 +118,7 @@ def command_of(name: str) -> click.Command:
             require_free(link.listen, shards if fixed else 0)
         inputs = [option.of(settings) for option in options if option.role == "file"]
         outputs.check([*inputs, link.identity, link.certificate, link.peer], config_file, force)
-        from parties.jobs.running import Connection, declining  # loads what reads keys: --help does without
+        from parties.jobs.execution.running import Connection, declining  # loads what reads keys: --help does without
 
         party = 0 if link.listen is not None else 1
         telling = nullcontext() if alone else declining(link)
@@ -130,13 +130,13 @@ def command_of(name: str) -> click.Command:
             console.err.print(remark)
         report = None
         if connection is None:
-            from parties.jobs.local_run import run_alone
+            from parties.jobs.execution.local_run import run_alone
 
             with console.progress("computing") as status:
                 state = run_alone(task, data, lambda step: status.doing(step.words))
         else:
             with console.progress("counting") as status:
-                from parties.jobs.engine_selection import choice_for  # the engines take their time to load
+                from parties.jobs.execution.engine_selection import choice_for  # the engines take their time to load
                 from parties.node.prediction import predicted
 
                 decided = choice_for(task, Inputs(party)).profile is not None
@@ -153,7 +153,7 @@ def command_of(name: str) -> click.Command:
     secret = f"\n\n{SEEN}" if "private" in roles else ""
     example = f"smc {name} {example_of(kind)}"
     command = options_of(options)(TABLE(run) if on_rows else run)
-    if issubclass(kind, RunsAlone) and "epsilon" in kind.Settings.model_fields:
+    if kind.runs_alone and "epsilon" in kind.Settings.model_fields:
         command = _ALONE(command)
     if is_typed:
         command = _NODE(_PURPOSE(command))

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from parties.base.text import listed
 from parties.commands.options import known_table
-from parties.jobs.tabular_settings import TabularSettings
+from parties.jobs.tabular import TabularSettings
 from parties.sources.places import same_place
 from parties.sources.settings import PlaceSettings, TableSettings
 from smc.errors import InputError

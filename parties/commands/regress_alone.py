@@ -18,8 +18,8 @@ from parties.base.settings import validated
 from parties.commands.options import Between
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.signature import command, option
+from parties.jobs.execution.local_run import run_alone
 from parties.jobs.kinds.regress.joint import RegressJoint
-from parties.jobs.local_run import run_alone
 from parties.jobs.regress import result
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
 from parties.jobs.regress.settings import SQUARES, Method, RegressSettings

@@ -15,8 +15,8 @@ from parties.base.settings import merge
 from parties.commands.kinds import options_of, read_flags
 from parties.commands.options import ProgramCommand, file_and_link, json_option, link_options, program_arguments
 from parties.commands.signature import by_signature
+from parties.jobs.execution.running import Connection
 from parties.jobs.kind import KindSettings
-from parties.jobs.running import Connection
 from parties.jobs.settings import ENGINE, AnyEngine, engine_field, parameters
 from parties.jobs.small.programs import arguments_of, check_arguments, load_program, public_arguments
 from smc.counting import Program
@@ -84,7 +84,7 @@ def run(
     def counted() -> Program:
         return lambda engine: function(engine, *inputs)
 
-    from parties.jobs.engine_selection import choice, usual  # the engines take their time to load
+    from parties.jobs.execution.engine_selection import choice, usual  # the engines take their time to load
 
     with (
         console.progress("starting") as status,

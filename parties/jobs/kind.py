@@ -23,10 +23,19 @@ from pydantic import ValidationError
 from parties.base.canonical import canonical
 from parties.base.settings import Settings, merge, required
 from parties.jobs.inputs import Inputs, Opened
-from parties.jobs.result_files import Document, File, json_text
-from parties.jobs.sentences import of_people
+from parties.jobs.result_files import SVG, Document, Drawing, File, json_text, svg_file
+from parties.jobs.sentences import (
+    CONSTANT_AS_GOOD,
+    adjacency_of,
+    changes,
+    hidden,
+    nothing_else,
+    nothing_else_of_either,
+    nothing_else_of_rows,
+    of_people,
+)
 from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_parameters, public_parameters
-from parties.jobs.spending import Loss
+from parties.jobs.spending import EXACT, KEPT_BY_NODES, Adjacency, ConcentratedLoss, Loss, PureLoss, exact
 from smc.errors import InputError, JointRefusalError
 
 if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at best while the peer is on its way
@@ -231,6 +240,7 @@ class Kind(ABC):
     name: ClassVar[str]  # the command, the table of party.toml, the `protocol` of a specification
     about: ClassVar[Description]
     Settings: ClassVar[type[KindSettings]]
+    runs_alone: ClassVar[bool] = False  # whether its answer makes sense on the rows of one party
 
     def __init__(self, settings: KindSettings) -> None:
         self.settings = settings
@@ -373,6 +383,10 @@ class Kind(ABC):
         """
         yield Opened(dict(inputs.typed))
 
+    def of_nobody(self) -> Any:
+        """Return the data of a party without rows: the peer of a run on your rows alone, if it `runs_alone`."""
+        raise NotImplementedError(f"{self.name} needs two parties")
+
     @abstractmethod
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """Run the protocol from a state to the end. Return the result.
@@ -411,14 +425,6 @@ class Kind(ABC):
         return (File(f"{cls.about.noun}.json", "application/json", json_text, "out"),)
 
 
-class RunsAlone(Kind):
-    """A kind whose answer makes sense on the rows of one party."""
-
-    @abstractmethod
-    def of_nobody(self) -> Any:
-        """Return the data of a party without rows: the peer of a run on your rows alone."""
-
-
 def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
     """Return a typed private input.
 
@@ -440,24 +446,10 @@ def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
     return value
 
 
-__all__ = [
-    "NO_BITS",
-    "Bits",
-    "Counted",
-    "Description",
-    "Disclosure",
-    "Document",
-    "File",
-    "Inputs",
-    "Kind",
-    "KindSettings",
-    "OnStep",
-    "Opened",
-    "RunsAlone",
-    "State",
-    "States",
-    "Step",
-    "digest",
-    "opened_steps",
-    "typed_value",
-]
+__all__ = [  # with the parts of other modules that a kind is made of
+    "CONSTANT_AS_GOOD", "EXACT", "KEPT_BY_NODES", "NO_BITS", "SVG", "Adjacency", "Bits", "ConcentratedLoss",
+    "Counted", "Description", "Disclosure", "Document", "Drawing", "File", "Inputs", "Kind", "KindSettings",
+    "LargerThanForecastError", "Loss", "OnStep", "Opened", "PureLoss", "State", "States", "Step", "adjacency_of",
+    "changes", "digest", "exact", "hidden", "nothing_else", "nothing_else_of_either", "nothing_else_of_rows",
+    "opened_steps", "svg_file", "typed_value",
+]  # fmt: skip

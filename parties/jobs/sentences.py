@@ -51,6 +51,20 @@ def changed(at_most: int | None, replaced: bool) -> str:
     )
 
 
+def changes(at_most: int | None, replaced: bool, what: str, factor: str) -> str:
+    """Return the promise of differential privacy, a sentence without its full stop.
+
+    Args:
+        at_most: Rows of a person that take part, None if the table names no people.
+        replaced: True if neighbours differ by a replacement, False if by an addition or removal.
+        what: The subject of the promise with its verb, such as "any result is".
+        factor: The largest factor, and when it fails.
+    """
+    return (
+        f"{changed(at_most, replaced)} changes how likely {what} by a factor of at most {factor} (differential privacy)"
+    )
+
+
 def of_people(at_most: int, noisy: bool) -> list[str]:
     """Return the sentences on the rows of people that take part, and on people with rows at both parties.
 
@@ -88,6 +102,18 @@ def nothing_else_of_rows(peer: str, max_rows: int) -> list[str]:
         max_rows: Public bound on the rows of a party.
     """
     return nothing_else(peer, "rows", f"they are at most {max_rows:,}")
+
+
+def nothing_else_of_either(peer: str, max_rows: int, least: str = "") -> str:
+    """Return `nothing_else_of_rows` in one sentence.
+
+    Args:
+        peer: Name of the peer.
+        max_rows: Bound on the rows.
+        least: A lower bound, with its words.
+    """
+    end = f"only that they are at most {max_rows:,}{least}."
+    return f"{peer} learns nothing else of our rows, and we nothing else of {peer}'s, {end}"
 
 
 def heading(title: str, target: str, parameters: Mapping[str, object]) -> str:

@@ -7,7 +7,7 @@ all derived from these fields, through `parameters`. `public`, `private`, `own_f
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,8 @@ from pydantic import Field, model_validator
 from pydantic.fields import FieldInfo
 
 from parties.base.settings import LocalPath, Settings
+from parties.base.text import instead, listed, quoted
+from smc.errors import InputError
 from smc.recipes import BOOLEAN_ENGINES, ENGINES, RECIPES, Form, Garbling, Gates, OTKind
 
 Role: TypeAlias = Literal["public", "private", "file", "output"]
@@ -121,11 +123,12 @@ def engine_field(default: str = "auto") -> AnyField:
     )
 
 
-CHOSEN = {"ot", "garbling", "form", "gates"}  # fields that the engine auto chooses
+ENGINE = ("engine", "ot", "garbling", "form", "gates")  # fields of a specification that make up the profile
+CHOSEN = {*ENGINE[1:]}  # fields that the engine auto chooses
 
 
-class EngineSettings(Settings):
-    """Choice of the engine for circuits and integers; `auto` chooses all of it.
+class KindSettings(Settings):
+    """Settings that every kind of job has: the choice of the engine, of which `auto` chooses all, and outputs.
 
     `usual` is the engine if other fields are set but no engine is named, and if a job is too large to be counted.
     """
@@ -162,6 +165,9 @@ class EngineSettings(Settings):
         advanced=True,
     )
 
+    out: LocalPath | None = output("Write the result as JSON.")
+    report: LocalPath | None = output("Write the cost report as JSON.", advanced=True)
+
     @model_validator(mode="before")
     @classmethod
     def _said_in_part(cls, fields: Any) -> Any:
@@ -172,23 +178,13 @@ class EngineSettings(Settings):
         return {**fields, "engine": engine} if without_engine else fields
 
     @model_validator(mode="after")
-    def _auto_chooses(self) -> EngineSettings:
+    def _auto_chooses(self) -> KindSettings:
         chosen = self.model_fields_set & CHOSEN
         if self.engine == "auto" and chosen:
             raise ValueError(f"engine auto chooses {' and '.join(sorted(chosen))}; remove it, or name an engine")
         if self.gates is not None and self.engine != "auto" and RECIPES[self.engine].circuits != "XOR shares":  # type: ignore[index]
             raise ValueError(f"gates are for XOR shares, and engine {self.engine} garbles; remove it, or name gmw")
         return self
-
-
-ENGINE = tuple(EngineSettings.model_fields)  # fields of a specification that make up the profile
-
-
-class KindSettings(EngineSettings):
-    """Settings that every kind of job has."""
-
-    out: LocalPath | None = output("Write the result as JSON.")
-    report: LocalPath | None = output("Write the cost report as JSON.", advanced=True)
 
 
 class BooleanSettings(KindSettings):
@@ -337,3 +333,99 @@ def _type(annotation: Any) -> tuple[type, tuple[str, ...]]:
     if origin is tuple:
         return tuple, ()
     return (annotation if annotation in (int, float, bool, str, Path) else str), ()
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Columns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
+RowBound = Annotated[int, Field(strict=True, ge=1, le=2**31)]
+
+
+def row_bound() -> AnyField:
+    """Return the field `max_rows`."""
+    return public(
+        MAX_ROWS,
+        "Row bound",
+        "Public upper bound on the rows of each party. Raise it for a larger table; some costs grow with it",
+        advanced=True,
+    )
+
+
+def check_names(key: str, names: Collection[str], known: Collection[str]) -> None:
+    """Raise InputError if setting `key` names a column twice or one that the schema lacks.
+
+    Args:
+        key: Name of the setting, for the message.
+        names: Columns in the setting.
+        known: Columns of the schema.
+    """
+    for name in names:
+        if name not in known:
+            raise InputError(f"{key}: {quoted(name)} is not an attribute of the schema{instead(name, known)}")
+    if len(set(names)) < len(names):
+        raise InputError(f"{key}: name each column once, not {listed(names)}")
+
+
+K = Annotated[int, Field(strict=True, ge=1, le=2**32)]
+L = Annotated[float, Field(strict=True, ge=1, le=2**32, allow_inf_nan=False)]
+T = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
+Diversity: TypeAlias = Literal["distinct", "entropy"]
+Distance: TypeAlias = Literal["variational", "ordered"]
+Against: TypeAlias = Literal["peer", "public"]
+
+
+def fewest_rows(default: int | None, promise: str, left_out: str = "") -> AnyField:
+    """Return the field `k`.
+
+    Args:
+        default: Default value; None if there is none.
+        promise: Meaning of k, for the help.
+        left_out: Effect of omitting k, if a value is chosen then.
+    """
+    return public(default, "k-anonymity", f"k-anonymity: {promise}", left_out=left_out)
+
+
+def diverse(promise: str) -> AnyField:
+    """Return the field `l`; `promise` is its meaning for the help."""
+    return public(1.0, "l-diversity", f"l-diversity: {promise}", advanced=True)
+
+
+def diversity(values: str) -> AnyField:
+    """Return the field for the diversity measure of `l`."""
+    help_text = f"How l counts {values}. distinct: their number. entropy: e^entropy, smaller if some are rare"
+    return public("distinct", "Diversity", help_text, advanced=True)
+
+
+def close(promise: str) -> AnyField:
+    """Return the field `t`; `promise` is its meaning for the help."""
+    return public(1.0, "t-closeness", f"t-closeness: {promise}", advanced=True)
+
+
+def distance(values: str) -> AnyField:
+    """Return the field for the distance that `t` bounds."""
+    help_text = f"Distance that t bounds: variational, or ordered = earth mover's distance, for {values} with an order"
+    return public("variational", "Distance", help_text, advanced=True)
+
+
+def against(each: str, both: str) -> AnyField:
+    """Return the field `against`.
+
+    Args:
+        each: Promise that holds for each party's rows.
+        both: Promise that holds only for the rows of both parties together.
+    """
+    help_text = f"Reader who must not single people out. peer: {each}. public: {both}"
+    return public("peer", "Against", help_text, advanced=True)
+
+
+MostBytes: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=2**50)]
+
+
+def most_bytes_field(step: str) -> AnyField:
+    """Return the field `most_bytes` of a kind whose run may stop before the named step."""
+    return public(
+        None,
+        "Byte limit",
+        f"Maximum bytes of both directions together. Once exceeded, the run stops before {step}",
+        none="4 times the forecast, and 100 MB at least",
+        advanced=True,
+    )

@@ -1,19 +1,33 @@
-"""Base class of jobs on rows: a public schema, a bound on the rows, and rows from a file or a table."""
+"""Base classes of jobs on rows: a public schema, bounds, and rows from a file or a table; runs that may stop early."""
 
 from __future__ import annotations
 
 import atexit
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from typing_extensions import override
 
+from parties.base.console import size
+from parties.base.settings import LocalPath
 from parties.base.text import listed
-from parties.jobs.kind import Document, Inputs, Kind, KindSettings, Opened
-from parties.jobs.settings import ENGINE, public_parameters
-from parties.jobs.tabular_settings import file_of, own_table
+from parties.jobs.kind import (
+    KEPT_BY_NODES,
+    Document,
+    Inputs,
+    Kind,
+    KindSettings,
+    LargerThanForecastError,
+    OnStep,
+    Opened,
+    Step,
+)
+from parties.jobs.settings import ENGINE, own_file, public_parameters
+from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
 from parties.tables.types import type_of
@@ -21,8 +35,45 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from protocols.counts import Rows
+    from smc.engines import Engine
 
 CELL_BYTES = 8  # approximate bytes of a cell in a file
+STOPPED_AT = 4  # times the forecast: twice the largest error measured for trees on public tables
+LEAST_STOP = 100_000_000  # bytes: a smaller run continues, unless its settings have a limit
+
+
+class TabularSettings(KindSettings):
+    """Settings for a party's own rows. A kind adds `max_rows` at the position it wants."""
+
+    data: LocalPath | None = own_file("Rows", "Your rows, a CSV or Parquet file; private.", data=True)
+    schema_file: LocalPath | None = own_file(
+        "Schema", "Public schema agreed with the peer: columns and values.", alias="schema"
+    )  # `schema` is pydantic's
+    own_table: TableSettings | None = None  # table of party.toml with the rows; it has no flag
+
+    @property
+    def together(self) -> int:
+        """Number of rows that noise hides together: the used rows of a person, or 1."""
+        return getattr(self, "at_most", None) or 1
+
+
+def file_of(path: Path | None, key: str) -> Path:
+    """Return the file in the setting `key`, `data` or `schema`. Raise InputError with the remedy if it is missing.
+
+    Args:
+        path: The value of the setting; None if it is missing.
+        key: Name of the setting, data or schema.
+    """
+    if path is None:
+        note = " (with --data its schema is not read)" if key == "schema" else ""
+        raise InputError(f"--{key} is missing: give the flag, or your rows as [tables.NAME] in --config{note}")
+    return path
+
+
+def own_table(settings: TabularSettings) -> TableSettings:
+    """Return the file in the settings as a table."""
+    data, schema_file = file_of(settings.data, "data"), file_of(settings.schema_file, "schema")
+    return TableSettings.model_construct(source=str(data), schema_file=schema_file)
 
 
 class BySchema(Kind):
@@ -32,7 +83,7 @@ class BySchema(Kind):
     """
 
     settings: Any
-    unread: ClassVar[str] = "not in the schema, ignored"  # message on a file's other columns
+    unread: ClassVar[str] = "not in the schema, ignored"  # message on a file's other columns; empty for none
 
     def __init__(self, settings: KindSettings, schema: Schema) -> None:
         """Store settings in canonical form and the schema of the columns that are read."""
@@ -149,8 +200,9 @@ class BySchema(Kind):
         domains = [sizes[name] for name in schema.features(target)]
         return RowCounts(domains, sizes[target], encoded.rows, encoded.classes), list(encoded.ignored)
 
+    @override
     def of_nobody(self) -> Any:
-        """Return the rows of a party without any, see `RunsAlone`."""
+        """Return the rows of a party without any."""
         import numpy as np  # loads slowly
 
         from protocols.counts import RowCounts
@@ -160,21 +212,46 @@ class BySchema(Kind):
         empty = np.zeros((0, len(domains)), dtype=np.int64), np.zeros(0, dtype=np.int64)
         return self.own_rows(RowCounts(domains, sizes[self.target], *empty))
 
+    def data_of(self, source: Any, secret: bytes) -> Any:
+        """Return the data that `run` takes. `secret` keys this party's random choices among its rows."""
+        return self.own_rows(source)
+
+    def notes(self, settings: Any, source: Any) -> list[str]:
+        """Return remarks on a command's task, a line each.
+
+        Args:
+            settings: The command's settings, as given.
+            source: This party's rows.
+        """
+        return [KEPT_BY_NODES] if self.disclosure.spends else []
+
     @classmethod
     @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[Self, Any, list[str]]:
         """Return the task with this party's rows read from a file."""
-        task = cls.planned(settings)
+        task, inputs = cls.planned(settings), Inputs(party)
         ordered = Schema({name: task.schema.attributes[name] for name in task.columns})
         rows, ignored = task.rows_in_file(ordered, task.target)
-        return task, task.own_rows(rows), [f"{cls.unread}: {listed(ignored)}"] if ignored else []
+        unread = [f"{cls.unread}: {listed(ignored)}"] if ignored and cls.unread else []
+        return task, task.data_of(rows, inputs.secret), [*unread, *task.notes(settings, rows)]
+
+    def fingerprint(self, source: Any, data: Any) -> Callable[[bytes], bytes]:
+        """Return the keyed fingerprint by which a resumed session notices changed rows.
+
+        Args:
+            source: This party's rows.
+            data: The data that were made from them.
+        """
+        digest: Callable[[bytes], bytes] = source.fingerprint_of_rows if self.streamed else source.fingerprint
+        return digest
 
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
+        """Read the rows once; a session that is resumed uses the same data."""
         with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
-            fingerprint = source.fingerprint_of_rows if self.streamed else source.fingerprint
-            yield Opened(self.own_rows(source), fingerprint)
+            data = self.data_of(source, inputs.secret)
+            yield Opened(data, self.fingerprint(source, data))
 
     @classmethod
     @override
@@ -210,3 +287,74 @@ class BySchema(Kind):
     def parameters(self) -> dict[str, Any]:
         """Join the names of several columns into one text."""
         return {name: ", ".join(v) if isinstance(v, tuple) else v for name, v in super().parameters().items()}
+
+
+class StoppingKind(BySchema):
+    """A kind whose settings have `most_bytes`. Its runs call `stopping`."""
+
+    enlarged: ClassVar[str]  # the object that may become larger than forecast, with its verb
+    smaller: ClassVar[str]  # advice on a smaller run
+
+    def stopping(self, engine: Engine, on_step: OnStep) -> OnStep:
+        """Return `on_step` for a run that stops before a step once it has cost more than allowed.
+
+        The cost follows from the opened values, and the limit is public. So both parties stop, and the stop reveals
+        nothing.
+
+        Args:
+            engine: Engine of the run; its session counts the bytes.
+            on_step: Called with each step.
+        """
+        total = engine.session.meter.total
+        already_spent = total.bytes_sent + total.bytes_received
+
+        def watched(step: Step) -> None:
+            self._stop_if_larger(total.bytes_sent + total.bytes_received - already_spent, step)
+            on_step(step)
+
+        return watched
+
+    def _stop_if_larger(self, spent: int, step: Step) -> None:
+        """Raise LargerThanForecastError if the run so far has cost more than allowed."""
+        allowed: int | None = getattr(self.settings, "most_bytes")  # noqa: B009 (of the kinds that have it)
+        if spent <= (allowed or LEAST_STOP):
+            return
+        if allowed is None:
+            if self.forecast is None or spent <= STOPPED_AT * self.forecast:
+                return
+            bound = f"forecast {size(self.forecast)}"
+        else:
+            bound = f"allowed {size(allowed)}"
+        more = f"allow more on both sides: --most-bytes {4 * spent} (most_bytes in a job), or {self.smaller}"
+        where = f"stopped before {step.words}"
+        problem = f"{self.enlarged} larger than forecast: {size(spent)} so far, {bound}; {where}; {more}"
+        raise LargerThanForecastError(problem, step.state, spent, self.allowing)
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether typical runs of such tasks are known."""
+        return True
+
+    @cached_property
+    def forecast(self) -> int | None:
+        """Bytes of a typical run in both directions, on the named profile, or on the first contender for "auto".
+
+        None if the job is too large to be counted, or no typical run is known.
+        """
+        if not ((cost := self.cost(Inputs())).is_countable and self.is_measured):
+            return None
+        from parties.jobs.execution.engine_selection import choice_for
+        from smc.counting import forecast
+
+        choice = choice_for(self, Inputs())  # cached: the choice was made before the run
+        if choice.forecasts:
+            return choice.forecasts[0].bytes
+        return forecast(cost.program, choice.possible[0]).bytes
+
+    def allowed_settings(self, most_bytes: int) -> Any:
+        """Return the settings with this limit."""
+        return self.settings.model_copy(update={"most_bytes": most_bytes})
+
+    def allowing(self, most_bytes: int) -> Self:
+        """Return the task with this limit of bytes, both directions together."""
+        return type(self)(self.allowed_settings(most_bytes), self.schema)

@@ -94,9 +94,9 @@ class LinkSettings(Settings):
     `window` is the number of MiB that may be under way to this party. On a long and fast link it should be at least the
     rate times the round trip, but not more than the link carries in a few seconds, or a dead peer is noticed late.
     `classical` permits a key exchange that a future quantum computer could break for traffic recorded before. `ray`,
-    `auto` or HOST:PORT, is a Ray cluster of this party that starts shards (`parties.jobs.ray_shards`). `shards_at` are
-    hosts and networks where the peer's shards may be reached. Its session's own host is always one. `shard_ports` is
-    the range of ports, such as 7100-7163, on which our shards listen if this party does.
+    `auto` or HOST:PORT, is a Ray cluster of this party that starts shards (`parties.jobs.execution.ray_shards`).
+    `shards_at` are hosts and networks where the peer's shards may be reached. Its session's own host is always one.
+    `shard_ports` is the range of ports, such as 7100-7163, on which our shards listen if this party does.
     """
 
     identity: LocalPath | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from parties.base.canonical import canonical
 from parties.base.recent import ResultCache
-from parties.jobs.engine_selection import Choice, choice_for
+from parties.jobs.execution.engine_selection import Choice, choice_for
 from parties.jobs.kind import Counted, Estimate, Inputs, Kind
 from smc.counting import CountingEngine, forecast
 from smc.engines import Profile

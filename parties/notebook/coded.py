@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from parties.jobs.running import Connection, Report
+from parties.jobs.execution.running import Connection, Report
 from parties.jobs.tabular import BySchema
 from parties.link.settings import LinkSettings
 from parties.notebook.fitting import NEVER, Log, at_node

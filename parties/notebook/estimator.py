@@ -21,10 +21,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from parties.base.settings import validated
+from parties.jobs.execution.running import Report
 from parties.jobs.inputs import Inputs
 from parties.jobs.kinds.forest import Forest
 from parties.jobs.kinds.id3 import Id3
-from parties.jobs.running import Report
 from parties.jobs.tree.settings import Id3Settings
 from parties.link.settings import LinkSettings
 from parties.models.trees import prediction

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from parties.base import console
+from parties.jobs.execution.running import Connection, Report
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import State
-from parties.jobs.running import Connection, Report
 from parties.jobs.tree.joint import JointTree
 from parties.link.settings import LinkSettings
 from parties.operator.interface import ENDED, JobResult, JobView, Operator

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from sklearn.base import BaseEstimator
 
 from parties.base.settings import validated
+from parties.jobs.execution.running import Report
 from parties.jobs.result_files import picture
-from parties.jobs.running import Report
 from parties.jobs.tabular import BySchema
 from parties.notebook import coded
 from parties.tables import categories

@@ -15,8 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from parties.base.settings import problems
 from parties.base.text import is_marked, quoted
 from parties.jobs import kinds
-from parties.jobs.settings import Parameter, private_parameters, public_parameters
-from parties.jobs.tabular_settings import check_names
+from parties.jobs.settings import Parameter, check_names, private_parameters, public_parameters
 from parties.operator.interface import MAX_PURPOSE, JobView, Operator
 from parties.web import questions
 from parties.web.own_tables import OwnTables

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from parties.jobs import running
+from parties.jobs.execution import running
 from parties.tables.example import demo
 from tests.support.places import ENVIRONMENT
 from tests.support.waiting import PATIENCE

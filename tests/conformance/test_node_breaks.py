@@ -27,7 +27,9 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
     big, text = tables(300, seed=5)
     nodes.furnish(big, text, more=("", RESEARCH), link='emulate = "25mbit,5ms"')
     for node in (nodes.a, nodes.b):
-        node.program = f"from parties.jobs import shard_processes; shard_processes.WAIT_SECONDS = 300.0; {node.program}"
+        node.program = (
+            f"from parties.jobs.execution import shard_processes; shard_processes.WAIT_SECONDS = 300.0; {node.program}"
+        )
         file = node.directory / "party.toml"
         file.write_text(file.read_text().replace("stop = 5.0", "stop = 0.2"))
     try:

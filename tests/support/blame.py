@@ -21,11 +21,12 @@ from typing import Any
 import numpy as np
 
 from parties.cli import EXIT_CODES
-from parties.jobs import kinds, profiles
-from parties.jobs.engine_selection import usual
+from parties.jobs import kinds
+from parties.jobs.execution import profiles
+from parties.jobs.execution.engine_selection import usual
+from parties.jobs.execution.running import note_code
 from parties.jobs.inputs import Inputs, Opened
 from parties.jobs.kind import Kind, digest
-from parties.jobs.running import note_code
 from parties.link.handshake import make_hello
 from parties.link.identity import Identity
 from parties.link.opening import Link, link_over, outbox_for

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from parties.jobs.sharding import sharded
+from parties.jobs.execution.sharding import sharded
 from parties.link.opening import Link
 from protocols.counts import RowCounts
 from protocols.id3 import Problem, Tree, id3

@@ -8,8 +8,8 @@ from typing import Any
 
 from parties.jobs.boost.columns import Features
 from parties.jobs.boost.growing import Node
+from parties.jobs.kind import adjacency_of
 from parties.jobs.release.presenting import shown
-from parties.jobs.sentences import adjacency_of
 
 Document = Mapping[str, Any]
 SHOWN = 60  # bars

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from parties.base.settings import AtMost, LocalPath
+from parties.jobs.kind import Adjacency
 from parties.jobs.release.settings import Delta, Epsilon, neighbours
-from parties.jobs.settings import of_people, output, public
-from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, row_bound
+from parties.jobs.settings import Columns, Name, RowBound, of_people, output, public, row_bound
+from parties.jobs.tabular import TabularSettings
 
 MOST_ROUNDS = 50  # default limit of the rounds
 DEFAULT_BITS = 3072  # bits that the splits may open by default: three quarters of a table's default bit budget

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from parties.jobs.boost.growing import Growing, OwnRows
 from parties.jobs.boost.objectives import OBJECTIVES, Objective
 from parties.jobs.boost.settings import DEFAULT_BITS, MOST_ROUNDS, BoostSettings
 from parties.jobs.kind import (
+    EXACT,
     Bits,
     Counted,
     Description,
@@ -27,21 +27,22 @@ from parties.jobs.kind import (
     Document,
     File,
     Inputs,
-    KindSettings,
     OnStep,
     State,
     States,
     Step,
+    changes,
+    exact,
+    nothing_else_of_rows,
     opened_steps,
+    svg_file,
 )
 from parties.jobs.release import values
-from parties.jobs.release.noise import Noise, gauss
+from parties.jobs.release.noise import Noise, gauss_of_uses
+from parties.jobs.release.question import Part
 from parties.jobs.release.settings import default_delta
-from parties.jobs.result_files import svg_file
-from parties.jobs.sentences import changed, nothing_else_of_rows
-from parties.jobs.spending import EXACT, KEPT_BY_NODES, ConcentratedLoss, exact
+from parties.jobs.settings import check_names
 from parties.jobs.tabular import BySchema
-from parties.jobs.tabular_settings import check_names
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
 from protocols.boosting import FINE, Gains, best_splits
@@ -126,15 +127,11 @@ class Boost(BySchema):
         _ = task.features, task.gains, task.scaled
         return task
 
-    @classmethod
     @override
-    def alone(cls, settings: KindSettings, party: int) -> tuple[Boost, Any, list[str]]:
-        """Read the rows from --data."""
-        task, rows, remarks = super().alone(settings, party)
-        if settings.rounds is None:  # type: ignore[attr-defined]
-            remarks.append(f"{task.rounds} rounds: {task.told_of_splits}; --rounds says otherwise")
-        remark = f"exact, without noise, {task.most_bits:,} bits at most: {EXACT}" if task.exact else KEPT_BY_NODES
-        return task, rows, [*remarks, remark]
+    def notes(self, settings: Any, source: Any) -> list[str]:
+        rounds = [f"{self.rounds} rounds: {self.told_of_splits}; --rounds says otherwise"]
+        exact = [f"exact, without noise, {self.most_bits:,} bits at most: {EXACT}"] if self.exact else []
+        return [*(rounds if settings.rounds is None else []), *(exact or super().notes(settings, source))]
 
     @property
     @override
@@ -224,20 +221,19 @@ class Boost(BySchema):
         squared = self.objective.squared(self.trees) * settings.together**2 * (1 << 2 * NOISY_POINT)
         moved = math.isqrt(math.ceil(squared)) + 1 + math.isqrt(2 * self.trees * settings.together) + 1
         change = (moved * (2 if settings.adjacency == "replace" else 1)) ** 2
-        noise = gauss(exact(settings.epsilon), exact(settings.delta), self.rounds * change, settings.adjacency)
-        each = change / (2 * noise.scale**2)
-        loss = ConcentratedLoss("discrete Gaussian", each, adjacency=settings.adjacency, times=self.rounds)
-        return replace(noise, loss=loss)
+        epsilon, delta = exact(settings.epsilon), exact(settings.delta)
+        return gauss_of_uses(epsilon, delta, self.rounds, change, settings.adjacency)
 
     @property
     def point(self) -> int:
         """Number of fractional bits in the opened sums of leaves."""
         return FINE if self.noise is None else NOISY_POINT
 
-    @property
-    def _width(self) -> int:
-        """Bits of an own sum of a leaf, with its sign."""
-        return ((self.settings.max_rows << self.point) + 1).bit_length() + 1
+    @cached_property
+    def leaves(self) -> Part:
+        """Sums of all leaves, with their noise."""
+        numbers = self.rounds * self.trees << (self.settings.depth + 1)
+        return Part(numbers, (self.settings.max_rows << self.point) + 1, True, self.noise)
 
     def weigh(self, sums: Numbers) -> Floats:
         """Return the weights of leaves from their opened sums: -rate G / (H + lambda).
@@ -282,11 +278,11 @@ class Boost(BySchema):
         if settings.exact:
             leaves = f"And for every leaf the sums that its weight is made of, exactly: {EXACT}."
         else:
+            factor = f"e^{settings.epsilon:g}, but for a chance of {settings.delta:g}"
             leaves = (
                 "And for every leaf the sums that its weight is made of, with noise that neither knows. "
-                f"{changed(self.at_most, settings.adjacency == 'replace')} changes how likely these sums are by a "
-                f"factor of at most e^{settings.epsilon:g}, but for a chance of {settings.delta:g} (differential "
-                "privacy); which splits are best has no noise."
+                f"{changes(self.at_most, settings.adjacency == 'replace', 'these sums are', factor)}; "
+                "which splits are best has no noise."
             )
         return [
             f"We and {peer} both learn {trees} for {self.target} of both tables' rows together: at each node which "
@@ -310,7 +306,7 @@ class Boost(BySchema):
         growing = self._grown(step.state or ())
         if growing.splitting:
             return growing.open_nodes * self._bits_of_a_node
-        return 2 * growing.leaves * (self._width + 1) if self.exact else 0
+        return 2 * growing.leaves * self.leaves.opened_width if self.exact else 0
 
     @property
     def _bits_of_a_node(self) -> int:
@@ -322,7 +318,7 @@ class Boost(BySchema):
 
     @property
     def _bits_of_a_tree(self) -> int:
-        leaves = 2 * (self._splits_of_a_tree + 1) * (self._width + 1) if self.exact else 0
+        leaves = 2 * (self._splits_of_a_tree + 1) * self.leaves.opened_width if self.exact else 0
         return self._splits_of_a_tree * self._bits_of_a_node + leaves
 
     @property
@@ -345,7 +341,6 @@ class Boost(BySchema):
     def _answers(self) -> Iterator[list[BitMatrix]]:
         """Yield the openings of a run in which every node is split by its first candidate."""
         from protocols.boosting import opened_bits
-        from protocols.release.numbers import sum_width
 
         growing = self._growing(None)
         while len(growing.rounds) < self.rounds:
@@ -355,8 +350,7 @@ class Boost(BySchema):
                 growing.step([0] * nodes)
                 continue
             leaves = growing.leaves
-            width = self._width + 1 if self.noise is None else sum_width(self._width, self._law)
-            yield [np.zeros((width, 2 * leaves), dtype=np.uint8)]
+            yield [np.zeros((self.leaves.opened_width, 2 * leaves), dtype=np.uint8)]
             growing.step([0] * (2 * leaves))
 
     # Run.
@@ -411,20 +405,11 @@ class Boost(BySchema):
         return [int(candidate) for candidate in chosen]
 
     def _leaves(self, engine: Engine, growing: Growing) -> list[int]:
-        from protocols.release.exact import exact_sums
-        from protocols.release.numbers import noisy_sums
-
         sums = growing.own_leaves().reshape(-1)
-        if self.noise is None:
-            return [int(number) for number in exact_sums(engine, sums, self._width, signed=True)]
-        shift = FINE - self.point
-        sums = (sums + (1 << (shift - 1))) >> shift
-        return [int(number) for number in noisy_sums(engine, sums, self._width, self._law, signed=True)]
-
-    @cached_property
-    def _law(self) -> Any:
-        assert self.noise is not None
-        return self.noise.law(self.rounds * self.trees << (self.settings.depth + 1))
+        if self.noise is not None:
+            shift = FINE - self.point
+            sums = (sums + (1 << (shift - 1))) >> shift
+        return self.leaves.opened(engine, sums)
 
     def _growing(self, rows: OwnRows | None) -> Growing:
         return Growing(self.features, self.objective, self.trees, self.settings.depth, self.weigh, rows)

@@ -16,17 +16,16 @@ from typing_extensions import override
 from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.base.text import listed
-from parties.jobs.cluster import result
-from parties.jobs.cluster.doubt import grid_may_be_noise, round_may_be_noise
-from parties.jobs.cluster.drawing import draw_svg
-from parties.jobs.cluster.lloyd import LEAST_ROUNDS, Lloyd, ends, least_count, planned, split, usual_rounds
-from parties.jobs.cluster.points import Axis, Grid, OwnPoints, usual_parts
-from parties.jobs.cluster.settings import ClusterSettings
-from parties.jobs.kind import Bits, Description, Disclosure, Document, OnStep, State, States, Step
+from parties.jobs.kind import Bits, Description, Disclosure, Document, OnStep, State, States, Step, exact
+from parties.jobs.release.cluster import result
+from parties.jobs.release.cluster.doubt import grid_may_be_noise, round_may_be_noise
+from parties.jobs.release.cluster.drawing import draw_svg
+from parties.jobs.release.cluster.lloyd import LEAST_ROUNDS, Lloyd, ends, least_count, planned, split, usual_rounds
+from parties.jobs.release.cluster.points import Axis, Grid, OwnPoints, usual_parts
+from parties.jobs.release.cluster.settings import ClusterSettings
 from parties.jobs.release.kind import Release
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.question import Part, Question
-from parties.jobs.spending import exact
 from parties.tables.types import NumberType, decimal_text, exactly, type_of
 from protocols.release.centroids import UNIT, moved
 from smc.errors import InputError
@@ -270,7 +269,7 @@ class Cluster(Release):
             words = f"round {len(opened) + 1} of {len(self.rounds)}"
             on_step(Step(len(opened), self.rounds[len(opened)].numbers, list(chain(*opened)) or None, words))
 
-        laws = [None if part.noise is None else part.noise.law(part.numbers) for part in self.rounds]
+        laws = [part.law for part in self.rounds]
         sums, places = (data[1], self.after_grid) if self.begins_on_grid else (data, self.lloyd.places)
         rounds = noisy_lloyd(engine, sums, places, laws, self.rounds[-1].width, tell, before)
         return list(chain(*rounds))
@@ -296,7 +295,7 @@ class Cluster(Release):
 
     def _shown(self, state: Sequence[int]) -> Document:
         """Return the clusters, largest first."""
-        from parties.jobs.cluster.kmeans import rows_of
+        from parties.jobs.release.cluster.kmeans import rows_of
 
         opened = split(state, self.rounds)
         if self.on_grid:
@@ -329,7 +328,7 @@ class Cluster(Release):
 
     def _of_grid(self, opened: Rounds) -> tuple[Points, Numbers]:
         """Return the centroids of the noisy grid, and the number of rows of each."""
-        from parties.jobs.cluster.kmeans import chosen_number, weighted
+        from parties.jobs.release.cluster.kmeans import chosen_number, weighted
 
         counts, places = consistent(np.array(opened[0], dtype=np.int64), 2 * self.settings.max_rows), self.grid.places
         k = self.settings.k or chosen_number(places, counts, self.k, self.grid.variance)

@@ -12,19 +12,17 @@ from parties.jobs.kind import Counted, Disclosure, State
 from parties.jobs.tree.exact import LARGEST_COUNTED, ExactTree
 from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.settings import ForestSettings
-from parties.jobs.tree.several import SeveralTrees
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.models.trees.tree import TreeFile
     from protocols.counts import Rows
     from protocols.problem import Problem
-    from protocols.tree import Forest as Trees
     from smc.counting import Program
-    from smc.engines import Engine, Profile
+    from smc.engines import Profile
 
 
-class Forest(SeveralTrees, ExactTree):
+class Forest(ExactTree):
     """Learn many decision trees that vote, from the rows of both parties. Both learn the trees, and nothing else."""
 
     name = "forest"
@@ -42,6 +40,7 @@ class Forest(SeveralTrees, ExactTree):
         "seed",
         *(name for name in ExactTree.specified if name not in ("t", "distance")),
     )
+    votes = True
     edges = None  # all, of which each node draws some
 
     @override
@@ -120,23 +119,6 @@ class Forest(SeveralTrees, ExactTree):
 
         drawn = Bootstrapped(self.domains, self.classes, source, self.settings.trees, secret)
         return self.by_questions(drawn)
-
-    @override
-    def grown(self, engine: Engine, data: Any, start: State, on_level: Any) -> State:
-        from protocols import id3
-
-        return id3.grown(engine, self.problem, data, on_level, start)
-
-    @override
-    def reached(self, trees: Trees) -> State:
-        return trees
-
-    @override
-    def tree_file(self, state: State) -> TreeFile:
-        from parties.models.trees.tree import TreeFile
-
-        first, *others = self.named(state)
-        return TreeFile(self.schema.digest(), self.target, self.settings.tolerance, first, None, tuple(others))
 
     @override
     def state_of_trees(self, tree_file: TreeFile) -> State:

@@ -12,14 +12,12 @@ from typing_extensions import override
 
 from parties.base.arrays import Numbers
 from parties.base.settings import required
-from parties.jobs.kind import Description, Document
+from parties.jobs.kind import Description, Document, exact
 from parties.jobs.release import presenting
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question
 from parties.jobs.release.ranges import Ranges, RoundedSettings
-from parties.jobs.settings import public
-from parties.jobs.spending import exact
-from parties.jobs.tabular_settings import Name
+from parties.jobs.settings import Name, public
 from smc.errors import InputError
 
 if TYPE_CHECKING:

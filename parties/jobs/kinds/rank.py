@@ -15,8 +15,7 @@ from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.reading import pairs
 from parties.jobs.release.settings import DecisionSettings, with_features
-from parties.jobs.settings import public
-from parties.jobs.tabular_settings import Columns, Name
+from parties.jobs.settings import Columns, Name, public
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -106,7 +105,7 @@ class Rank(Release):
 
     @classmethod
     @override
-    def text(cls, document: Document, party: int) -> str:
+    def lines(cls, document: Document) -> list[str]:
         lines = [f"{place}. {presenting.shown(column)}" for place, column in enumerate(document["order"], 1)]
         measured = f"by {MEASURED[document['measure']]}, of {document['of']} columns"
-        return "\n".join([*lines, measured, *map(presenting.shown, presenting.about(document))]) + "\n"
+        return [*lines, measured]

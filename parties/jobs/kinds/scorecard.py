@@ -26,8 +26,7 @@ from parties.jobs.kind import Description, Document, File
 from parties.jobs.kinds.release.naive_bayes import NaiveBayes, NaiveBayesSettings
 from parties.jobs.release import presenting
 from parties.jobs.release.question import Question
-from parties.jobs.settings import output, public
-from parties.jobs.tabular_settings import Name
+from parties.jobs.settings import Name, output, public
 from parties.tables.types import NumberType, type_of
 from smc.errors import InputError
 
@@ -102,13 +101,13 @@ class Scorecard(NaiveBayes):
 
     @classmethod
     @override
-    def text(cls, document: Document, party: int) -> str:
+    def lines(cls, document: Document) -> list[str]:
         card = document["scorecard"]
         lines = [f"{card['offset']:>6} points for every row, more for {presenting.shown(card['good'])}"]
         for column in card["columns"]:
             lines.append(f"{presenting.shown(column['column'])} (information value {column['information']:.3f})")
             lines += [f"{entry['points']:>+6} {presenting.shown(entry['value'])}" for entry in column["values"]]
-        return "\n".join([*lines, *map(presenting.shown, presenting.about(document))]) + "\n"
+        return lines
 
     @classmethod
     @override

@@ -10,17 +10,27 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from parties.base.text import listed
-from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Counted, Description, Disclosure, Document, File, OnStep, State, States, Step
+from parties.jobs.kind import (
+    Counted,
+    Description,
+    Disclosure,
+    Document,
+    File,
+    Inputs,
+    OnStep,
+    State,
+    States,
+    Step,
+    exact,
+)
 from parties.jobs.release.columns import check_cells, ordered
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise, gauss
 from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.reading import marginals
-from parties.jobs.spending import exact
-from parties.jobs.synthesise import result, rows
-from parties.jobs.synthesise.settings import SynthesiseSettings
-from parties.jobs.synthesise.state import GraphicalModel, Synthesis
+from parties.jobs.release.synthesise import result, rows
+from parties.jobs.release.synthesise.settings import SynthesiseSettings
+from parties.jobs.release.synthesise.state import GraphicalModel, Synthesis
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -163,7 +173,7 @@ class Synthesise(Release):
 
     def _program(self, engine: Any) -> None:
         """Return the program of a run with the likely number of rounds."""
-        from parties.jobs.synthesise import expected
+        from parties.jobs.release.synthesise import expected
         from protocols.release import aim, mst
 
         if self.settings.select == "mst":
@@ -175,7 +185,7 @@ class Synthesise(Release):
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
         """Count a typical run. The opened values decide the number of AIM's rounds."""
-        from parties.jobs.synthesise import expected
+        from parties.jobs.release.synthesise import expected
         from protocols.release import aim
         from smc.counting import forecast
 
@@ -198,7 +208,7 @@ class Synthesise(Release):
     @override
     def own_seconds(self) -> dict[str, float]:
         """Add the seconds in which party 0 fits models on this machine."""
-        from parties.jobs.synthesise import expected
+        from parties.jobs.release.synthesise import expected
         from parties.link.pace import USUAL, own_pace_alone
 
         fits = expected.seconds(self.plan, self.settings.select, self.settings.generator)
@@ -261,8 +271,8 @@ class Synthesise(Release):
 
     @classmethod
     @override
-    def text(cls, document: Document, party: int) -> str:
-        return result.text(document)
+    def lines(cls, document: Document) -> list[str]:
+        return result.lines(document)
 
     @classmethod
     @override

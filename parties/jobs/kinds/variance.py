@@ -13,14 +13,12 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.settings import required
-from parties.jobs.kind import Description
+from parties.jobs.kind import Description, exact
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question, decision
 from parties.jobs.release.settings import DecisionSettings
 from parties.jobs.release.values import read
-from parties.jobs.settings import public
-from parties.jobs.spending import exact
-from parties.jobs.tabular_settings import Name
+from parties.jobs.settings import Name, public
 from smc.circuit import Integer, Wire
 from smc.errors import InputError
 

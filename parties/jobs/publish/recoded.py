@@ -12,11 +12,33 @@ from typing_extensions import override
 
 from parties.base.settings import AtMost, LocalPath, Settings, required
 from parties.base.text import listed, quoted
-from parties.jobs import privacy_models as models
 from parties.jobs.kind import Counted, Description, Document, Inputs
-from parties.jobs.settings import AnyField, ManyGatesSettings, of_people, output, own_file, public
-from parties.jobs.tabular import BySchema
-from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, check_names, row_bound
+from parties.jobs.settings import (
+    Against,
+    AnyField,
+    Columns,
+    Distance,
+    Diversity,
+    K,
+    L,
+    ManyGatesSettings,
+    Name,
+    RowBound,
+    T,
+    against,
+    check_names,
+    close,
+    distance,
+    diverse,
+    diversity,
+    fewest_rows,
+    of_people,
+    output,
+    own_file,
+    public,
+    row_bound,
+)
+from parties.jobs.tabular import BySchema, TabularSettings
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -40,16 +62,12 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
     sensitive: Name | None = public(
         None, "Sensitive column", "Column that l and t protect; published unchanged", none="none", column=True
     )
-    k: models.K | None = models.fewest_rows(None, "each class (rows equal in the recoded columns) has at least k rows")
-    l: models.L = models.diverse("each class has at least l values of the sensitive column; 1 = no rule")  # noqa: E741
-    diversity: models.Diversity = models.diversity("values")
-    t: models.T = models.close(
-        "maximum distance between the sensitive values of a class and those of all rows; 1 = no rule"
-    )
-    distance: models.Distance = models.distance("values")
-    against: models.Against = models.against(
-        "k, l and t hold for each party's rows of a class", "only for the rows of both together"
-    )
+    k: K | None = fewest_rows(None, "each class (rows equal in the recoded columns) has at least k rows")
+    l: L = diverse("each class has at least l values of the sensitive column; 1 = no rule")  # noqa: E741
+    diversity: Diversity = diversity("values")
+    t: T = close("maximum distance between the sensitive values of a class and those of all rows; 1 = no rule")
+    distance: Distance = distance("values")
+    against: Against = against("k, l and t hold for each party's rows of a class", "only for the rows of both together")
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()
     out: LocalPath | None = output("Write the recoding, for smc publish apply.")

@@ -6,31 +6,35 @@ opened; the further cells to hide follow from them (`parties.alone.publish.hidin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
 from parties.base.arrays import Numbers
+from parties.base.canonical import job_digest
 from parties.base.extras import install_line, installed
 from parties.base.settings import required
-from parties.jobs.kind import Bits, Counted, Disclosure, Document, OnStep, State, Step
+from parties.jobs.kind import Bits, Counted, Disclosure, Document, Inputs, OnStep, State, Step, nothing_else_of_rows
 from parties.jobs.publish import analyst
-from parties.jobs.publish.table_form import TableForm
-from parties.jobs.publish.table_layout import NAME
-from parties.jobs.publish.table_result import sealed_head
-from parties.jobs.sentences import nothing_else_of_rows
+from parties.jobs.publish.table import TableOfBoth
+from parties.jobs.publish.table_settings import NAME, JointTableSettings
+from parties.tables.schema import Schema
 from smc.errors import InputError, JointRefusalError
 
 if TYPE_CHECKING:
     from smc.engines import Engine
 
 
-@dataclass(frozen=True)
-class SealedTable(TableForm):
+class SealedTable(TableOfBoth):
     """A joint table of exact numbers, for an analyst alone."""
+
+    @classmethod
+    @override
+    def of(cls, settings: JointTableSettings, schema: Schema) -> Self:
+        assert settings.analyst is not None
+        return cls(settings.model_copy(update={"analyst": analyst.canonical_text(settings.analyst)}), schema)
 
     @property
     @override
@@ -42,25 +46,33 @@ class SealedTable(TableForm):
 
     @property
     def _shows_zeros(self) -> bool:
-        return self.layout.settings.zeros == "shown"
+        return self.settings.zeros == "shown"
 
     @override
     def lacks_file(self) -> bool:
-        return self.layout.settings.out is None
+        return self.settings.out is None
 
+    @property
+    def _analyst(self) -> str:
+        """Certificate that the numbers are sealed to."""
+        return required(self.settings.analyst, f"{NAME}.analyst")
+
+    @property
     @override
-    def disclosure(self, at_most: int | None) -> Disclosure:
+    def disclosure(self) -> Disclosure:
         return Disclosure(
             self._reveals,
             self._opened,
             # which cells are small, which are empty, and the numbers that the analyst sees
-            Bits.once(self.cells * (1 + self._shows_zeros + self.layout.width + 1)),
+            Bits.once(self.cells * (1 + self._shows_zeros + self.part.opened_width)),
             exact="whoever holds the analyst's key and one party's rows has the other's numbers",
-            analyst=analyst.of(required(self.layout.settings.analyst, f"{NAME}.analyst")),
+            question=self.question,
+            subject=self.axes[-1],
+            analyst=analyst.of(self._analyst),
         )
 
     def _reveals(self, peer: str) -> list[str]:
-        s = self.layout.settings
+        s = self.settings
         each = "we or the peer have" if s.against == "peer" else "we and the peer together have"
         few = f"1 to {s.threshold - 1:,} rows" if self._shows_zeros else f"fewer than {s.threshold:,} rows"
         empty = ", and which are empty" if self._shows_zeros else ""
@@ -68,7 +80,7 @@ class SealedTable(TableForm):
             f"We and {peer} both learn in which cells and totals {each} {few}{empty}; no noise covers that, and it "
             "costs no epsilon: its bits are counted.",
             "Neither of us learns a number from that alone. The other cells are for who has the key of "
-            f"{analyst.in_full(required(s.analyst, f'{NAME}.analyst'))}, as they are.",
+            f"{analyst.in_full(self._analyst)}, as they are.",
             f"Whoever holds that key and one party's rows has the other's numbers: {peer} has ours if it gets the key.",
         ]
         if s.against == "public":
@@ -84,16 +96,17 @@ class SealedTable(TableForm):
         }
 
     @override
-    def cost(self, hidden: int) -> Counted:
-        """Return the cost; hidden cells are not opened, so they lower it."""
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        """Return the exact cost if the number of hidden cells is given; they are not opened, so they lower it."""
         from protocols.publish.small_cells import cell_states, chosen
 
+        hidden = 0 if extra is None else extra.hidden
         if hidden >= self.cells:
             raise InputError(f"--hidden: the table has {self.cells} cells with totals; at least one must stay visible")
         hidden_cells, zeros = np.arange(self.cells) < hidden, np.zeros((2, self.cells), dtype=np.int64)
 
         def program(engine: Engine) -> object:
-            states = cell_states(engine, self.layout.problem, zeros[0])
+            states = cell_states(engine, self.problem, zeros[0])
             chosen(engine, states, hidden_cells if engine.party == 0 else None)
             return self._leave(engine, zeros[1], hidden_cells)
 
@@ -107,12 +120,12 @@ class SealedTable(TableForm):
         from protocols.publish.small_cells import ENOUGH, cell_states, chosen
 
         on_step(Step(0, self.cells, start, "finding small cells"))
-        states, threshold = cell_states(engine, self.layout.problem, data[0]), self.layout.settings.threshold
+        states, threshold = cell_states(engine, self.problem, data[0]), self.settings.threshold
         if states[-1] != ENOUGH:
             raise JointRefusalError(f"there are fewer than {threshold:,} rows: nothing can be published")
         pattern = None
         if engine.party == 0:
-            table = states.reshape(self.layout.shape)
+            table = states.reshape(self.shape)
             pattern = hide_by_pattern(table, threshold, self._shows_zeros).reshape(-1)
         hidden = chosen(engine, states, pattern)
         if hidden.all():
@@ -127,9 +140,9 @@ class SealedTable(TableForm):
         from parties.alone.publish.sealing import sealed, sealing
         from protocols.publish.small_cells import masked_sums
 
-        masked, mine = masked_sums(engine, our_numbers[~hidden], self.layout.width)
+        masked, mine = masked_sums(engine, our_numbers[~hidden], self.part.width)
         state["masked"] = sealed.packed(masked).hex()
-        certificate = analyst.certificate(required(self.layout.settings.analyst, f"{NAME}.analyst"))
+        certificate = analyst.certificate(self._analyst)
         seed = engine.session.contributions.bytes(sealing.SEED_BYTES).tobytes()
         share = sealed.sealed_share(self._head(state), analyst.public_key(certificate), engine.party, mine, seed)
         with engine.session.phase("sealed shares"):
@@ -139,8 +152,22 @@ class SealedTable(TableForm):
         return {**state, "shares": [share_bytes.hex() for share_bytes in pair]}
 
     def _head(self, state: State) -> Document:
-        """Return a sealed table without its shares."""
-        return sealed_head(self.layout, state, self.digest())
+        """Return a sealed table without its shares (`parties.alone.publish.sealing.sealed`)."""
+        from parties.alone.publish.sealing.sealed import FORMAT
+
+        digits = 0
+        while (self.unit * 10**digits).denominator > 1:  # terminates, since values are decimal numbers
+            digits += 1
+        return {
+            "format": FORMAT,
+            **self.head,
+            "job": job_digest(self.specification()),
+            "analyst": analyst.told(self._analyst),
+            "units": {"factor": int(self.unit * 10**digits), "digits": digits},
+            "hidden": self.lines(state["hidden"]),
+            "width": self.part.opened_width,
+            "masked": state["masked"],
+        }
 
     @override
     def document(self, state: State) -> Document:

@@ -7,11 +7,22 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from parties.base.settings import AtMost, LocalPath, Settings
-from parties.jobs.privacy_models import Against, against
+from parties.jobs.kind import Adjacency
 from parties.jobs.release.settings import Epsilon, neighbours
-from parties.jobs.settings import BooleanSettings, of_people, own_file, public
-from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, row_bound
+from parties.jobs.settings import (
+    Against,
+    BooleanSettings,
+    Name,
+    RowBound,
+    against,
+    of_people,
+    own_file,
+    public,
+    row_bound,
+)
+from parties.jobs.tabular import TabularSettings
+
+NAME = "publish joint-table"
 
 
 class JointTableSettings(BooleanSettings, TabularSettings):

@@ -12,9 +12,8 @@ from typing_extensions import override
 from parties.alone.regression.losses import radius
 from parties.alone.regression.rows import TrainingRows
 from parties.base.arrays import Floats
-from parties.jobs.kind import Document
+from parties.jobs.kind import Document, Loss, PureLoss
 from parties.jobs.regress.method import Method, OnRound, Opened
-from parties.jobs.spending import Loss, PureLoss
 
 if TYPE_CHECKING:
     from protocols.release.geometric import OneSidedGeometric

@@ -12,11 +12,10 @@ from typing_extensions import override
 from parties.alone.regression.features import BITS, Contrasts
 from parties.alone.regression.rows import SLOPE_BITS, OwnRows
 from parties.base.arrays import Floats
-from parties.jobs.kind import Document
+from parties.jobs.kind import Document, Loss, exact
 from parties.jobs.regress.method import OnRound, Opened, Stepwise
 from parties.jobs.regress.settings import safe_rate
 from parties.jobs.release.noise import Noise
-from parties.jobs.spending import Loss, exact
 
 if TYPE_CHECKING:
     from protocols.release.descent import Change, Descent

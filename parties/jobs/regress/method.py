@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,11 +13,10 @@ from typing_extensions import override
 
 from parties.alone.regression.features import Column, Features
 from parties.base.arrays import Floats
-from parties.jobs.kind import Document
+from parties.jobs.kind import Document, Loss, exact
 from parties.jobs.regress.settings import RegressSettings
-from parties.jobs.release.noise import Noise, gauss
-from parties.jobs.spending import ConcentratedLoss, Loss, exact
-from smc.errors import InputError
+from parties.jobs.release.noise import Noise, gauss_of_uses
+from parties.jobs.release.question import Part
 
 if TYPE_CHECKING:
     from smc.engines import Engine
@@ -108,10 +107,8 @@ class Method(ABC):
     def _gauss(self, uses: int, squared: int) -> Noise:
         """Return the noise for `uses` uses, each changed by one row by `squared`; its loss is that of all uses."""
         assert self.settings.delta is not None
-        adjacency = self.settings.adjacency
-        noise = gauss(self.epsilon, exact(self.settings.delta), uses * squared, adjacency)
-        each = squared / (2 * noise.scale**2)
-        return replace(noise, loss=ConcentratedLoss("discrete Gaussian", each, adjacency=adjacency, times=uses))
+        delta = exact(self.settings.delta)
+        return gauss_of_uses(self.epsilon, delta, uses, squared, self.settings.adjacency)
 
 
 class OpenedOnce(Method):
@@ -124,8 +121,8 @@ class OpenedOnce(Method):
 
     @property
     @abstractmethod
-    def width(self) -> int:
-        """Bits of an own integer, including its sign."""
+    def bound(self) -> int:
+        """Bound on the absolute value of an own integer."""
 
     @cached_property
     def noise(self) -> Noise:
@@ -137,21 +134,15 @@ class OpenedOnce(Method):
     def spends(self) -> tuple[Loss, ...]:
         return (self.noise.loss,)
 
+    @cached_property
+    def part(self) -> Part:
+        """The integers with their noise."""
+        return Part(self.numbers, self.bound, True, self.noise)
+
     @override
     def run(self, engine: Engine, data: Any, on_step: OnRound, start: Opened) -> Opened:
-        from protocols.release.numbers import noisy_sums
-
         on_step(0, start)
-        sums = noisy_sums(engine, data, self.width, self.noise.law(self.numbers), signed=True)
-        return (tuple(sums.tolist()),)
-
-    def _check_width(self, bound: str) -> None:
-        """Raise InputError if a sum could have too many bits; `bound` is the setting to lower."""
-        from protocols.release.numbers import MOST_BITS, sum_width
-
-        width = sum_width(self.width, self.noise.law(self.numbers))
-        if width > MOST_BITS:
-            raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower {bound}")
+        return (tuple(self.part.opened(engine, data)),)
 
 
 class Stepwise(Method):

@@ -52,14 +52,14 @@ class Output(OpenedOnce):
         return change**2
 
     @property
-    def width(self) -> int:
-        """Bits of an own integer, including its sign."""
-        return int(radius(self.settings.objective, self.regularisation) / self.unit + 2).bit_length() + 1
+    @override
+    def bound(self) -> int:
+        return int(radius(self.settings.objective, self.regularisation) / self.unit + 2)
 
     @override
     def check(self) -> None:
         check_features(self.features.number)
-        self._check_width("least_rows")
+        self.part.check("least_rows")
 
     @override
     def own(self, rows: TrainingRows | None) -> Any:

@@ -15,7 +15,7 @@ from parties.alone.regression.rows import RowStream, TrainingRows
 from parties.base.arrays import Numbers
 from parties.base.text import quoted
 from parties.jobs.release import values
-from parties.jobs.tabular_settings import check_names
+from parties.jobs.settings import check_names
 from parties.tables.schema import Schema
 from smc.errors import InputError
 

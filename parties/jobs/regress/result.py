@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.regression.features import ONE, Column, Features
+from parties.jobs.kind import CONSTANT_AS_GOOD, adjacency_of
 from parties.jobs.release.presenting import aligned, shown
-from parties.jobs.sentences import CONSTANT_AS_GOOD, adjacency_of
 
 Document = Mapping[str, Any]
 SHOWN = 60  # bars; the text has all weights

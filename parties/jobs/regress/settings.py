@@ -11,10 +11,10 @@ from parties.alone.regression.features import Contrasts, Features
 from parties.alone.regression.losses import Loss, LossName, loss
 from parties.alone.regression.minimiser import LEAST_HUBER, LEAST_LAMBDA
 from parties.base.settings import AtMost, LocalPath
+from parties.jobs.kind import Adjacency
 from parties.jobs.release.settings import Delta, Epsilon, default_delta, neighbours
-from parties.jobs.settings import BooleanSettings, of_people, output, public
-from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, row_bound
+from parties.jobs.settings import BooleanSettings, Columns, Name, RowBound, of_people, output, public, row_bound
+from parties.jobs.tabular import TabularSettings
 from protocols.release.promise import check_delta
 from smc.errors import InputError
 

@@ -57,9 +57,9 @@ class Squares(OpenedOnce):
         return change**2
 
     @property
-    def width(self) -> int:
-        """Bits of an own number, including its sign."""
-        return ((self.settings.max_rows << self.POINT) + 1).bit_length() + 1
+    @override
+    def bound(self) -> int:
+        return (self.settings.max_rows << self.POINT) + 1
 
     @override
     def check(self) -> None:
@@ -68,7 +68,7 @@ class Squares(OpenedOnce):
                 f"columns: they make {self.features.number:,} features, of which {self.numbers:,} moments would be "
                 f"opened: {self.settings.method} takes {MOST_FEATURES} at most; name fewer columns (--columns)"
             )
-        self._check_width("max_rows")
+        self.part.check()
 
     @override
     def own(self, rows: Any) -> Any:

@@ -12,8 +12,7 @@ from pydantic import Field
 from parties.base.text import listed
 from parties.jobs.release.predicates import Predicate
 from parties.jobs.release.settings import GaussianSettings
-from parties.jobs.settings import public
-from parties.jobs.tabular_settings import Columns, check_names
+from parties.jobs.settings import Columns, check_names, public
 from parties.tables.schema import Schema
 from smc.errors import InputError
 

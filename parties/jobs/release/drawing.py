@@ -23,6 +23,25 @@ def draw_svg(document: Document) -> str:
     return bars_svg(_title(document), notes, [_name(document, bar) for bar in bars], bars)
 
 
+def headed(width: float, height: float, title: str, notes: Sequence[str]) -> Any:
+    """Return a figure with its title and notes.
+
+    Args:
+        width: Inches.
+        height: Inches.
+        title: The heading.
+        notes: Lines below it.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height))
+    figure.text(MARGIN / width, 1 - 0.42 / height, title, fontsize=14, weight="bold", color=INK, parse_math=False)
+    for i, note in enumerate(notes):
+        where = 1 - (0.68 + 0.2 * i) / height
+        figure.text(MARGIN / width, where, shown(note), fontsize=8.5, color=MUTED, parse_math=False)
+    return figure
+
+
 def bars_svg(title: str, notes: Sequence[str], names: Sequence[str], bars: Sequence[Document]) -> str:
     """Return bars as an SVG document, with an interval from `low` to `high` where a bar has one.
 
@@ -32,8 +51,6 @@ def bars_svg(title: str, notes: Sequence[str], names: Sequence[str], bars: Seque
         names: Label of each bar.
         bars: `value` of each bar, perhaps with `low` and `high`.
     """
-    from matplotlib.figure import Figure
-
     values = [amount(bar["value"]) for bar in bars]
     measure = text_measure()
     left = MARGIN + max([measure(name, 9.0) for name in names], default=0) + 0.1
@@ -41,11 +58,7 @@ def bars_svg(title: str, notes: Sequence[str], names: Sequence[str], bars: Seque
     width = max(left + PLOT + right, 2 * MARGIN + max(measure(title, 15.0), *(measure(note, 9.0) for note in notes)))
     height = HEAD + 0.2 * len(notes) + BAR * max(len(bars), 1) + FOOT
     with style():
-        figure = Figure(figsize=(width, height))
-        figure.text(MARGIN / width, 1 - 0.42 / height, title, fontsize=14, weight="bold", color=INK, parse_math=False)
-        for i, note in enumerate(notes):
-            where = 1 - (0.68 + 0.2 * i) / height
-            figure.text(MARGIN / width, where, shown(note), fontsize=8.5, color=MUTED, parse_math=False)
+        figure = headed(width, height, title, notes)
         size = (left / width, FOOT / height, (width - left - right) / width, BAR * max(len(bars), 1) / height)
         _draw(figure.add_axes(size), bars, names, values)
         return svg(figure, Title=title)

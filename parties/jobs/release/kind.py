@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -20,18 +19,22 @@ from typing_extensions import override
 
 from parties.base.settings import required
 from parties.jobs.kind import (
+    EXACT,
     Bits,
     Counted,
     Disclosure,
     Document,
+    Drawing,
     File,
     Inputs,
     KindSettings,
     OnStep,
-    Opened,
-    RunsAlone,
     State,
     Step,
+    exact,
+    hidden,
+    nothing_else_of_rows,
+    svg_file,
 )
 from parties.jobs.release import presenting, reading
 from parties.jobs.release.noise import Noise, gauss, laplace, noisy_max
@@ -39,10 +42,7 @@ from parties.jobs.release.predicates import Predicate, canonical_text, parse
 from parties.jobs.release.question import Question
 from parties.jobs.release.reading import Cells
 from parties.jobs.release.settings import ReleaseSettings, check_columns, check_privacy, names_in
-from parties.jobs.result_files import Drawing, svg_file
-from parties.jobs.sentences import hidden, nothing_else_of_rows
 from parties.jobs.settings import public_parameters
-from parties.jobs.spending import EXACT, KEPT_BY_NODES, exact
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from smc.errors import InputError
@@ -54,11 +54,13 @@ if TYPE_CHECKING:
 COUNTABLE = 1 << 14  # numbers of a question whose cost is counted in a few seconds
 
 
-class Release(BySchema, RunsAlone):
+class Release(BySchema):
     """A question about rows whose answer has noise, unless it is exact or a decision."""
 
     Settings: ClassVar[type[KindSettings]] = ReleaseSettings
     draws: ClassVar[Drawing | None] = None  # draws the answer, if it is drawn
+    runs_alone = True
+    unread = ""
     counts_several: ClassVar[bool] = False  # whether several predicates are allowed
 
     @override
@@ -89,15 +91,10 @@ class Release(BySchema, RunsAlone):
         _ = task.query  # refuse an invalid or too large question here
         return task
 
-    @classmethod
     @override
-    def alone(cls, settings: KindSettings, party: int) -> tuple[Self, Any, list[str]]:
-        """Read the rows from a file too, and remark on the budget or on the missing noise."""
-        task = cls.planned(settings)
-        counts, _ = task.rows_in_file(task.schema, task.target)
-        noisy = [KEPT_BY_NODES] if task.disclosure.spends else []
-        remarks = [f"exact, without noise: {task.exact_effect}"] if task.exact else noisy
-        return task, task.own_rows(counts), [*remarks, *task.warnings]
+    def notes(self, settings: Any, source: Any) -> list[str]:
+        exact = [f"exact, without noise: {self.exact_effect}"] if self.exact else []
+        return [*(exact or super().notes(settings, source)), *self.warnings]
 
     @property
     def warnings(self) -> list[str]:
@@ -272,18 +269,11 @@ class Release(BySchema, RunsAlone):
     def own_rows(self, source: Rows) -> Any:
         return self.query.count(source)
 
-    @contextmanager
     @override
-    def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """Count the rows once; a session that is resumed uses the same numbers."""
-        with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
-            numbers = self.own_rows(source)
-            digest = source.fingerprint_of_rows if self.streamed else source.fingerprint
-            if not isinstance(numbers, np.ndarray):  # an object that the protocol queries round by round
-                yield Opened(numbers, digest)
-                return
-            # the numbers may come from several passes over the rows
-            yield Opened(numbers, reading.fingerprint(digest, numbers))
+    def fingerprint(self, source: Any, data: Any) -> Callable[[bytes], bytes]:
+        digest = super().fingerprint(source, data)
+        # numbers may come from several passes over the rows; another object is queried round by round
+        return reading.fingerprint(digest, data) if isinstance(data, np.ndarray) else digest
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
@@ -311,7 +301,12 @@ class Release(BySchema, RunsAlone):
     @classmethod
     @override
     def text(cls, document: Document, party: int) -> str:
-        return presenting.text(document)
+        return presenting.text(cls.lines(document), document)
+
+    @classmethod
+    def lines(cls, document: Document) -> list[str]:
+        """Return the answer as text, a line each, without its noise."""
+        return presenting.lines(document)
 
     @classmethod
     @override

@@ -10,23 +10,25 @@ Intervals are computed from the ideal law, of which the law of the circuit is wi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.jobs.conversion import DECIMAL, rho_within
-from parties.jobs.spending import Adjacency, ConcentratedLoss, Loss, PureLoss
+from parties.jobs.kind import Adjacency, ConcentratedLoss, Loss, PureLoss
+from parties.jobs.spending import DECIMAL, rho_within
 
 if TYPE_CHECKING:
     from protocols.release.laws import Law
 
 Family: TypeAlias = Literal["discrete Laplace", "discrete Gaussian", "report noisy max", "ladder"]
 CONFIDENCE = 0.95  # confidence of each interval by itself
+WIDE = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)  # half the interval of a normal variable, in deviations
 FINE = 512  # larger scales use a coarser grid; intervals are rounded outwards
 
 
@@ -46,6 +48,7 @@ class Noise:
     sensitivity: int
     delta: Fraction = Fraction(0)  # probability that epsilon fails
 
+    @lru_cache(maxsize=16)  # noqa: B019 - few plain numbers; each step of a run asks again
     def law(self, numbers: int) -> Law:
         """Return the law for this count of numbers: together they add at most 2^-38 to delta."""
         from protocols.release.laws import security_for
@@ -185,3 +188,18 @@ def gauss(epsilon: Fraction, delta: Fraction, numbers: int, adjacency: Adjacency
     scale = Fraction(rounded)
     loss = ConcentratedLoss("discrete Gaussian", squared / (2 * scale**2), adjacency=adjacency)
     return Noise("discrete Gaussian", scale, epsilon, loss, squared, delta)
+
+
+def gauss_of_uses(epsilon: Fraction, delta: Fraction, uses: int, squared: int, adjacency: Adjacency) -> Noise:
+    """Return Gaussian noise that is drawn for several steps, which share the privacy loss.
+
+    Args:
+        epsilon: The privacy loss of all steps together.
+        delta: The probability that epsilon fails.
+        uses: Number of steps.
+        squared: Squared length of a row's change, or a person's, in each step.
+        adjacency: Neighbours.
+    """
+    noise = gauss(epsilon, delta, uses * squared, adjacency)
+    each = squared / (2 * noise.scale**2)
+    return replace(noise, loss=ConcentratedLoss("discrete Gaussian", each, adjacency=adjacency, times=uses))

@@ -9,21 +9,24 @@ from itertools import chain
 from typing import Any
 
 from parties.base.text import visible
+from parties.jobs.kind import CONSTANT_AS_GOOD, adjacency_of
 from parties.jobs.release.noise import CONFIDENCE
-from parties.jobs.sentences import CONSTANT_AS_GOOD, adjacency_of
 
 Document = Mapping[str, Any]
 INTERVAL = f"{CONFIDENCE:.0%}".replace("%", " %")
 OF_NOISE = f"{INTERVAL}, noise only"  # interval for these very rows; sampling error is not included
 
 
-def text(document: Document) -> str:
-    """Return a result as lines of text."""
-    if "answer" in document:
-        lines = ["yes" if document["answer"] else "no"]
-    else:
-        lines = _model(document) if "classes" in document else _answers(document)
+def text(lines: Iterable[str], document: Document) -> str:
+    """Return lines of a result, and those on its noise, as text."""
     return "\n".join([*lines, *map(shown, about(document))]) + "\n"
+
+
+def lines(document: Document) -> list[str]:
+    """Return a result as lines of text, without its noise."""
+    if "answer" in document:
+        return ["yes" if document["answer"] else "no"]
+    return _model(document) if "classes" in document else _answers(document)
 
 
 def numbers_as_csv(document: Document) -> str:

@@ -17,6 +17,7 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from protocols.counts import Rows
+    from protocols.release.laws import Law
     from smc.circuit import Form, Netlist
     from smc.circuit.wire import Wire
     from smc.counting import Program
@@ -45,27 +46,38 @@ class Part:
         """Bits of the sums if they are opened exactly, else 0."""
         return 0 if self.noise is not None else self.numbers * (self.width + 1)
 
-    def check(self) -> None:
-        """Raise InputError if a sum with its noise could be too large to be opened."""
-        from protocols.release.numbers import MOST_BITS, sum_width
+    @property
+    def law(self) -> Law | None:
+        """Exact law of the noise of all numbers; None if they are exact."""
+        return None if self.noise is None else self.noise.law(self.numbers)
 
-        width = self.width + 1 if self.noise is None else sum_width(self.width, self.noise.law(self.numbers))
-        if width > MOST_BITS:
-            raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower max_rows")
+    @property
+    def opened_width(self) -> int:
+        """Bits of an opened sum, with its noise."""
+        from protocols.release.numbers import sum_width
+
+        return self.width + 1 if self.noise is None else sum_width(self.width, self.noise.law(self.numbers))
+
+    def check(self, bound: str = "max_rows") -> None:
+        """Raise InputError, which advises to lower `bound`, if a sum with its noise could be too large to be opened."""
+        from protocols.release.numbers import MOST_BITS
+
+        if (width := self.opened_width) > MOST_BITS:
+            raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower {bound}")
 
     def opened(self, engine: Engine, numbers: Numbers) -> list[int]:
         """Open the sums of both parties' numbers, with noise.
 
         Args:
             engine: The engine of the session.
-            numbers: This party's numbers, int64[numbers].
+            numbers: This party's numbers, int64[numbers], or some of them.
         """
         from protocols.release.exact import exact_sums
         from protocols.release.numbers import noisy_sums
 
-        if self.noise is None:
+        if self.law is None:
             return exact_sums(engine, numbers, self.width, self.signed).tolist()
-        return noisy_sums(engine, numbers, self.width, self.noise.law(self.numbers), self.signed).tolist()
+        return noisy_sums(engine, numbers, self.width, self.law, self.signed).tolist()
 
 
 @dataclass(frozen=True)
@@ -116,7 +128,8 @@ def sums(
     fields = mechanisms[0].fields(unit) if mechanisms else {}
     about["noise"] = {**fields, **about.get("noise", {})}
     bits = sum(part.bits for part in parts)
-    return Question(learnt, offsets[-1], count, opened, show, mechanisms, opens, parts=tuple(parts), bits=bits, **about)
+    open_ = parts[0].opened if len(parts) == 1 else opened
+    return Question(learnt, offsets[-1], count, open_, show, mechanisms, opens, parts=tuple(parts), bits=bits, **about)
 
 
 def decision(

@@ -7,9 +7,19 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from parties.base.settings import AtMost, LocalPath
-from parties.jobs.settings import AnyField, BooleanSettings, of_people, output, public
-from parties.jobs.spending import Adjacency
-from parties.jobs.tabular_settings import Columns, RowBound, TabularSettings, check_names, row_bound
+from parties.jobs.kind import Adjacency
+from parties.jobs.settings import (
+    AnyField,
+    BooleanSettings,
+    Columns,
+    RowBound,
+    check_names,
+    of_people,
+    output,
+    public,
+    row_bound,
+)
+from parties.jobs.tabular import TabularSettings
 from parties.tables.schema import Schema
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON, check_delta
 from smc.errors import InputError

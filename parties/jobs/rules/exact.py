@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Bits, Counted, Disclosure, Document, OnStep, State, States, Step
+from parties.jobs.kind import (
+    Bits,
+    Counted,
+    Disclosure,
+    Document,
+    Inputs,
+    OnStep,
+    State,
+    States,
+    Step,
+    nothing_else_of_rows,
+)
 from parties.jobs.rules.joint import Items, RulesOfBoth, shown
-from parties.jobs.sentences import nothing_else_of_rows
-from parties.jobs.stopping import StoppingKind
+from parties.jobs.tabular import StoppingKind
 from smc.errors import InputError, JointRefusalError
 
 if TYPE_CHECKING:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +10,13 @@ import numpy as np
 from typing_extensions import override
 
 from parties.base.text import listed, quoted, visible
-from parties.jobs.kind import Description, Document, File, Inputs, KindSettings, Opened, RunsAlone
-from parties.jobs.missing_values import LEAVE_OUT, missing_clause, missing_fields, with_gaps
+from parties.jobs.kind import SVG, Description, Document, File, exact
 from parties.jobs.release import presenting
-from parties.jobs.result_files import SVG
+from parties.jobs.release.missing_values import LEAVE_OUT, missing_clause, missing_fields, with_gaps
 from parties.jobs.rules.drawing import draw_svg
 from parties.jobs.rules.settings import RulesSettings
-from parties.jobs.spending import KEPT_BY_NODES, exact
+from parties.jobs.settings import check_names
 from parties.jobs.tabular import BySchema
-from parties.jobs.tabular_settings import check_names
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from smc.errors import InputError
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
 Items = tuple[int, ...]
 
 
-class RulesOfBoth(BySchema, RunsAlone):
+class RulesOfBoth(BySchema):
     """Association rules of both parties' rows: values that occur together, and rules that follow."""
 
     name, Settings = "rules", RulesSettings
@@ -41,7 +38,12 @@ class RulesOfBoth(BySchema, RunsAlone):
         afterwards="The rules are public to both: each party applies them to its own rows.",
     )
     settings: RulesSettings
-    streamed = True
+    runs_alone = True
+
+    @property
+    @override
+    def streamed(self) -> bool:
+        return not self.is_grouped
 
     @classmethod
     @override
@@ -75,13 +77,6 @@ class RulesOfBoth(BySchema, RunsAlone):
     def check(self) -> None:
         """Raise InputError if the settings are inconsistent."""
         _ = self.problem
-
-    @classmethod
-    @override
-    def alone(cls, settings: KindSettings, party: int) -> tuple[RulesOfBoth, Any, list[str]]:
-        """Remark on the budget too."""
-        task, data, remarks = super().alone(settings, party)
-        return task, data, [*remarks, *([KEPT_BY_NODES] if task.disclosure.spends else [])]
 
     @cached_property
     def items(self) -> tuple[tuple[str, str], ...]:
@@ -182,15 +177,11 @@ class RulesOfBoth(BySchema, RunsAlone):
     def is_grouped(self) -> bool:
         return self.settings.transaction is not None
 
-    @contextmanager
     @override
-    def open(self, inputs: Inputs) -> Iterator[Opened]:
+    def fingerprint(self, source: Any, data: Any) -> Callable[[bytes], bytes]:
         if (key := self.settings.transaction) is None:
-            with super().open(inputs) as opened:
-                yield opened
-            return
-        with inputs.counts(self.target, self.columns, self.schema) as source:
-            yield Opened(self.own_rows(source), partial(source.fingerprint_of_baskets, key))
+            return super().fingerprint(source, data)
+        return partial(source.fingerprint_of_baskets, key)
 
     # Results.
 

@@ -10,14 +10,24 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from parties.base.settings import required
-from parties.jobs.inputs import Inputs
-from parties.jobs.kind import NO_BITS, Counted, Disclosure, Document, OnStep, State, States, Step
+from parties.jobs.kind import (
+    NO_BITS,
+    Counted,
+    Disclosure,
+    Document,
+    Inputs,
+    OnStep,
+    State,
+    States,
+    Step,
+    exact,
+    hidden,
+    nothing_else_of_rows,
+)
 from parties.jobs.release.noise import Noise, laplace, noisy_max
 from parties.jobs.release.question import number
 from parties.jobs.rules.joint import Items, RulesOfBoth, shown
 from parties.jobs.rules.settings import FIRST
-from parties.jobs.sentences import hidden, nothing_else_of_rows
-from parties.jobs.spending import exact
 from smc.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,12 +7,22 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from parties.base.settings import AtMost, LocalPath
-from parties.jobs.missing_values import Missing, missing_values
+from parties.jobs.kind import Adjacency
+from parties.jobs.release.missing_values import Missing, missing_values
 from parties.jobs.release.settings import Epsilon, neighbours
-from parties.jobs.settings import ManyGatesSettings, of_people, output, public
-from parties.jobs.spending import Adjacency
-from parties.jobs.stopping import MostBytes, most_bytes_field
-from parties.jobs.tabular_settings import Columns, Name, RowBound, TabularSettings, row_bound
+from parties.jobs.settings import (
+    Columns,
+    ManyGatesSettings,
+    MostBytes,
+    Name,
+    RowBound,
+    most_bytes_field,
+    of_people,
+    output,
+    public,
+    row_bound,
+)
+from parties.jobs.tabular import TabularSettings
 
 Share = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
 MOST_CANDIDATES = 1 << 20

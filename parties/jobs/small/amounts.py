@@ -25,9 +25,9 @@ from parties.jobs.kind import (
     Opened,
     State,
     Step,
+    nothing_else,
     typed_value,
 )
-from parties.jobs.sentences import nothing_else
 from parties.jobs.settings import BooleanSettings, of_people, private, public
 from smc.errors import InputError
 

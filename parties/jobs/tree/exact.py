@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from typing_extensions import override
 
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Bits, Counted, Disclosure, OnStep, State, States
-from parties.jobs.sentences import nothing_else_of_rows
-from parties.jobs.stopping import StoppingKind
+from parties.jobs.kind import Bits, Counted, Disclosure, OnStep, State, nothing_else_of_rows
+from parties.jobs.tabular import StoppingKind
 from parties.jobs.tree import leaf_rules
 from parties.jobs.tree.joint import JointTree
-from parties.jobs.tree.result import indexed, named
 from parties.jobs.tree.settings import Id3Settings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.models.trees.tree import TreeFile
     from protocols import id3
-    from protocols.grower import Level, OnLevel
+    from protocols.grower import Level
     from protocols.tree import Forest
     from smc.counting import Program
     from smc.engines import Engine, Profile
@@ -226,31 +224,21 @@ class ExactTree(JointTree, StoppingKind):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Grow the tree; `data` is a `protocols.counts.Counts`."""
+        """Grow the tree, or the trees; `data` is a `protocols.counts.Counts`, or counts of all trees."""
+        from protocols import id3
+        from protocols.counts import Unpartitioned
+
         watched = self.stopping(engine, on_step)
 
         def on_level(level: Level) -> None:
             watched(self.step(level.depth, level.nodes, self.reached(level.trees)))
 
-        return self.grown(engine, data, start, on_level)
-
-    def grown(self, engine: Engine, data: Any, start: State, on_level: OnLevel) -> State:
-        """Run the protocol, see `run`.
-
-        Args:
-            engine: Engine of the run.
-            data: This party's counts.
-            start: State to start from.
-            on_level: Called before each level.
-        """
-        from protocols import id3
-
-        return id3.id3(engine, self.problem, data, on_level, start)
+        counts, trees = (data, start) if self.votes else (Unpartitioned(data), (start,))
+        return self.reached(id3.grown(engine, self.problem, counts, on_level, trees))
 
     def reached(self, trees: Forest) -> State:
         """Return the state with these trees, which may have open nodes."""
-        (tree,) = trees
-        return tree
+        return trees if self.votes else trees[0]
 
     @property
     @override
@@ -262,32 +250,17 @@ class ExactTree(JointTree, StoppingKind):
     def allowing(self, most_bytes: int) -> ExactTree:
         return type(self)(self.allowed_settings(most_bytes), self.schema, self.target)
 
-    # States.
-
-    @property
-    @override
-    def states(self) -> States:
-        """States with one step for each decided level."""
-        from protocols.tree import Open, cut, decided_levels, decode, encode, open_depth
-
-        return States(
-            Open(),
-            decided_levels,
-            lambda tree: open_depth(tree) is None,
-            lambda tree, steps: cut(tree, min(steps, decided_levels(tree))),
-            encode,
-            decode,
-        )
+    # Results.
 
     @override
     def tree_file(self, state: State) -> TreeFile:
         from parties.models.trees.tree import TreeFile
 
-        tree = named(state, self.schema, self.target, self.questions)
-        return TreeFile(self.schema.digest(), self.target, self.settings.tolerance, tree)
+        first, *others = self.named(state)
+        return TreeFile(self.schema.digest(), self.target, self.settings.tolerance, first, None, tuple(others))
 
     @override
     def state_of_trees(self, tree_file: TreeFile) -> State:
         if tree_file.noise is not None:
             raise InputError("the tree was made with noise; add epsilon")
-        return indexed(tree_file.tree, self.schema, self.target, self.questions)
+        return self.indexed(tree_file)

@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from typing_extensions import override
 
-from parties.jobs.kind import Bits, Counted, Disclosure, OnStep, State, States, Step
-from parties.jobs.tree.exact import ExactTree
+from parties.jobs.kind import Bits, Disclosure, OnStep, State, Step
+from parties.jobs.tree.staged import LARGEST_PART, Staged, StagedTree
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.models.trees.tree import TreeFile
     from protocols.counts import Rows
     from protocols.holdout import Parts, Verdicts
-    from protocols.tree import Forest, Tree
-    from smc.counting import CountingEngine, Program
-    from smc.engines import Engine, Profile
+    from protocols.tree import Tree
+    from smc.counting import CountingEngine
+    from smc.engines import Engine
 
 JUDGED, LABEL = "whether a split becomes a leaf", "class of a split that becomes a leaf"
-LARGEST_PART = 1 << 13  # counts of one part in a forecast
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A tree; once finished, also the decisions on its splits (keep or prune) by level, the deepest first."""
+class HoldoutTree(StagedTree):
+    """Task of `protocols.id3`, then `protocols.holdout`; a stage is the decisions (keep or prune) on the splits of a
+    level, the deepest level first.
+    """
 
-    tree: Tree
-    levels: tuple[Verdicts, ...] = ()
-
-
-class HoldoutTree(ExactTree):
-    """Task of `protocols.id3`, then `protocols.holdout`."""
-
-    specified = (*ExactTree.specified, "holdout")
+    key = "levels"
+    specified = (*StagedTree.specified, "holdout")
 
     @override
     def check_noise(self) -> None:
@@ -69,10 +64,10 @@ class HoldoutTree(ExactTree):
             )
             return [first, grown, *rest]
 
-        def opened(state: Judged, step: int | None = None) -> dict[str, int]:
+        def opened(state: Staged, step: int | None = None) -> dict[str, int]:
             first = 0 if step is None else step - decided_levels(state.tree)
-            last = len(state.levels) if step is None else first + 1
-            labels = [label for level in state.levels[max(0, first) : max(0, last)] for label in level]
+            last = len(state.after) if step is None else first + 1
+            labels = [label for level in state.after[max(0, first) : max(0, last)] for label in level]
             judged = {JUDGED: len(labels), LABEL: sum(label is not None for label in labels)}
             return {**of_tree.opened(state.tree, step), **judged}
 
@@ -86,46 +81,25 @@ class HoldoutTree(ExactTree):
 
     # Cost and execution.
 
-    def _count(self, engine: CountingEngine, levels: list[int]) -> None:
-        """Count the steps that judge these numbers of splits, large ones in parts."""
+    @property
+    @override
+    def sizes(self) -> tuple[Sequence[int], Sequence[int]]:
+        from protocols import cost_model
+
+        typical = [splits for splits in cost_model.typical_splits(self.problem) if splits]
+        return typical[::-1], cost_model.most_splits(self.problem)
+
+    @override
+    def count_stages(self, engine: CountingEngine, sizes: Sequence[int], largest: int = LARGEST_PART) -> None:
+        """Count the pruning of levels of these numbers of splits."""
         from protocols.holdout import verdicts
 
         engine.answers = None
-        for splits in levels:
-            times = -(-splits * self.classes // LARGEST_PART)
+        for splits in sizes:
+            times = -(-splits * self.classes // largest)
             zeros = np.zeros((-(-splits // times), self.classes), dtype=np.int64)
             with engine.repeated(times):
                 verdicts(engine, self.problem, zeros, zeros)
-
-    @override
-    def typical_cost(self) -> Counted:
-        from protocols import cost_model
-        from smc.counting import forecast
-
-        tree = super().typical_cost()
-        levels = [splits for splits in cost_model.typical_splits(self.problem) if splits]
-
-        def program(engine: CountingEngine) -> None:
-            tree.program(engine)
-            self._count(engine, levels[::-1])
-
-        def most(profile: Profile) -> int | None:
-            if (tree_bytes := tree.most(profile)) is None:
-                return None
-            splits = cost_model.most_splits(self.problem)
-            return tree_bytes + forecast(lambda engine: self._count(engine, splits), profile).bytes
-
-        return replace(tree, program=program, most=most)
-
-    @override
-    def with_result(self, state: State) -> Program:
-        tree = super().with_result(state.tree)
-
-        def program(engine: CountingEngine) -> None:
-            tree(engine)
-            self._count(engine, [len(level) for level in state.levels])
-
-        return program
 
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Parts:
@@ -136,60 +110,37 @@ class HoldoutTree(ExactTree):
         return Parts(*map(self.by_questions, parts))
 
     @override
-    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        from protocols.holdout import heights, prune
-        from protocols.tree import decided_levels, open_depth
-
-        tree = start.tree
-        if open_depth(tree) is not None:
-            tree = super().run(engine, data.growing, tree, on_step)
-
-        def on_level(levels: tuple[Verdicts, ...], splits: int) -> None:
-            depth = heights(tree) - 1 - len(levels)
-            description = f"pruning level {depth} with {splits:,} {'split' if splits == 1 else 'splits'}"
-            on_step(Step(decided_levels(tree) + len(levels), splits, Judged(tree, levels), description))
-
-        return Judged(tree, prune(engine, self.problem, data, tree, start.levels, on_level))
+    def growing(self, data: Any) -> Any:
+        return data.growing
 
     @override
-    def reached(self, trees: Forest) -> State:
-        (tree,) = trees
-        return Judged(tree)
-
-    # States.
-
-    @property
-    @override
-    def states(self) -> States:
-        """Levels of the tree, then judged levels."""
+    def stages(self, tree: Tree) -> int:
         from protocols.holdout import heights
 
-        trees = super().states
+        return heights(tree)
 
-        def cut(state: Judged, steps: int) -> Judged:
-            levels = trees.steps(state.tree)
-            return Judged(trees.cut(state.tree, min(steps, levels)), state.levels[: max(0, steps - levels)])
+    @override
+    def run_stages(self, engine: Engine, data: Any, state: Staged, on_step: OnStep) -> tuple[Any, ...]:
+        """Prune the tree by the held-out rows."""
+        from protocols.holdout import prune
+        from protocols.tree import decided_levels
 
-        return States(
-            beginning := Judged(trees.beginning),
-            lambda state: trees.steps(state.tree) + len(state.levels),
-            lambda state: trees.is_done(state.tree) and len(state.levels) == heights(state.tree),
-            cut,
-            lambda state: (
-                None
-                if state == beginning
-                else {"tree": trees.encode(state.tree), "levels": [list(level) for level in state.levels]}
-            ),
-            lambda value: (
-                beginning if value is None else Judged(trees.decode(value["tree"]), tuple(map(tuple, value["levels"])))
-            ),
-        )
+        tree, stages = state.tree, self.stages(state.tree)
+
+        def on_level(levels: tuple[Verdicts, ...], splits: int) -> None:
+            description = f"pruning level {stages - 1 - len(levels)} with {splits:,} "
+            description += "split" if splits == 1 else "splits"
+            on_step(Step(decided_levels(tree) + len(levels), splits, Staged(tree, levels), description))
+
+        return prune(engine, self.problem, data, tree, state.after, on_level)
+
+    # Results.
 
     @override
     def tree_file(self, state: State) -> TreeFile:
         from protocols.holdout import pruned
 
-        return super().tree_file(pruned(state.tree, state.levels))
+        return super().tree_file(pruned(state.tree, state.after))
 
     @override
     def state_of_trees(self, tree_file: TreeFile) -> State:

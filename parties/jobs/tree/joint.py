@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,10 +11,8 @@ from typing_extensions import override
 
 from parties.base.settings import merge
 from parties.base.text import listed, quoted
-from parties.jobs.inputs import Inputs, Opened
-from parties.jobs.kind import Counted, Description, Document, File, RunsAlone, State, Step
+from parties.jobs.kind import Counted, Description, Document, File, Inputs, State, States, Step
 from parties.jobs.settings import ENGINE, KindSettings, public_parameters
-from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import BySchema
 from parties.jobs.tree import leaf_rules, result
 from parties.jobs.tree.settings import ExactSettings, Id3Extra, Id3Settings
@@ -24,7 +21,7 @@ from parties.tables.types import OrderedType, ranges_as_classes, type_of
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from parties.models.trees.tree import TreeFile
+    from parties.models.trees.tree import Node, TreeFile
     from protocols.counts import Rows
     from protocols.edges import Questions
     from smc.counting import Program
@@ -33,7 +30,7 @@ OPTIONAL = ("at_most", "shards")  # in a specification only if they are given
 BY_SCHEMA = ("target", "columns")  # a specification gives these through its schema
 
 
-class JointTree(BySchema, RunsAlone):
+class JointTree(BySchema):
     """A decision tree, or several, of both parties' rows together."""
 
     name = "id3"
@@ -49,7 +46,9 @@ class JointTree(BySchema, RunsAlone):
     )
     Settings: ClassVar[type[ExactSettings]] = Id3Settings
     settings: Any  # of type `Settings`
+    runs_alone = True
     target = ""  # class column of a task
+    votes: ClassVar[bool] = False  # whether the state is `settings.trees` trees that grow together
     specified: ClassVar[tuple[str, ...]]  # parameters in a specification, beside the schema and the profile
 
     def __init__(self, settings: ExactSettings, schema: Schema, target: str) -> None:
@@ -110,25 +109,19 @@ class JointTree(BySchema, RunsAlone):
         target = schema.choose_target(settings.target)
         return cls.checked(settings, _of_columns(settings, schema, target), target)
 
-    @classmethod
     @override
-    def alone(cls, settings: KindSettings, party: int) -> tuple[JointTree, Any, list[str]]:
-        """Read the rows from a file too, and remark on chosen settings."""
-        assert isinstance(settings, ExactSettings)
-        task = cls.planned(settings)
-        counts, ignored = task.rows_in_file(task.schema, task.target)
-        remarks = [f"not in the schema, ignored: {listed(ignored)}"] if ignored else []
-        if task.settings.max_depth != settings.max_depth:
-            chosen = f"at most {task.settings.max_depth} levels, chosen by public numbers"
+    def notes(self, settings: Any, source: Any) -> list[str]:
+        remarks = []
+        if self.settings.max_depth != settings.max_depth:
+            chosen = f"at most {self.settings.max_depth} levels, chosen by public numbers"
             remarks.append(f"{chosen}: --max-depth asks for more, or for fewer")
-        if task.settings.k not in (settings.k, None, 1):
-            remarks.append(f"k is {task.settings.k}, unless --k or --plain says otherwise")
-        remarks += ranges_as_classes(task.target, task.schema.attributes[task.target])
-        if task.disclosure.spends:
-            remarks.append(KEPT_BY_NODES)
-        if "epsilon" not in task.specified and leaf_rules.may_speak_of_one(task.settings):
+        if self.settings.k not in (settings.k, None, 1):
+            remarks.append(f"k is {self.settings.k}, unless --k or --plain says otherwise")
+        remarks += ranges_as_classes(self.target, self.schema.attributes[self.target])
+        remarks += super().notes(settings, source)
+        if "epsilon" not in self.specified and leaf_rules.may_speak_of_one(self.settings):
             remarks.append("leaves may speak of one person: --k or --l keeps them from it")
-        return task, task.own_rows(counts, Inputs().secret), [*remarks, *task.leaks(counts)]
+        return [*remarks, *self.leaks(source)]
 
     @override
     def remarks(self, inputs: Inputs) -> list[str]:
@@ -274,11 +267,9 @@ class JointTree(BySchema, RunsAlone):
 
         return Asked(source, self.questions) if self.questions.runs else source
 
-    @contextmanager
     @override
-    def open(self, inputs: Inputs) -> Iterator[Opened]:
-        with inputs.counts(self.target, self.columns, self.schema) as source:
-            yield Opened(self.own_rows(source, inputs.secret), source.fingerprint)
+    def data_of(self, source: Any, secret: bytes) -> Any:
+        return self.own_rows(source, secret)
 
     @staticmethod
     def step(depth: int, nodes: int, state: State) -> Step:
@@ -291,7 +282,42 @@ class JointTree(BySchema, RunsAlone):
         """
         return Step(depth, nodes, state, f"level {depth} with {nodes:,} {'node' if nodes == 1 else 'nodes'}")
 
+    @property
+    @override
+    def states(self) -> States:
+        """States with a step for each level of the tree, or of the deepest of several trees."""
+        from protocols.tree import Open, cut, decided_levels, decode, encode, open_depth
+
+        if not self.votes:
+            return States(
+                Open(),
+                decided_levels,
+                lambda tree: open_depth(tree) is None,
+                lambda tree, steps: cut(tree, min(steps, decided_levels(tree))),
+                encode,
+                decode,
+            )
+        beginning = (Open(),) * self.settings.trees
+        return States(
+            beginning,
+            lambda trees: max(map(decided_levels, trees)),
+            lambda trees: all(open_depth(tree) is None for tree in trees),
+            lambda trees, steps: tuple(cut(tree, min(steps, max(map(decided_levels, trees)))) for tree in trees),
+            lambda trees: None if trees == beginning else [encode(tree) for tree in trees],
+            lambda value: beginning if value is None else tuple(map(decode, value)),
+        )
+
     # Results.
+
+    def named(self, state: State) -> list[Node]:
+        """Return the trees with the schema's names."""
+        trees = state if self.votes else (state,)
+        return [result.named(tree, self.schema, self.target, self.questions) for tree in trees]
+
+    def indexed(self, tree_file: TreeFile) -> State:
+        """Return the inverse of `named`."""
+        trees = tuple(result.indexed(tree, self.schema, self.target, self.questions) for tree in tree_file.trees)
+        return trees if self.votes else trees[0]
 
     @abstractmethod
     def tree_file(self, state: State) -> TreeFile:

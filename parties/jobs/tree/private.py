@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from parties.base.console import size
-from parties.jobs.kind import NO_BITS, Counted, Disclosure, OnStep, State
-from parties.jobs.sentences import changed
-from parties.jobs.spending import Loss, PureLoss, exact
+from parties.jobs.kind import (
+    NO_BITS,
+    Counted,
+    Disclosure,
+    Loss,
+    OnStep,
+    PureLoss,
+    State,
+    changes,
+    exact,
+    nothing_else_of_either,
+)
 from parties.jobs.tree import leaf_rules
+from parties.jobs.tree.joint import JointTree
 from parties.jobs.tree.settings import Id3Settings
-from parties.jobs.tree.several import SeveralTrees
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,9 +39,10 @@ MOST_NODES = 1 << 20  # nodes of a level in which every node is split
 LARGEST_COUNTED = 100_000  # row counts of all levels together
 
 
-class PrivateTree(SeveralTrees):
+class PrivateTree(JointTree):
     """Task of `protocols.release.tree`; the state is a tuple of unfinished trees."""
 
+    votes = True
     specified = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows", "splits")
 
     @property
@@ -129,10 +139,8 @@ class PrivateTree(SeveralTrees):
         return [
             f"We and {peer} both learn {trees} for {self.target} of both tables' rows together, every choice in it "
             "with noise that neither knows.",
-            f"{changed(self.at_most, self.replaced)} changes how likely any result is by a factor of at most "
-            f"e^{settings.epsilon:g} (differential privacy).",
-            f"{peer} learns nothing else of our rows, and we nothing else of {peer}'s, only that they are at most "
-            f"{settings.max_rows:,}.",
+            f"{changes(self.at_most, self.replaced, 'any result is', f'e^{settings.epsilon:g}')}.",
+            nothing_else_of_either(peer, settings.max_rows),
         ]
 
     @property
@@ -200,7 +208,7 @@ class PrivateTree(SeveralTrees):
     @property
     def least(self) -> int:
         """Bytes of the leaves alone in both directions, on the named profile, or on the first contender for "auto"."""
-        from parties.jobs import profiles
+        from parties.jobs.execution import profiles
         from protocols.tree import Leaf
         from smc.counting import forecast
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parties.jobs.kind import Document, File
-from parties.jobs.result_files import SVG
+from parties.jobs.kind import SVG, Document, File
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from parties.tables.types import OrderedType, type_of

@@ -7,11 +7,32 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from parties.base.settings import AtMost, Count, LocalPath, Settings
-from parties.jobs import privacy_models as models
-from parties.jobs.settings import AnyField, of_people, output, own_file, public
-from parties.jobs.spending import Adjacency
-from parties.jobs.stopping import MostBytes, most_bytes_field
-from parties.jobs.tabular_settings import Name, RowBound, TabularSettings, row_bound
+from parties.jobs.kind import Adjacency
+from parties.jobs.settings import (
+    Against,
+    AnyField,
+    Distance,
+    Diversity,
+    K,
+    L,
+    MostBytes,
+    Name,
+    RowBound,
+    T,
+    against,
+    close,
+    distance,
+    diverse,
+    diversity,
+    fewest_rows,
+    most_bytes_field,
+    of_people,
+    output,
+    own_file,
+    public,
+    row_bound,
+)
+from parties.jobs.tabular import TabularSettings
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 
 Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=1000, allow_inf_nan=False)]
@@ -99,14 +120,14 @@ class ExactSettings(TabularSettings):
     plain: Annotated[bool, Field(strict=True)] = public(
         False, "Plain", "ID3 of Lindell and Pinkas, no minimum per leaf: a leaf may describe one person"
     )
-    k: models.K | None = models.fewest_rows(
+    k: K | None = fewest_rows(
         None, "each leaf has at least k rows, or no row", left_out="5; with plain or epsilon none"
     )
-    l: models.L = models.diverse("the rows of a leaf have at least l classes; 1 = no rule")  # noqa: E741
-    diversity: models.Diversity = models.diversity("classes")
-    t: models.T = models.close("maximum distance between the class shares of a leaf and those of all rows; 1 = no rule")
-    distance: models.Distance = models.distance("classes")
-    against: models.Against = models.against(
+    l: L = diverse("the rows of a leaf have at least l classes; 1 = no rule")  # noqa: E741
+    diversity: Diversity = diversity("classes")
+    t: T = close("maximum distance between the class shares of a leaf and those of all rows; 1 = no rule")
+    distance: Distance = distance("classes")
+    against: Against = against(
         "k, l and t hold for each party's rows, and k and l for both together", "only for both together"
     )
 

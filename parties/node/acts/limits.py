@@ -10,7 +10,7 @@ import sqlite3
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from parties.jobs.profiles import shards_of
+from parties.jobs.execution.profiles import shards_of
 from parties.link.settings import MIB
 from parties.node.log.statement import Statement
 from parties.node.settings import DAY_SECONDS, LimitSettings

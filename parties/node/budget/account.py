@@ -25,9 +25,8 @@ from typing import Annotated, Any, TypeVar
 from pydantic import PlainSerializer, PlainValidator
 
 from parties.base.text import quoted
-from parties.jobs.conversion import best_order
 from parties.jobs.settings import MAX_ROWS
-from parties.jobs.spending import Loss, exact
+from parties.jobs.spending import Loss, best_order, exact
 from parties.node.budget.composition import Composition, composed, epsilon_of, most_pure, room_at
 from parties.sources.settings import BudgetSettings
 from smc.errors import InputError

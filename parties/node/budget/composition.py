@@ -24,7 +24,7 @@ least e^2 / 2 for an e, which is e / 2.
 with them. So the order is fixed by the budget alone. At order a, a use with rho has a Renyi loss of a rho, a pure one
 of at most that of randomised response, `renyi_of`; e^((a - 1) (L - the sum so far)) is a supermartingale, so who stops
 before the sum is above epsilon - c(a) keeps (epsilon, delta) (Feldman, Zrnic 2021). The order is the best one for rho
-alone (`parties.jobs.conversion`).
+alone (`parties.jobs.spending`).
 
 What a pure use e costs at an order (Mironov 2017, Proposition 9, of what follows). Let x = dP / dQ at an outcome: it is
 from e^-e to e^e and has the mean 1 under Q. x^a is convex, so below its chord between the two ends, and E_Q[x^a] is at
@@ -54,8 +54,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.jobs.conversion import DECIMAL, decimal, loss_of_order
-from parties.jobs.spending import Adjacency, ConcentratedLoss, Loss, PureLoss, exact
+from parties.jobs.spending import DECIMAL, Adjacency, ConcentratedLoss, Loss, PureLoss, decimal, exact, loss_of_order
 
 _ROUNDING = Fraction(1, 10**25)  # covers what 40 digits leave open, also in a difference of nearly equal numbers
 _HALVINGS = 60

@@ -13,12 +13,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, suppre
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from parties.jobs import profiles
-from parties.jobs.engine_selection import check_memory, choice_for, memory_of_shard
+from parties.jobs.execution import profiles
+from parties.jobs.execution.engine_selection import check_memory, choice_for, memory_of_shard
+from parties.jobs.execution.running import cost_report, note_code, profile_for
+from parties.jobs.execution.sharding import sharded
 from parties.jobs.inputs import AwayError
 from parties.jobs.kind import Inputs, Kind, Opened, Step, refusal
-from parties.jobs.running import cost_report, note_code, profile_for
-from parties.jobs.sharding import sharded
 from parties.link.identity import Identity
 from parties.link.opening import Link
 from parties.node.acts.accounts import Terms

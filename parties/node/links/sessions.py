@@ -15,9 +15,9 @@ from dataclasses import replace
 from functools import partial
 
 from parties.base.machine_failure import own_trouble
-from parties.jobs.engine_selection import choice_for, memory_of_shard
+from parties.jobs.execution.engine_selection import choice_for, memory_of_shard
+from parties.jobs.execution.profiles import shards_of
 from parties.jobs.inputs import AwayError, MachineError
-from parties.jobs.profiles import shards_of
 from parties.link.channel import PeerTroubleError
 from parties.link.listening import RefusedError, Take
 from parties.link.opening import Link, hello_for, link_over, open_link, outbox_for

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from parties.alone.publish.sealing import sealed
-from parties.jobs.kinds.publish.joint_table import JointTable
 from parties.jobs.publish import analyst
+from parties.jobs.publish.sealed_table import SealedTable
 from parties.link.identity import Identity, create, load_identity, load_key
 from parties.node.acts.gate import Circumstances, Gate, Judgement
 from parties.node.offers import Offer, Offers
@@ -78,7 +78,7 @@ def identity(keys: Path, name: str) -> Identity:
 def test_what_the_key_reads_is_ours(keys: Path, tmp_path: Path, office: str) -> None:
     """Why it counts as exact: the protocol does what it says, and who has the key and its own rows has ours."""
     task = job(tmp_path, office).task
-    assert isinstance(task, JointTable)
+    assert isinstance(task, SealedTable)
 
     def program(session: Session) -> Any:
         own = np.array([(*OURS, sum(OURS)), (*THEIRS, sum(THEIRS))][session.party])

@@ -20,7 +20,7 @@ from parties.checking.mechanisms import JOBS
 from parties.checking.promise import Promise
 from parties.checking.samples import samples, simulated
 from parties.checking.statistics.losses import Finding, Outcomes
-from parties.jobs.publish.table_layout import Layout
+from parties.jobs.publish.noisy_table import NoisyTable
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.question import Part
 from protocols.release.choice import choice_law
@@ -118,7 +118,7 @@ def test_a_choice_of_marginals_that_takes_a_replacement_for_one_row(monkeypatch:
 
 def test_totals_of_a_joint_table_that_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise of the cells alone: a row is in the total, too."""
-    monkeypatch.setattr(Layout, "noise", laplace(ONE.epsilon, 1, "add-remove"))
+    monkeypatch.setattr(NoisyTable, "noise", laplace(ONE.epsilon, 1, "add-remove"))
     assert not found(JOBS["joint-table"](ONE)).holds
 
 

@@ -18,9 +18,10 @@ from parties.base.address import Address
 from parties.base.console import size
 from parties.cli import run
 from parties.commands.options import check_proposal
-from parties.jobs import engine_selection, kinds, profiles, sharding
-from parties.jobs.engine_selection import Choice
-from parties.jobs.running import Connection
+from parties.jobs import kinds
+from parties.jobs.execution import engine_selection, profiles, sharding
+from parties.jobs.execution.engine_selection import Choice
+from parties.jobs.execution.running import Connection
 from parties.link import preflight
 from parties.link.identity import Identity
 from parties.tables.schema import Schema

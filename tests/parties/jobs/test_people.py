@@ -104,7 +104,7 @@ def noises(task: Any) -> list[Fraction]:
             work, epsilon = task.work, Fraction(1, 10)
             return [work.sigma(work.rho / 4), Fraction(2 * work.moved) / epsilon]
         case "publish joint-table":
-            return [noise.scale for noise in (task.layout.noise, task.layout.rows_noise) if noise is not None]
+            return [noise.scale for noise in (task.noise, task.rows_noise) if noise is not None]
         case "release triangles":
             settings = task.epsilon, task.replaced, task.settings.together
             return [triangles.bound_law(settings[0], settings[2]).scale, triangles.answer_law(3, *settings).scale]

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from parties.base.settings import merge
-from parties.jobs import profiles
+from parties.jobs.execution import profiles
 from parties.jobs.kinds.millionaires import Millionaires
 from parties.jobs.settings import public_parameters
 from parties.jobs.tree.settings import Id3Settings

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from parties.jobs.kind import NO_BITS, Disclosure, Document, Inputs, State
-from parties.jobs.settings import BooleanSettings
-from parties.jobs.tabular import BySchema
-from parties.jobs.tabular_settings import RowBound, TabularSettings, row_bound
+from parties.jobs.settings import BooleanSettings, RowBound, row_bound
+from parties.jobs.tabular import BySchema, TabularSettings
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from smc.errors import InputError

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
-from parties.jobs import profiles
-from parties.jobs.engine_selection import Choice, choice_for
+from parties.jobs.execution import profiles
+from parties.jobs.execution.engine_selection import Choice, choice_for
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Kind
 from parties.node import prediction

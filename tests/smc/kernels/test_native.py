@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from parties.jobs import profiles
+from parties.jobs.execution import profiles
 from protocols.counts import RowCounts
 from protocols.id3 import Problem, id3
 from smc import kernels

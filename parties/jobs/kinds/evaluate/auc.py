@@ -8,12 +8,11 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.settings import required
-from parties.jobs.evaluate.scored import Scoring, TargetSettings
-from parties.jobs.kind import Description
+from parties.jobs.kind import Description, exact
+from parties.jobs.release.evaluate.scored import Scoring, TargetSettings
 from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.settings import DecisionSettings
 from parties.jobs.settings import public
-from parties.jobs.spending import exact
 from protocols import judging
 from smc.errors import InputError
 

@@ -12,12 +12,11 @@ from typing_extensions import override
 from parties.base.text import listed, quoted
 from parties.jobs.kind import Description, Document
 from parties.jobs.release.kind import Release
-from parties.jobs.release.presenting import about, aligned, shown
+from parties.jobs.release.presenting import aligned, shown
 from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.reading import marginals
 from parties.jobs.release.settings import DecisionSettings
-from parties.jobs.settings import public
-from parties.jobs.tabular_settings import Columns
+from parties.jobs.settings import Columns, public
 from protocols import drift
 from smc.errors import InputError
 
@@ -79,8 +78,6 @@ class Drift(Release):
 
     @classmethod
     @override
-    def text(cls, document: Document, party: int) -> str:
+    def lines(cls, document: Document) -> list[str]:
         lines = aligned([[shown(name), "differs" if bit else "alike"] for name, bit in document["differ"].items()], 2)
-        return (
-            "\n".join([*lines, f"chi-square tests, level {document['level']:g}", *map(shown, about(document))]) + "\n"
-        )
+        return [*lines, f"chi-square tests, level {document['level']:g}"]

@@ -10,17 +10,16 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.text import csv_text, quoted
-from parties.jobs.evaluate.drawing import draw_svg
-from parties.jobs.evaluate.figures import Figures, stability
-from parties.jobs.evaluate.scored import Scored, Scoring, TargetSettings
 from parties.jobs.kind import Description, Document
+from parties.jobs.release.evaluate.drawing import draw_svg
+from parties.jobs.release.evaluate.figures import Figures, stability
+from parties.jobs.release.evaluate.scored import Scored, Scoring, TargetSettings
 from parties.jobs.release.noise import Noise
 from parties.jobs.release.postprocessing import consistent
-from parties.jobs.release.presenting import INTERVAL, about, aligned, shown
+from parties.jobs.release.presenting import INTERVAL, aligned, shown
 from parties.jobs.release.question import Part, Question, own_vector, sums
 from parties.jobs.release.settings import DrawnSettings
-from parties.jobs.settings import public
-from parties.jobs.tabular_settings import Name
+from parties.jobs.settings import Name, public
 from smc.errors import InputError
 
 
@@ -120,7 +119,7 @@ class Report(Scoring):
 
     @classmethod
     @override
-    def text(cls, document: Document, party: int) -> str:
+    def lines(cls, document: Document) -> list[str]:
         confusion = document["confusion"]
         figures = [["", "value", INTERVAL]]
         names = {"area under the ROC curve": document["auc"], "Kolmogorov-Smirnov": document["ks"]}
@@ -137,14 +136,13 @@ class Report(Scoring):
             table.append([f"{line['from']:g}", f"{line['rows']:,}", value, interval, f"{lifts[line['from']]:.2f}"])
         cells = ("true_positives", "false_positives", "false_negatives", "true_negatives")
         start = "no score" if confusion["from"] is None else f"scores from {confusion['from']:g}"
-        lines = [
+        return [
             f"{shown(document['scores'])}, for {shown(document['target'])} = {shown(document['value'])}",
             *aligned(figures, 1),
             f"{start} called positive: "
             + ", ".join(f"{confusion[name]['value']:,} {name.replace('_', ' ')}" for name in cells),
             *aligned(table, 1),
         ]
-        return "\n".join([*lines, *map(shown, about(document))]) + "\n"
 
     @classmethod
     @override

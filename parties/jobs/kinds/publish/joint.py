@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from typing_extensions import override
 
 from parties.base.text import listed
-from parties.jobs.kind import Bits, Counted, Disclosure, Document, OnStep, State, States, Step
+from parties.jobs.kind import Bits, Counted, Disclosure, Document, OnStep, State, States, Step, nothing_else_of_rows
 from parties.jobs.publish.recoded import Recoded, RecodedSettings
-from parties.jobs.sentences import nothing_else_of_rows
-from parties.jobs.settings import public
-from parties.jobs.stopping import MostBytes, StoppingKind, most_bytes_field
+from parties.jobs.settings import MostBytes, most_bytes_field, public
+from parties.jobs.tabular import StoppingKind
 from parties.tables.schema import Schema
 
 if TYPE_CHECKING:

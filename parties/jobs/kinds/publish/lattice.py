@@ -13,11 +13,9 @@ from typing_extensions import override
 
 from parties.base.settings import Count, LocalPath
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Bits, Counted, Disclosure, Document, OnStep, State, States, Step
+from parties.jobs.kind import Bits, Counted, Disclosure, Document, OnStep, State, States, Step, nothing_else_of_rows
 from parties.jobs.publish.recoded import Recoded, RecodedSettings, recoded
-from parties.jobs.sentences import nothing_else_of_rows
-from parties.jobs.settings import own_file, public
-from parties.jobs.tabular_settings import Columns
+from parties.jobs.settings import Columns, own_file, public
 from parties.tables.schema import Schema
 from smc.errors import InputError
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,24 +12,27 @@ from typing_extensions import override
 from parties.alone.regression.features import Features
 from parties.jobs.kind import (
     NO_BITS,
+    SVG,
     Counted,
     Description,
     Disclosure,
     Document,
     File,
     Inputs,
-    KindSettings,
     OnStep,
-    Opened,
-    RunsAlone,
     State,
     States,
     Step,
+    changes,
+    nothing_else_of_either,
     opened_steps,
 )
 from parties.jobs.regress import result
+from parties.jobs.regress.choice import Choice
+from parties.jobs.regress.coordinates import Coordinates
+from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.method import Method
-from parties.jobs.regress.methods import method_of
+from parties.jobs.regress.output import Output
 from parties.jobs.regress.reading import (
     OwnMoments,
     classes_of,
@@ -43,9 +45,6 @@ from parties.jobs.regress.reading import (
 from parties.jobs.regress.settings import SQUARES, RegressSettings, completed
 from parties.jobs.regress.squares import Squares
 from parties.jobs.release.reading import fingerprint
-from parties.jobs.result_files import SVG
-from parties.jobs.sentences import changed
-from parties.jobs.spending import KEPT_BY_NODES
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
@@ -57,6 +56,12 @@ if TYPE_CHECKING:
     from smc.engines import Engine
 
 COUNTABLE = 1 << 14  # maximum noisy numbers: counting them takes a few seconds
+METHODS: dict[str, type[Method]] = {
+    "gradient": Gradient,
+    "output": Output,
+    "choice": Choice,
+    **dict.fromkeys(SQUARES, Squares),
+}
 WAYS = {
     "gradient": "noisy gradient descent",
     "output": "the mean of each party's own minimiser, with noise",
@@ -66,7 +71,7 @@ WAYS = {
 }
 
 
-class RegressJoint(BySchema, RunsAlone):
+class RegressJoint(BySchema):
     """Learn a linear classifier from the rows of both parties. Both learn its weights, found with noise.
 
     In each step of gradient descent, each party sums the gradients of its own rows. Both learn the sum of the two
@@ -82,6 +87,7 @@ class RegressJoint(BySchema, RunsAlone):
         phases=True,
     )
     Settings = RegressSettings
+    runs_alone, unread = True, ""
     settings: RegressSettings
 
     # Making a task.
@@ -130,15 +136,9 @@ class RegressJoint(BySchema, RunsAlone):
             settings = settings.model_copy(update={"least_rows": table.least_rows})
         return super().proposed(settings, inputs)
 
-    @classmethod
     @override
-    def alone(cls, settings: KindSettings, party: int) -> tuple[RegressJoint, Any, list[str]]:
-        """Read the rows from --data."""
-        task = cls.planned(settings)
-        source, _ = task.rows_in_file(task.schema, task.target)
-        data = task.method.own(task.own_rows(source))
-        remark = KEPT_BY_NODES
-        return task, data, [f"by public numbers: {task.chosen}", remark]
+    def notes(self, settings: Any, source: Any) -> list[str]:
+        return [f"by public numbers: {self.chosen}", *super().notes(settings, source)]
 
     @property
     def chosen(self) -> str:
@@ -157,7 +157,10 @@ class RegressJoint(BySchema, RunsAlone):
     def method(self) -> Method:
         """Training method."""
         target = None if self.classifies else target_of(self.schema, self.target)
-        return method_of(self.settings, self.features, target)
+        kind = METHODS[self.settings.method]
+        if kind is Choice and self.settings.steps is not None:
+            kind = Coordinates  # several weights, one after the other
+        return kind(self.settings, self.features, *(target or ()))
 
     # Disclosure.
 
@@ -198,13 +201,12 @@ class RegressJoint(BySchema, RunsAlone):
                 "knows: the weights follow from them",
             ),
         }[settings.method]
+        factor = f"e^{settings.epsilon:g} = {math.exp(settings.epsilon or 0):.3g}{but}"
         least = "" if settings.least_rows is None else f", and at least {settings.least_rows:,}"
         return [
             f"We and {peer} both learn {self._model} for {self.target} of both tables' rows together: {learnt}.",
-            f"{changed(self.at_most, settings.adjacency == 'replace')} changes how likely any result is by a factor of "
-            f"at most e^{settings.epsilon:g} = {math.exp(settings.epsilon or 0):.3g}{but} (differential privacy).",
-            f"{peer} learns nothing else of our rows, and we nothing else of {peer}'s, only that they are at most "
-            f"{settings.max_rows:,}{least}.",
+            f"{changes(self.at_most, settings.adjacency == 'replace', 'any result is', factor)}.",
+            nothing_else_of_either(peer, settings.max_rows, least),
         ]
 
     @override
@@ -259,13 +261,14 @@ class RegressJoint(BySchema, RunsAlone):
     def of_nobody(self) -> Any:
         return self.method.own(None)
 
-    @contextmanager
     @override
-    def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """Open the rows with their fingerprint: a resumed session must use equal rows."""
-        with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
-            brought, digest = self.method.own(self.own_rows(source)), source.fingerprint_of_rows
-            yield Opened(brought, fingerprint(digest, brought) if isinstance(self.method, Squares) else digest)
+    def data_of(self, source: Any, secret: bytes) -> Any:
+        return self.method.own(self.own_rows(source))
+
+    @override
+    def fingerprint(self, source: Any, data: Any) -> Callable[[bytes], bytes]:
+        digest = source.fingerprint_of_rows
+        return fingerprint(digest, data) if isinstance(self.method, Squares) else digest
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:

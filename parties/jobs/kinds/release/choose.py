@@ -28,8 +28,7 @@ from parties.jobs.release.question import Question
 from parties.jobs.release.reading import Cells
 from parties.jobs.release.utility import parsed
 from parties.jobs.release.values import MAX_UNITS, Values, decimal, read
-from parties.jobs.settings import public
-from parties.jobs.tabular_settings import Name
+from parties.jobs.settings import Name, public
 from parties.tables.schema import Schema
 from smc.errors import InputError
 

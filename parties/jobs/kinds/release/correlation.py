@@ -34,8 +34,7 @@ from parties.jobs.release.noise import CONFIDENCE, Noise
 from parties.jobs.release.question import Part, Question, own_vector, plain, sums
 from parties.jobs.release.settings import DrawnSettings, GroupSettings
 from parties.jobs.release.values import Values, decimal, read
-from parties.jobs.settings import public
-from parties.jobs.tabular_settings import Columns
+from parties.jobs.settings import Columns, public
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
 

@@ -33,8 +33,7 @@ from parties.jobs.release.question import Part, Question, own_vector, plain, sum
 from parties.jobs.release.reading import marginals
 from parties.jobs.release.settings import ReleaseSettings
 from parties.jobs.release.values import read
-from parties.jobs.settings import public
-from parties.jobs.tabular_settings import Columns
+from parties.jobs.settings import Columns, public
 
 if TYPE_CHECKING:
     from parties.jobs.kind import Document
@@ -126,12 +125,11 @@ class Edges(Release):
 
     @classmethod
     @override
-    def text(cls, document: Document, party: int) -> str:
-        lines = [
+    def lines(cls, document: Document) -> list[str]:
+        return [
             f"{presenting.shown(entry['column'])}: {', '.join(map(presenting.amount, entry['edges'])) or 'no edge'}"
             for entry in document["edges"]
         ]
-        return "\n".join([*lines, *map(presenting.shown, presenting.about(document))]) + "\n"
 
 
 def cut(numbers: Numbers, parts: int) -> list[int]:

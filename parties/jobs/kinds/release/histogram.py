@@ -17,8 +17,7 @@ from parties.jobs.release.postprocessing import percentages
 from parties.jobs.release.question import Part, Question, number, own_vector, sums
 from parties.jobs.release.reading import Cells
 from parties.jobs.release.settings import DrawnSettings
-from parties.jobs.settings import public
-from parties.jobs.tabular_settings import Name
+from parties.jobs.settings import Name, public
 
 
 class HistogramSettings(DrawnSettings):

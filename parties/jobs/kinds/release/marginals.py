@@ -106,14 +106,13 @@ class Marginals(Release):
 
     @classmethod
     @override
-    def text(cls, document: Document, party: int) -> str:
+    def lines(cls, document: Document) -> list[str]:
         """Return the sizes of the tables; programs read the counts from the document."""
-        lines = [
+        return [
             f"{' x '.join(map(presenting.shown, table['columns']))}: {np.size(table['counts']):,} cells, "
             f"{np.sum(table['counts']):,} rows"
             for table in document["marginals"]
         ]
-        return "\n".join([*lines, *map(presenting.shown, presenting.about(document))]) + "\n"
 
 
 def _read(text: str) -> list[tuple[str, ...]]:

@@ -15,16 +15,14 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base.arrays import Numbers
-from parties.jobs.kind import Description
+from parties.jobs.kind import Description, exact
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import gauss, laplace
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.question import Part, Question, own_vector, sums
 from parties.jobs.release.reading import pairs
 from parties.jobs.release.settings import GaussianSettings, default_delta, with_features
-from parties.jobs.settings import public
-from parties.jobs.spending import exact
-from parties.jobs.tabular_settings import Columns, Name
+from parties.jobs.settings import Columns, Name, public
 from parties.tables.schema import Schema
 from smc.errors import InputError
 

@@ -12,8 +12,7 @@ from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Part, Question, number, own_vector, sums
 from parties.jobs.release.settings import DrawnSettings, GroupSettings
 from parties.jobs.release.values import read
-from parties.jobs.settings import public
-from parties.jobs.tabular_settings import Name
+from parties.jobs.settings import Name, public
 
 
 class SumSettings(GroupSettings, DrawnSettings):

@@ -18,8 +18,7 @@ from parties.jobs.release.postprocessing import consistent, percentages
 from parties.jobs.release.question import Question, number
 from parties.jobs.release.reading import Cells
 from parties.jobs.release.settings import DrawnSettings
-from parties.jobs.settings import public
-from parties.jobs.tabular_settings import Columns
+from parties.jobs.settings import Columns, public
 from smc.errors import InputError
 
 

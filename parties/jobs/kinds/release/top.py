@@ -13,8 +13,7 @@ from parties.jobs.kind import Description
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question
 from parties.jobs.release.settings import GroupSettings
-from parties.jobs.settings import public
-from parties.jobs.tabular_settings import Name
+from parties.jobs.settings import Name, public
 from smc.errors import InputError
 
 if TYPE_CHECKING:

@@ -13,16 +13,13 @@ from typing_extensions import override
 
 from parties.base.arrays import Numbers
 from parties.base.text import quoted
-from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Counted, Description
+from parties.jobs.kind import Counted, Description, Inputs, exact
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import CONFIDENCE, laplace, private_bound, rungs
 from parties.jobs.release.question import Count, Question, number
 from parties.jobs.release.reading import pairs
 from parties.jobs.release.settings import Delta, GaussianSettings
-from parties.jobs.settings import public
-from parties.jobs.spending import exact
-from parties.jobs.tabular_settings import Columns
+from parties.jobs.settings import Columns, public
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
 from smc.recipes import OTKind

@@ -13,12 +13,11 @@ from typing_extensions import override
 from parties.base.text import listed, quoted
 from parties.jobs.kind import Description, Document
 from parties.jobs.release.kind import Release
-from parties.jobs.release.presenting import about, shown
+from parties.jobs.release.presenting import shown
 from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.settings import DecisionSettings
-from parties.jobs.settings import public
-from parties.jobs.survive.times import TimesSettings, arm_column, times
-from parties.jobs.tabular_settings import Name
+from parties.jobs.release.survive.times import TimesSettings, arm_column, times
+from parties.jobs.settings import Name, public
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,11 +78,10 @@ class Compare(Release):
 
     @classmethod
     @override
-    def text(cls, document: Document, party: int) -> str:
+    def lines(cls, document: Document) -> list[str]:
         first, second = map(shown, document["arms"])
         answer = "yes, they differ" if document["differ"] else "no difference is shown"
-        lines = [
+        return [
             f"{shown(document['arm'])} = {first} and {second}: {answer}",
             f"log-rank test of {document['bins']} bins of {shown(document['time'])}, level {document['level']:g}",
         ]
-        return "\n".join([*lines, *map(shown, about(document))]) + "\n"

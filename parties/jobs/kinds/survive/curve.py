@@ -13,13 +13,13 @@ from parties.jobs.kind import Description, Document
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise
 from parties.jobs.release.postprocessing import consistent
-from parties.jobs.release.presenting import INTERVAL, about, aligned, amount, shown
+from parties.jobs.release.presenting import INTERVAL, aligned, amount, shown
 from parties.jobs.release.question import Part, Question, own_vector, plain, sums
 from parties.jobs.release.settings import DrawnSettings
-from parties.jobs.survive.drawing import draw_svg
-from parties.jobs.survive.estimates import curve, is_open, log_rank, median
-from parties.jobs.survive.times import Times, TimesSettings, arm_column, times
-from parties.jobs.tabular_settings import Name
+from parties.jobs.release.survive.drawing import draw_svg
+from parties.jobs.release.survive.estimates import curve, is_open, log_rank, median
+from parties.jobs.release.survive.times import Times, TimesSettings, arm_column, times
+from parties.jobs.settings import Name
 
 DIGITS, BAR = 6, 20  # decimals of a result; letters of a bar
 
@@ -106,7 +106,7 @@ class Curve(Release):
 
     @classmethod
     @override
-    def text(cls, document: Document, party: int) -> str:
+    def lines(cls, document: Document) -> list[str]:
         lines: list[str] = []
         for table in document["curves"]:
             if table["arm"]:
@@ -144,7 +144,7 @@ class Curve(Release):
                 f" of freedom, p = {test['p']:.3g}"
             )
         lines.append(f"times are in {shown(document['unit'])}, and binned: who is censored in a bin is at risk there")
-        return "\n".join([*lines, *map(shown, about(document))]) + "\n"
+        return lines
 
     @classmethod
     @override

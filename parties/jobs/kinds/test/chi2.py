@@ -7,11 +7,10 @@ from typing_extensions import override
 
 from parties.base.arrays import Numbers
 from parties.base.settings import required
-from parties.jobs.inference.significance import SIMULATED, Reals, Significance, SignificanceSettings
 from parties.jobs.kind import Description
 from parties.jobs.release.question import Part, Question
-from parties.jobs.settings import public
-from parties.jobs.tabular_settings import Columns
+from parties.jobs.release.significance import SIMULATED, Reals, Significance, SignificanceSettings
+from parties.jobs.settings import Columns, public
 from protocols.counts import Counts
 from smc.engines import Engine
 from smc.errors import InputError

@@ -10,7 +10,9 @@ from typing_extensions import override
 
 from parties.base.arrays import Numbers
 from parties.base.settings import required
-from parties.jobs.inference.significance import (
+from parties.jobs.kind import Description
+from parties.jobs.release.question import Part, Question, decision
+from parties.jobs.release.significance import (
     SIMULATED,
     Alternative,
     Reals,
@@ -18,11 +20,8 @@ from parties.jobs.inference.significance import (
     SignificanceSettings,
     alternative,
 )
-from parties.jobs.kind import Description
-from parties.jobs.release.question import Part, Question, decision
 from parties.jobs.release.values import read
-from parties.jobs.settings import public
-from parties.jobs.tabular_settings import Name
+from parties.jobs.settings import Name, public
 from smc.circuit import Integer, Wire
 from smc.errors import InputError
 

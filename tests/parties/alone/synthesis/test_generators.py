@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from parties.alone.synthesis.marginals import Measurement
-from parties.jobs.synthesise.rows import GENERATORS
-from parties.jobs.synthesise.settings import SynthesiseSettings
+from parties.jobs.release.synthesise.rows import GENERATORS
+from parties.jobs.release.synthesise.settings import SynthesiseSettings
 
 DOMAIN = {"a": 3, "b": 2, "c": 4}
 JOINT = np.array([[900, 100], [300, 700], [50, 950]])

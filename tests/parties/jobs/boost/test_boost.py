@@ -190,7 +190,7 @@ def test_what_is_opened_is_listed_and_counted() -> None:
         leaves = made.disclosure.opened(state)["exact number"]
         assert made.disclosure.opened(state) == {"best split": splits, "exact number": leaves}
         bits = sum(made.disclosure.bits.of_step(Step(n, 0, made.states.cut(state, n), "")) for n in range(len(state)))
-        of_leaves = leaves * (made._width + 1)
+        of_leaves = leaves * made.leaves.opened_width
         assert bits == splits * (1 + (len(made.features.candidates) - 1).bit_length()) + of_leaves
         assert (bits == made.disclosure.bits.at_most) if full else (bits <= made.disclosure.bits.at_most)
 
@@ -215,7 +215,7 @@ def test_as_many_rounds_as_may_open_their_splits(target: str, fields: dict[str, 
     made = task(target, **{"rounds": None, "depth": 4, **fields})
     of_round = made.disclosure.bits.at_most // made.rounds
     if made.exact:  # of decisions alone
-        of_round -= made.trees * 2 * (1 << made.settings.depth) * (made._width + 1)
+        of_round -= made.trees * 2 * (1 << made.settings.depth) * made.leaves.opened_width
     assert (made.rounds + 1) * of_round > DEFAULT_BITS or made.rounds == 50
     assert made.rounds * of_round <= DEFAULT_BITS or made.rounds == 1
     assert made.settings.rate == round(min(max(0.3, 10 / made.rounds), 1), 2)

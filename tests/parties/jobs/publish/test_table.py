@@ -88,23 +88,23 @@ def certificate(keys: Path) -> str:
     return analyst.in_file(keys / "analyst.crt")
 
 
-def task(schema: Schema = SCHEMA, **fields: Any) -> JointTable:
+def task(schema: Schema = SCHEMA, **fields: Any) -> Any:
     asked = {"by": "county", "across": "benefit", "max_rows": 200, **fields}
     return JointTable.canonical(JointTableSettings.model_validate(asked), schema)
 
 
-def own_numbers(made: JointTable, rows: list[Row]) -> Any:
-    attributes, target = made.schema.attributes, made.layout.target
+def own_numbers(made: Any, rows: list[Row]) -> Any:
+    attributes, target = made.schema.attributes, made.target
     features = made.schema.features(target)
     table = np.array([[attributes[n].index(row[n]) for n in features] for row in rows]).reshape(-1, len(features))
     labels = np.array([attributes[target].index(row[target]) for row in rows], dtype=np.int64)
-    return made.layout.own_numbers(
+    return made.own_rows(
         RowCounts([len(attributes[n]) for n in features], len(attributes[target]), table.astype(np.int64), labels)
     )
 
 
 def found(
-    made: JointTable, own: list[Any], profile: str = "clear", seed: int | None = None
+    made: Any, own: list[Any], profile: str = "clear", seed: int | None = None
 ) -> tuple[dict[str, Any], dict[int, Meter]]:
     meters: dict[int, Meter] = {}
 
@@ -119,7 +119,7 @@ def found(
     return json.loads(json.dumps(left)), meters
 
 
-def written(directory: Path, name: str, made: JointTable, state: Any) -> Path:
+def written(directory: Path, name: str, made: Any, state: Any) -> Path:
     path = directory / name
     path.write_text(json.dumps(made.document(state)))
     return path
@@ -256,13 +256,12 @@ def test_noise_is_charged_and_shown() -> None:
     made = task(epsilon=0.5)
     (spent,) = made.disclosure.spends
     assert (spent.mechanism, spent.amount, spent.times) == ("discrete Laplace", 0.5, 1)
-    assert made.layout.noise is not None
-    assert made.layout.noise.scale == 8  # a row is in a cell, two totals and the grand total
-    assert task(epsilon=0.5, adjacency="replace").layout.noise.scale == 12  # type: ignore[union-attr]
-    assert task(epsilon=0.5, across=None).layout.noise.scale == 4  # type: ignore[union-attr]
+    assert made.noise.scale == 8  # a row is in a cell, two totals and the grand total
+    assert task(epsilon=0.5, adjacency="replace").noise.scale == 12
+    assert task(epsilon=0.5, across=None).noise.scale == 4
     dear = task(HOSPITAL, by="sex", across="symptom", sum="cost", epsilon=0.5)
-    assert dear.layout.noise.scale * dear.layout.unit == Fraction("7.625") * 16  # type: ignore[union-attr]
-    assert dear.layout.rows_noise.scale == 16  # type: ignore[union-attr]
+    assert dear.noise.scale * dear.unit == Fraction("7.625") * 16
+    assert dear.rows_noise.scale == 16
     assert [loss.amount for loss in dear.disclosure.spends] == [0.25, 0.25]
     assert not made.disclosure.exact
     result, _ = found(made, [own_numbers(made, rows) for rows in halves(people())], seed=3)

@@ -124,7 +124,7 @@ def test_output_is_the_mean_of_both_minimisers(monkeypatch: pytest.MonkeyPatch) 
     sigma = float(made.method.noise.scale) * made.method.unit / 2 * made.features.unit / 2**14
     assert document["sigma"] == pytest.approx(sigma)
     reach = radius(made.settings.objective, made.method.regularisation)
-    assert 2 ** (made.method.width - 1) > reach / made.method.unit + 1
+    assert 2 ** (made.method.part.width - 1) > reach / made.method.unit + 1
     moved = 2 / (40 * made.method.regularisation)
     assert made.method.moved == pytest.approx(moved, rel=1e-6)
     inexact = 1e-9 / made.method.regularisation  # both minimisers are off by that, for their gradients are not quite 0

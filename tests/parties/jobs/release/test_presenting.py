@@ -11,7 +11,7 @@ import pytest
 
 from parties.commands.kinds import example_of
 from parties.jobs import kinds
-from parties.jobs.release.presenting import aligned, numbers_as_csv, text
+from parties.jobs.release.presenting import aligned, lines, numbers_as_csv, text
 from parties.jobs.result_files import picture as svg_of
 from parties.tables.schema import Schema
 from tests.support.questions import SCHEMA, asked
@@ -40,20 +40,24 @@ exact, without noise: each party can tell the other's number
 """
 
 
+def shown_text(document: dict[str, Any]) -> str:
+    return text(lines(document), document)
+
+
 def test_a_histogram() -> None:
     task = asked("histogram", by="sex", where="age = old")
     document = task.document([50, -2])
     for one, (low, high) in zip([*document["numbers"], document["total"]], [(0, 92), (0, 40), (0, 99)], strict=True):
         one |= {"low": low, "high": high}
-    assert text(document) == HISTOGRAM
+    assert shown_text(document) == HISTOGRAM
 
 
 def test_a_table_of_two_columns_is_crossed() -> None:
-    assert text(asked("table", by=("sex", "outcome")).document([10, 20, 30, 4])) == TABLE
+    assert shown_text(asked("table", by=("sex", "outcome")).document([10, 20, 30, 4])) == TABLE
 
 
 def test_exact_counts() -> None:
-    found = text(asked("count", where="all; age = old", exact=True).document([30, 20]))
+    found = shown_text(asked("count", where="all; age = old", exact=True).document([30, 20]))
     assert found.split() == EXACT.split()
 
 
@@ -63,7 +67,7 @@ def test_means_that_are_none() -> None:
     numbers = task.document([8, -100, 40, -3])["numbers"]
     assert numbers[0]["low"] < numbers[0]["value"] < numbers[0]["high"]
     assert (numbers[1]["value"], numbers[1]["low"], numbers[1]["high"]) == (None, -1, 3.5)
-    assert "female            -" in text(task.document([8, -100, 40, -3]))
+    assert "female            -" in shown_text(task.document([8, -100, 40, -3]))
 
 
 def test_numbers_as_csv() -> None:
@@ -97,7 +101,7 @@ def test_nobodys_words_do_anything(name: str) -> None:
     task = asked(name, HOSTILE, **given)
     state = [1] * (task.query.numbers if name not in ("top", "median") else 3 if name == "median" else 1)
     found = task.document(state)
-    assert all(line.isprintable() for line in text(found).splitlines())
+    assert all(line.isprintable() for line in shown_text(found).splitlines())
     picture = svg_of(type(task).files(), found)
     assert (picture is None) == (not type(task).draws)
     if picture is not None:

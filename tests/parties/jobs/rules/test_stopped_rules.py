@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.jobs import kinds, stopping
+from parties.jobs import kinds, tabular
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import LargerThanForecastError
 from parties.jobs.rules.exact import ExactRules
@@ -62,7 +62,7 @@ def test_both_stop_before_the_same_length_and_go_on_from_there() -> None:
 
 
 def test_the_bound_is_four_times_the_forecast(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stopping, "LEAST_STOP", 1000)
+    monkeypatch.setattr(tabular, "LEAST_STOP", 1000)
     monkeypatch.setattr(ExactRules, "forecast", 3_000)
     left, right, _ = run(task(), task().states.beginning)
     assert isinstance(left, LargerThanForecastError)

@@ -12,8 +12,9 @@ from sklearn.tree import DecisionTreeClassifier
 from parties.jobs.kind import Inputs, Step
 from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.exact import ExactTree
-from parties.jobs.tree.holdout import JUDGED, LABEL, HoldoutTree, Judged
+from parties.jobs.tree.holdout import JUDGED, LABEL, HoldoutTree
 from parties.jobs.tree.settings import ForestSettings, Id3Settings
+from parties.jobs.tree.staged import Staged
 from parties.models.trees.tree import TreeFile
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
@@ -77,7 +78,7 @@ def test_noise_is_pruned_as_scikit_learn_would() -> None:
         np.eye(3)[table[:, :6]].reshape(-1, 18), table[:, 6]
     )
     theirs = float((best.predict(np.eye(3)[others[:, :6]].reshape(-1, 18)) == others[:, 6]).mean())
-    ours = right(pruned(state.tree, state.levels), others)
+    ours = right(pruned(state.tree, state.after), others)
     assert right(state.tree, others) < 0.7
     assert ours > theirs - 0.02
     assert ours > 0.77
@@ -89,7 +90,7 @@ def test_all_grows_on_what_is_not_held_out() -> None:
     state = run(of, table)[0]
     plain = ExactTree(Id3Settings(max_rows=750, plain=True), SCHEMA, "class")
     assert state.tree == run(plain, table)[0]
-    assert state.levels[-1] == (int(2 * table[:, -1].sum() > 60),), "nothing held out speaks for a branch"
+    assert state.after[-1] == (int(2 * table[:, -1].sum() > 60),), "nothing held out speaks for a branch"
     assert run(task(holdout=0.5), table)[0].tree != state.tree
 
 
@@ -114,7 +115,7 @@ def test_it_costs_what_is_estimated_and_opens_what_is_said(profile: Profile) -> 
     assert sum(of.disclosure.bits.of_step(step) for step in steps[-3:]) == 2 * splits, (
         "whether it becomes a leaf, and its class"
     )
-    labels = [label for level in state.levels for label in level]
+    labels = [label for level in state.after for label in level]
     assert (of.disclosure.opened(state)[JUDGED], of.disclosure.opened(state)[LABEL]) == (
         splits,
         splits - labels.count(None),
@@ -143,7 +144,7 @@ def test_states_are_written_cut_and_gone_on_from() -> None:
     assert TreeFile.parse(of.tree_file(state).fields()).tree == of.tree_file(state).tree
     with pytest.raises(InputError, match="remove --tree"):
         of.state_of(of.tree_file(state))
-    assert of.states.cut(Judged(state.tree), 1) == of.states.cut(state, 1)
+    assert of.states.cut(Staged(state.tree), 1) == of.states.cut(state, 1)
 
 
 def test_consent_says_that_the_whole_tree_is_opened_first() -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from parties.base.console import StatusLine
-from parties.jobs import running, stopping
+from parties.jobs import tabular
+from parties.jobs.execution import running
 from parties.jobs.kind import LargerThanForecastError
 from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.settings import Id3Settings
@@ -68,7 +69,7 @@ def test_both_stop_before_the_same_level_and_go_on_from_there() -> None:
 def test_the_bound_is_four_times_the_forecast_but_no_small_run_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     whole, _, _ = run(task(), task().states.beginning)
     assert not isinstance(whole, LargerThanForecastError)
-    monkeypatch.setattr(stopping, "LEAST_STOP", 1000)
+    monkeypatch.setattr(tabular, "LEAST_STOP", 1000)
     monkeypatch.setattr(ExactTree, "forecast", 20_000)
     left, right, _ = run(task(), task().states.beginning)
     assert isinstance(left, LargerThanForecastError)

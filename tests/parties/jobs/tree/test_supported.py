@@ -11,7 +11,8 @@ from parties.jobs.kind import Inputs
 from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.settings import Id3Settings
-from parties.jobs.tree.supported import Supported, SupportedTree
+from parties.jobs.tree.staged import Staged
+from parties.jobs.tree.supported import SupportedTree
 from parties.models.trees.tree import Leaf, Support, TreeFile, places
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
@@ -83,7 +84,7 @@ def test_the_tree_is_the_same_and_its_leaves_are_counted_near_the_truth(profile:
     assert state.tree == run(alone, profile)[0][0]
     known = truth(state.tree)
     assert sum(map(sum, known)) == 600
-    assert np.abs(np.array(state.counts) - np.array(known)).max() <= 3, (
+    assert np.abs(np.array(state.after[0]) - np.array(known)).max() <= 3, (
         "at epsilon 16 noise beyond that is rarer than e^-48"
     )
     assert steps == list(range(len(steps)))
@@ -103,7 +104,7 @@ def test_the_tree_is_the_same_and_its_leaves_are_counted_near_the_truth(profile:
 def test_noise_is_there_and_of_its_scale() -> None:
     """A run without noise, or with much less, would be seen: at epsilon 0.1 counts are 14 off as a rule."""
     state = run(task(support_epsilon=0.1), Profile("lean"))[0][0]
-    errors = np.array(state.counts) - np.array(truth(state.tree))
+    errors = np.array(state.after[0]) - np.array(truth(state.tree))
     assert 2 < np.abs(errors).mean() < 60
 
 
@@ -117,9 +118,9 @@ def test_a_run_goes_on_with_the_counts_alone_and_opens_no_level_again() -> None:
     of = task()
     whole, _, _ = run(of, Profile("lean"))
     tree = whole[0].tree
-    again, _, steps = run(of, Profile("lean"), Supported(tree))
+    again, _, steps = run(of, Profile("lean"), Staged(tree))
     assert again[0].tree == tree
-    assert steps == [of.states.steps(Supported(tree))]
+    assert steps == [of.states.steps(Staged(tree))]
 
 
 def test_states_are_written_cut_and_counted() -> None:
@@ -138,7 +139,7 @@ def test_states_are_written_cut_and_counted() -> None:
     total = of.disclosure.opened(state)
     parts = [of.disclosure.opened(state, number) for number in range(steps)]
     assert {name: sum(part[name] for part in parts) for name in total} == total
-    assert total["noisy count of the rows of a class in a leaf"] == 2 * len(state.counts)
+    assert total["noisy count of the rows of a class in a leaf"] == 2 * len(state.after[0])
     file = of.tree_file(state)
     assert of.state_of(TreeFile.parse(file.fields())) == state
     assert Id3.text(of.document(state), 0).count(" rows ± ") >= 2

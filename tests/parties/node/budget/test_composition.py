@@ -14,8 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opendp import combinators, domains, measurements, measures, metrics, mod
 
-from parties.jobs.conversion import best_order, rho_within
-from parties.jobs.spending import ConcentratedLoss, Loss, PureLoss, exact
+from parties.jobs.spending import ConcentratedLoss, Loss, PureLoss, best_order, exact, rho_within
 from parties.node.budget.composition import (
     Composition,
     advanced,

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from parties.base.console import MEASURING
-from parties.jobs import profiles
-from parties.jobs.engine_selection import Choice, choice_for
+from parties.jobs.execution import profiles
+from parties.jobs.execution.engine_selection import Choice, choice_for
 from parties.jobs.inputs import AwayError, Inputs
 from parties.jobs.kind import digest
 from parties.link.identity import Identity

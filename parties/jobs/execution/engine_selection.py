@@ -1,0 +1,189 @@
+"""Choice of the profile for a job whose engine is "auto": the fastest suitable one, the same at both parties.
+
+All suitable profiles are counted in advance from public data. If some of them lose very little on links of every kind
+(less than the link's measurement would cost), the size of the job decides: both parties take the profile with the
+lowest weighted sum of time and bytes on a usual link. Nothing is measured then, and the profile is agreed on as if the
+operator had named it. Otherwise both parties measure the link together, exchange the speed of their machines, and take
+the fastest profile there. A job that is too large to count takes its kind's usual profile. A profile that the operator
+names is always used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from parties.base import memory
+from parties.base.canonical import canonical
+from parties.base.console import size
+from parties.base.recent import ResultCache
+from parties.jobs.execution import profiles
+from parties.jobs.inputs import Inputs, MachineError
+from parties.jobs.settings import ENGINE, KindSettings
+from parties.link.measurement import measuring_seconds
+from parties.link.pace import USUAL, own_pace_of
+from smc.counting import Forecast, Program, forecasts
+from smc.counting.rates import SHARD_BYTES
+from smc.engines import Profile
+from smc.link_shape import PRESETS, LinkShape
+
+if TYPE_CHECKING:
+    from parties.jobs.kind import Kind
+
+LINKS = (*PRESETS.values(), LinkShape(10e6, 0.05))  # links of every kind
+USUAL_LINK = LinkShape(100e6, 5e-3)  # link on which time is weighed against bytes
+# seconds that one byte is worth there: traffic may cost money, and other transfers wait behind it
+BYTE_SECONDS = 8 / 10e6
+# seconds, beyond the measurement's, that a job may lose; a command takes half of that to start
+UNNOTICED = 0.015
+# bytes by garbled circuits, in few rounds: shared bits take more rounds than their fewer bytes could save
+TINY = 1 << 21
+# bytes in both directions; a job with more under any profile never counts as one that loses very little
+SMALL = 1 << 27
+SLOW_SECONDS = 120  # a named profile that takes longer is warned of
+MOST_KEPT = 4  # choices in the cache: their events take up to some MB each
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Profile fixed before the peer is reached, or the forecasts among which the link decides.
+
+    With "auto", a job settled by its size has both; a job too large to be counted has no forecasts. A named profile
+    with several shards has both as well: its forecast gives the memory that they take.
+    """
+
+    profile: Profile | None
+    forecasts: tuple[Forecast, ...] = ()
+
+    @property
+    def possible(self) -> tuple[Profile, ...]:
+        """Profiles that the job may run on."""
+        return (self.profile,) if self.profile else tuple(counted.profile for counted in self.forecasts)
+
+    def quickest(self, shape: LinkShape, pace: float = 1.0) -> Profile:
+        """Return the fastest profile on a link.
+
+        Args:
+            shape: Speed and latency of the link.
+            pace: Time that the machines take, as a multiple of the usual machine's.
+        """
+        return self.profile or min(self.forecasts, key=lambda counted: counted.seconds(shape, pace)).profile
+
+
+def warning_of(choice: Choice) -> str:
+    """Return a line on a named profile that takes minutes or hours here; empty if it is quicker or not counted."""
+    if choice.profile is None or not choice.forecasts:
+        return ""
+    seconds = choice.forecasts[0].seconds(LinkShape(), own_pace_of(choice.profile.ot) / USUAL)
+    if seconds < SLOW_SECONDS:
+        return ""
+    span = f"{seconds / 60:.0f} minutes" if seconds < 60 * SLOW_SECONDS else f"{seconds / 3600:.0f} hours"
+    remedy = "; --ot extension takes far less" if choice.profile.ot == "trapdoor" else ""
+    return f"forecast for {choice.profile}: about {span}{remedy}"
+
+
+def memory_of_shard(choice: Choice) -> int:
+    """Return the approximate upper bound on a shard's memory in bytes; a default if the job was not counted."""
+    return max((counted.shard_bytes for counted in choice.forecasts), default=SHARD_BYTES)
+
+
+def check_memory(choice: Choice) -> None:
+    """Raise MachineError if the job's shards take more memory than is free here, as far as the job was counted."""
+    shards, free = max(profile.shards for profile in choice.possible), memory.free()
+    if shards == 1 or free is None:
+        return
+    needed = shards * memory_of_shard(choice)
+    if needed > free:
+        need = f"{shards} shards take about {size(needed)} of memory here, and {size(free)} are free"
+        raise MachineError(f"{need}: agree on fewer shards, or free memory")
+
+
+_recent = ResultCache[str, Choice](MOST_KEPT)
+
+
+def choice_for(task: Kind, inputs: Inputs) -> Choice:
+    """Return the choice of a task; the choices of the last few tasks are cached.
+
+    Args:
+        task: The task.
+        inputs: This party's inputs; only their public part is used.
+    """
+    specification = task.specification()
+
+    def find() -> Choice:
+        cost = task.cost(inputs)
+        program = (lambda: cost.program) if cost.is_countable else None
+        return choice(specification, program, task.about.integers, usual(task.settings))
+
+    return _recent.get(canonical(specification), find)
+
+
+def choice(
+    specification: Mapping[str, Any], program: Callable[[], Program] | None, integers: bool, otherwise: Profile
+) -> Choice:
+    """Return the choice for a specification.
+
+    Args:
+        specification: The public specification of the job.
+        program: Maker of the program to count; None if the job cannot be counted.
+        integers: Whether the job computes on integers, which limits the suitable profiles.
+        otherwise: Profile of a job that cannot be counted.
+    """
+    if (named := profiles.named(specification)) is not None:
+        is_counted = program is not None and (named.shards > 1 or named.ot == "trapdoor")
+        return Choice(named, tuple(forecasts(program(), [named])) if is_counted and program else ())
+    if program is None:
+        return Choice(otherwise)
+    conversation, suited = program(), profiles.contenders(integers, profiles.shards_of(specification))
+    counted = tuple(forecasts(conversation, [profile for profile in suited if profile.garbles]))
+    if (best := tiny(counted)) is not None:
+        return Choice(best, counted)
+    counted += tuple(forecasts(conversation, [profile for profile in suited if not profile.garbles]))
+    return Choice(settled(counted), counted)
+
+
+def usual(settings: KindSettings) -> Profile:
+    """Return the usual profile of a kind with these settings."""
+    fields = {name: getattr(settings, name) for name in ENGINE}
+    fields |= {"engine": settings.usual} if settings.engine == "auto" else {}
+    return profiles.profile_of(fields, getattr(settings, "shards", None) or 1)
+
+
+def tiny(garbled: tuple[Forecast, ...]) -> Profile | None:
+    """Return the profile of a job that is so small by garbled circuits that no other profile is counted; else None."""
+    return settled(garbled) if max(counted.bytes for counted in garbled) <= TINY else None
+
+
+def settled(forecasts: tuple[Forecast, ...]) -> Profile | None:
+    """Return the profile with the least weight among those that lose very little on links of every kind.
+
+    Very little is at most the time of a measurement and `UNNOTICED`. Return None if no profile qualifies, or if the job
+    is large.
+    """
+    if max(counted.bytes for counted in forecasts) > SMALL:
+        return None
+    candidates = list(forecasts)
+    for shape in LINKS:
+        seconds = {counted.profile: counted.seconds(shape) for counted in forecasts}
+        limit = min(seconds.values()) + measuring_seconds(shape) + UNNOTICED
+        candidates = [counted for counted in candidates if seconds[counted.profile] <= limit]
+    return min(candidates, key=lambda counted: (weight(counted), str(counted.profile))).profile if candidates else None
+
+
+def weight(counted: Forecast) -> float:
+    """Return the seconds on a usual link plus the value of the bytes in seconds."""
+    return counted.seconds(USUAL_LINK) + counted.bytes * BYTE_SECONDS
+
+
+def agreed_fields(specification: Mapping[str, Any], choice: Choice) -> dict[str, Any]:
+    """Return the specification, with the profile in place of "auto" if it is fixed before the peer is reached.
+
+    Args:
+        specification: The public specification of the job.
+        choice: The job's choice.
+    """
+    if choice.profile is None or specification["engine"] != "auto":
+        return dict(specification)
+    fields = {name: getattr(choice.profile, name) for name in ENGINE}
+    return {**specification, **{name: value for name, value in fields.items() if value is not None}}

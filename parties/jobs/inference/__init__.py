@@ -1,1 +1,0 @@
-"""Questions of statistical studies: tests, order of columns, quantiles and scorecards."""

@@ -1,0 +1,54 @@
+"""Settings of clusters with noise."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from parties.jobs.release.settings import DrawnSettings
+from parties.jobs.settings import Columns, Name, public
+
+Bounds = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
+
+
+class ClusterSettings(DrawnSettings):
+    """Settings of `smc cluster`."""
+
+    columns: Columns | None = public(None, "Columns", "Columns of numbers, separated by commas", column=True)
+    bounds: Bounds | None = public(
+        None,
+        "Bounds",
+        "Public bounds LOW:HIGH, one pair for each column in order. A value outside counts as the nearer bound",
+    )
+    k: Annotated[int, Field(strict=True, ge=1, le=100)] | None = public(
+        None, "Clusters", "Number of clusters", none="chosen from the noisy grid, from 2 to ln(row bound)"
+    )
+    method: Literal["grid", "in-process", "hybrid"] | None = public(
+        None,
+        "Method",
+        "grid = noisy counts of grid cells; in-process = noisy rounds of k-means; hybrid = a grid, then one round",
+        none="grid up to four columns; beyond by epsilon and the row bound",
+    )
+    parts: Annotated[int, Field(strict=True, ge=2, le=1_000_000)] | None = public(
+        None,
+        "Parts",
+        "With a grid: number of intervals that each column is cut into",
+        none="computed from epsilon and the row bound",
+        advanced=True,
+    )
+    iterations: Annotated[int, Field(strict=True, ge=1, le=20)] | None = public(
+        None,
+        "Iterations",
+        "With method in-process: number of k-means rounds. They share epsilon",
+        none="computed from epsilon and the row bound",
+        advanced=True,
+    )
+    shares: Literal["growing", "even"] | None = public(
+        None,
+        "Shares",
+        "With method in-process: growing = each round has 1.5 times the epsilon of the round "
+        "before; even = equal parts",
+        none="growing",
+        advanced=True,
+    )

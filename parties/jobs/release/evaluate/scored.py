@@ -1,0 +1,245 @@
+"""Counts of rows by score bin and label; the scores are a column of the schema, or come from a public model."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Annotated, Any, Self
+
+import numpy as np
+from pydantic import Field
+from typing_extensions import override
+
+from parties.base import files
+from parties.base.arrays import Counts
+from parties.base.settings import LocalPath
+from parties.base.text import quoted
+from parties.jobs.kind import Document
+from parties.jobs.release.evaluate import models
+from parties.jobs.release.kind import Release
+from parties.jobs.release.ordered import MOST_BINS, ordered_bins, two_values
+from parties.jobs.release.question import Question
+from parties.jobs.settings import BooleanSettings, Name, own_file, public
+from parties.jobs.tabular import TabularSettings
+from parties.models.boosted import BoostedModel
+from parties.models.linear import LinearModel
+from parties.models.load import columns_of, numbers_of
+from parties.models.trees.tree import TreeFile
+from parties.tables.delimited import MISSING
+from parties.tables.schema import Schema
+from smc.errors import InputError
+
+MOST_MODEL = 200_000  # characters of a model in a job
+
+
+class TargetSettings(BooleanSettings, TabularSettings):
+    """Settings for the scores and the labels that they are compared with."""
+
+    target: Name | None = public(
+        None, "Target", "Column that the scores predict; it has two values", none="the model's", column=True
+    )
+    target_value: Name | None = public(
+        None, "Value that is meant", "Value of the target that high scores predict", none="yes"
+    )
+    scores: Name | None = public(None, "Scores", "Column of scores", none="those of the model", column=True)
+    model_file: LocalPath | None = own_file("Model", "Model whose scores are judged, a JSON file.", alias="model")
+    classifier: Annotated[str, Field(max_length=MOST_MODEL)] | None = public(
+        None,
+        "Classifier",
+        "Model whose scores are judged: the content of its JSON file",
+        none="scores are a column",
+        node=True,
+    )
+    bins: Annotated[int, Field(strict=True, ge=2, le=MOST_BINS)] = public(
+        20, "Bins", "Number of equal ranges (bins) for a model's scores. A score column has the ranges of the schema"
+    )
+
+
+@lru_cache(maxsize=16)
+def _model(text: str) -> models.Model:
+    return models.read(text)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Counting of own rows by group (if there are groups), label and bin."""
+
+    target: str
+    positive: str
+    edges: tuple[Fraction, ...]
+    words: str  # description of the scores
+    groups: tuple[str, ...]
+    task: Scoring
+    column: str | None
+    by: str | None
+    places: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]  # indices of groups, labels and column bins
+
+    def count(self, rows: Any) -> Counts:
+        """Return the own rows of each cell, int64[groups, 2, bins], counted in one pass."""
+        schema, where = self.task.schema, self.task.where
+        order = [*schema.features(self.task.target), self.task.target]
+        groups, labels = (_rank(places) for places in self.places[:2])
+        bins = _rank(self.places[2])
+        shape = (max(1, len(self.groups)), 2, len(self.edges) - 1)
+        counts: Counts = np.zeros(shape, dtype=np.int64)
+        wanted = {
+            name: np.array([value in set(where.values(name, schema)) for value in schema.attributes[name]])
+            for name in where.columns
+        }
+        for lines in rows.batches():
+            codes = {name: lines[:, place] for place, name in enumerate(order)}
+            label = labels[codes[self.target]]
+            group = np.zeros(len(lines), dtype=np.int64) if self.by is None else groups[codes[self.by]]
+            if self.column is not None:
+                bin_ = bins[codes[self.column]]
+            else:
+                model = self.task.model
+                assert model is not None
+                values = models.scores(model, schema, self.positive, codes, len(lines))
+                bin_ = np.minimum((values * shape[2]).astype(np.int64), shape[2] - 1)
+            is_counted = (label >= 0) & (group >= 0) & (bin_ >= 0)
+            for name, selected in wanted.items():
+                is_counted &= selected[codes[name]]
+            np.add.at(counts, (group[is_counted], label[is_counted], bin_[is_counted]), lines[is_counted, -1])
+        return counts
+
+
+def _rank(places: Sequence[int]) -> Any:
+    """Return a table from category indices to positions in the list, -1 for the others."""
+    ranks = np.full(1 << 17, -1, dtype=np.int64) if not places else np.full(max(max(places) + 1, 1 << 17), -1)
+    ranks[list(places)] = np.arange(len(places))
+    return ranks
+
+
+class Scoring(Release):
+    """A question about scores of rows."""
+
+    streamed = True
+
+    @classmethod
+    @override
+    def planned(cls, settings: Any) -> Self:
+        """Read the model from a file too."""
+        if settings.model_file is not None:
+            text = files.read_text(settings.model_file)
+            if len(text) > MOST_MODEL:
+                raise InputError(
+                    f"{settings.model_file}: a model file may have at most {MOST_MODEL:,} characters; "
+                    f"give a smaller model"
+                )
+            settings = settings.model_copy(update={"model_file": None, "classifier": text})
+        return super().planned(settings)
+
+    @classmethod
+    @override
+    def canonical(cls, settings: Any, schema: Schema) -> Self:
+        """Read columns as numbers if the model does."""
+        if (settings.scores is None) == (settings.classifier is None):
+            raise InputError("scores: name the column of scores, or give a model (--model; classifier in a job)")
+        if settings.classifier is not None:
+            model = _model(settings.classifier)
+            target = settings.target or model.target
+            if target != model.target:
+                raise InputError(
+                    f"target: the model predicts {quoted(model.target)}, not {quoted(target)}; remove target"
+                )
+            for name in (target, *columns_of(model)):
+                if name not in schema.attributes:
+                    raise InputError(f"model: {models.ANOTHER}: there is no column {quoted(name)}")
+            settings = settings.model_copy(update={"target": target})
+            schema = schema.numeric(numbers_of(model))
+        return super().canonical(settings, schema)
+
+    @classmethod
+    @override
+    def named(cls, settings: Any) -> tuple[str, ...]:
+        """Include the model's columns."""
+        columns = super().named(settings)
+        if settings.classifier is None:
+            return columns
+        return tuple(dict.fromkeys([*columns, *columns_of(_model(settings.classifier))]))
+
+    @property
+    def model(self) -> models.Model | None:
+        """Model that is evaluated; None if the scores are a column."""
+        return None if self.settings.classifier is None else _model(self.settings.classifier)
+
+    @property
+    @override
+    def number_columns(self) -> tuple[str, ...]:
+        return numbers_of(self.model) if self.model is not None else ()
+
+    @override
+    def parameters(self) -> Document:
+        """Show the model by its description."""
+        values = super().parameters()
+        return {**values, "classifier": None if self.model is None else self.words_of_model}
+
+    @property
+    def words_of_model(self) -> str:
+        """Description of the model with its digest."""
+        digest = hashlib.sha256(self.settings.classifier.encode()).hexdigest()[:16]
+        model_type = {TreeFile: "tree", LinearModel: "linear model", BoostedModel: "model of boosted trees"}.get(
+            type(self.model), "naive Bayes model"
+        )
+        return f"a {model_type} (SHA-256 {digest}...)"
+
+    def scored(self, column: str | None, by: str | None = None) -> Scored:
+        """Return the counting of rows by scores. Raise InputError if the settings are inconsistent.
+
+        Args:
+            column: Column of scores; None for the model's scores.
+            by: Column of the groups, if any.
+        """
+        target = self.settings.target
+        if target is None:
+            raise InputError(f"{self.name}.target: is missing; name the column that the scores predict")
+        names = [name for name in (target, column, by) if name]
+        if len(set(names)) < len(names):
+            raise InputError("target, scores and groups: name each column once")
+        values = self.schema.attributes[target]
+        if target in self.where.columns:
+            raise InputError(
+                "where: must not restrict the target, since rows of all its classes are needed; remove "
+                "the target from where"
+            )
+        labels = two_values("target", target, values, self.settings.target_value, "a target")
+        positive = values[labels[1]]
+        places: tuple[int, ...] = ()
+        if column is not None:
+            places, edges, _ = ordered_bins("scores", column, self.schema.attributes[column])
+            words = f"the scores in {column}"
+        else:
+            assert self.model is not None
+            models.check(self.model, self.schema, positive)
+            edges = tuple(Fraction(i, self.settings.bins) for i in range(self.settings.bins + 1))
+            words = f"the scores of {self.words_of_model}"
+        groups = () if by is None else tuple(v for v in self.schema.attributes[by] if v != MISSING)
+        group_indices = tuple(i for i, v in enumerate(self.schema.attributes[by]) if v != MISSING) if by else ()
+        return Scored(target, positive, edges, words, groups, self, column, by, (group_indices, labels, places))
+
+    def decided(
+        self, known: Scored, learnt: str, numbers: int, count: Any, decide: Any, about: dict[str, Any]
+    ) -> Question:
+        """Return the question with a one-bit answer.
+
+        Args:
+            known: The counting of rows.
+            learnt: Description of the result.
+            numbers: Count of own numbers.
+            count: Reader of own numbers from own rows.
+            decide: Protocol that opens the bit.
+            about: Further fields of the result.
+        """
+
+        def show(state: Any) -> dict[str, Any]:
+            scores = known.column or self.words_of_model
+            return {"target": known.target, "scores": scores, **about, "answer": bool(state[0])}
+
+        return Question(
+            learnt + self.where.words(), numbers, count, decide, show, opens="decision", bits=1,
+            subject=known.target, target=known.target,
+        )  # fmt: skip
