@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from parties.base import console, files
 from parties.base.report import Report
-from parties.base.settings import validated
 from parties.base.text import listed
 from parties.commands.options import FOLDER, PARTY_FILE, check_proposal
 from parties.commands.outputs import FORCE, check_new
