@@ -153,10 +153,11 @@ def test_a_plan_keeps_the_outcome_and_half_of_the_columns(
     parties = [draw.choice(["left", "right"]) for _ in range(435)]
     votes = [[draw.choice("nnny" if party == "left" else "nyyy") for _ in range(9)] for party in parties]
     with Path("raw.csv").open("w", newline="") as stream:
-        rows = [[*vote, party] for vote, party in zip(votes, parties, strict=True)]
-        csv.writer(stream).writerows([[*(f"vote{i}" for i in range(9)), "outcome"], *rows])
+        rows = [[*vote, draw.randint(1, 10), party] for vote, party in zip(votes, parties, strict=True)]
+        csv.writer(stream).writerows([[*(f"vote{i}" for i in range(9)), "cells", "outcome"], *rows])
     assert smc("plan", "--data", "raw.csv", "--out", "publish.toml") == 0
     assert 'The plan has algorithm = "mondrian"' in capsys.readouterr().out
+    assert tomllib.loads(Path("publish.toml").read_text())["columns"]["cells"]["ranges"] == [1, 2, 4]
     lost = []
     for flags in ([], ["--algorithm", "flash"]):
         files = ["--out", "out.csv", "--report", "report.json", "--force", *flags]
