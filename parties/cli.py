@@ -153,7 +153,7 @@ class _Lazy(click.Group):
         name = args[0]
         is_ours = name.startswith("-") or name in self._others() or self._kind(name) is not None
         if not ctx.resilient_parsing and not is_ours and name not in (known := self.list_commands(ctx)):
-            ctx.fail(f"there is no command {quoted(name)}{did_you_mean(name, known)}")
+            ctx.fail(f"there is no command {quoted(name)}{did_you_mean(name, known) or _elsewhere(name)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -187,6 +187,12 @@ class _Lazy(click.Group):
     def _others(self) -> dict[str, tuple[str, str]]:
         """Return all other commands, by name: where each is, and its line in the list."""
         return COMMANDS if self.within is None else IN_GROUPS.get(self.within, {})
+
+
+def _elsewhere(name: str) -> str:
+    """Return ` (did you mean 'smc quantile'?)` if this is the last word of a kind in another group; else nothing."""
+    found = [kind for kind in kinds.names() if kind.rpartition(" ")[2] == name]
+    return f" (did you mean {quoted(f'smc {found[0]}')}?)" if found else ""
 
 
 class _Whole(_Lazy):

@@ -252,6 +252,23 @@ def size(count: float) -> str:
     return f"{count:.0f} {STEPS[step]}" if step == 0 else f"{count:.1f} {STEPS[step]}"
 
 
+def duration(seconds: float) -> str:
+    """Return seconds as readable text: 0.4 s, 41 s, 3 min 20 s, 2 h 5 min."""
+    whole = round(seconds)
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def estimated(seconds: float) -> str:
+    """Return an estimated time as readable text: 0.0041 s, 12.3 s, 23 min 50 s."""
+    return f"{seconds:.3g} s" if seconds < 60 else duration(seconds)
+
+
 def outermost(report: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
     """Return the costs of the top-level phases, and the costs outside any phase as `rest`.
 

@@ -32,6 +32,9 @@ KINDS = {">": "number", "~": "sentence", "|": "bar"}
 MARKS = {"holds": "good", "fails": "bad"}  # cells coloured on a page
 
 
+_UNITS: Mapping[str, Callable[[float], str]] = {"size": console.size, "time": console.estimated}
+
+
 class _Fill(string.Formatter):
     """Formatter of templates from mappings or objects; `nothing` replaces None."""
 
@@ -48,7 +51,9 @@ class _Fill(string.Formatter):
             return self.nothing
         if format_spec == "list":
             return ", ".join(value)
-        return console.size(value) if format_spec == "size" else str(format(value, format_spec))
+        if format_spec in _UNITS:
+            return _UNITS[format_spec](value)
+        return str(format(value, format_spec))
 
 
 _FACT, _CELL = _Fill("-"), _Fill("")

@@ -10,7 +10,7 @@ import numpy as np
 
 from parties.base import console, files
 from parties.base.report import Report
-from parties.base.text import csv_text
+from parties.base.text import csv_text, instead, quoted
 from parties.commands.attack_files import NAMES, SEED, cells_of, column_of
 from parties.commands.options import FILE, Between
 from parties.commands.outputs import FORCE, check_new
@@ -139,11 +139,12 @@ def counts_command(
         raise InputError(f"--column: {column!r} must be COLUMN=VALUE, such as smoker=yes")
     cells = column_of(cells_of(data, config_file), name)
     truth = np.array([cell == value for cell in cells])
-    if not 2 <= len(truth) <= MOST_PEOPLE or truth.all() or not truth.any():
-        raise InputError(
-            f"--data: {int(truth.sum()):,} of {len(truth):,} rows have {column}; give 2 to {MOST_PEOPLE:,} rows, "
-            "some with the value and some without it"
-        )
+    if not 2 <= len(truth) <= MOST_PEOPLE:
+        raise InputError(f"--data: {data} has {len(truth):,} rows; give 2 to {MOST_PEOPLE:,} rows, one per person")
+    if truth.all() or not truth.any():
+        none = f"no row has {quoted(value)}{instead(value, dict.fromkeys(cells))}"
+        which = f"every row has {quoted(value)}" if truth.all() else none
+        raise InputError(f"--column: {which}; name a value that only some rows of column {quoted(name)} have")
     answered = questions if budget is None else min(questions, int(exact(budget) / exact(epsilon)))
     if not answered:
         raise InputError(f"--budget: {budget:g} is less than one count's epsilon, {epsilon:g}; give more")

@@ -12,7 +12,6 @@ import click
 from parties.base import console
 from parties.base.settings import merge
 from parties.base.temporary import HeldDirectory
-from parties.commands.job_text import duration
 from parties.commands.kinds import options_of
 from parties.commands.outputs import FORCE, Outputs
 from parties.commands.signature import by_signature, option
@@ -53,7 +52,7 @@ def demo(svg: Path | None = option("Draw the tree as SVG."), force: bool = FORCE
             possible = [usual(settings)] if settings.engine != "auto" else contenders(integers=True)
             warm(kernels_of(possible), lambda done, total: status.share(NOTICE, done, total))
         if settings.engine != "auto":
-            console.err.print(f"forecast: about {duration(_forecast(settings, directory))}")
+            console.err.print(f"forecast: about {console.duration(_forecast(settings, directory))}")
         job = ["--schema", str(bundled.schema), "--plain"]  # with seven rows each, rules would leave no tree
         job += ["--max-rows", str(ROWS)]
         for name, value in chosen.items():

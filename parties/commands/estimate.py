@@ -57,7 +57,7 @@ PROFILES = {
 COSTS = {
     "messages": ">{messages:,}",
     "rounds": ">{party0_rounds:,}, {party1_rounds:,}",
-    "seconds": ">{seconds:.3g}",
+    "time": ">{seconds:time}",
 }
 
 
@@ -234,7 +234,7 @@ def _report(
 
 
 def _in_seconds(lines: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {seconds:.2g} s" for name, seconds in lines.items())
+    return ", ".join(f"{name} {console.estimated(seconds)}" for name, seconds in lines.items())
 
 
 def _fields(counts: Forecast, shape: LinkShape, pace: float) -> dict[str, Any]:

@@ -66,20 +66,8 @@ def standing(job: JobView) -> str:
 def advance(progress: Progress) -> str:
     """Return the cost of a running job so far and its remaining time, as a short phrase."""
     volume = console.size(progress.bytes_sent + progress.bytes_received)
-    left = "" if progress.seconds_left is None else f", about {duration(progress.seconds_left)} left"
+    left = "" if progress.seconds_left is None else f", about {console.duration(progress.seconds_left)} left"
     return f"{volume}, {progress.rounds:,} rounds{left}"
-
-
-def duration(seconds: float) -> str:
-    """Return seconds as readable text: 0.4 s, 41 s, 3 min 20 s, 2 h 5 min."""
-    whole = round(seconds)
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def moment(time: str) -> str:
@@ -137,7 +125,7 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
         yield (
             "cost",
             [
-                f"{volume}, {duration(job.cost.seconds)} on {job.cost.link}",
+                f"{volume}, {console.duration(job.cost.seconds)} on {job.cost.link}",
                 f"forecast: {job.cost.estimate}{f', for {job.cost.assumed}' if job.cost.assumed else ''}, "
                 f"by {profile_words(job.cost.profile)}",
             ],
@@ -150,7 +138,7 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
         yield (
             "progress",
             [
-                f"{job.progress.doing}, after {duration(job.progress.seconds)}",
+                f"{job.progress.doing}, after {console.duration(job.progress.seconds)}",
                 f"{advance(job.progress)}; {sent} of it sent, {received} received",
             ],
         )

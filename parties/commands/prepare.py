@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from parties.base import console, files
 from parties.base.report import Report
-from parties.base.settings import validated
 from parties.base.text import listed
 from parties.commands.options import FOLDER, PARTY_FILE, check_proposal
 from parties.commands.outputs import FORCE, check_new
@@ -22,8 +20,7 @@ from parties.commands.rows import paths, place
 from parties.commands.signature import argument, command, option, settings
 from parties.party_file import files_of, load
 from parties.sources.formats import format_of
-from parties.sources.forms import in_order, parsed
-from parties.sources.settings import DerivedSettings, FormatSettings, PlaceSettings, TableSettings
+from parties.sources.settings import FormatSettings, PlaceSettings, TableSettings
 from parties.tables import schema as schemas
 from smc.errors import InputError
 
@@ -64,7 +61,7 @@ def prepare(
     """
     if (raw is None) == (config_file is None):
         raise InputError("RAW: give either RAW, a file or the URL of a database, or --config with your table")
-    from parties.alone.preparing import checking, fitting, proposing, writing
+    from parties.alone.preparing import checking, deriving, fitting, proposing, writing
     from parties.alone.preparing.profile import profile
 
     name, rows_at = _place(raw, table) if config_file is None else _of_config(config_file, table)
@@ -78,7 +75,8 @@ def prepare(
         raise InputError("--schema: already sets the columns; remove --target and --exclude")
     party_file = out / PARTY_FILE
     before, there = _present(party_file, name, rows_at, force)
-    derived = _derived(derive, {} if there is None else there.derived, force)
+    present = {} if there is None else there.derived
+    derived = deriving.declared("--derive", derive, present, replace=force)
     schema_file = out / "schema.toml" if there is None else there.schema_file
     people = None if person is None else _people(person, name, there)
     writes_schema = agreed is None or agreed.resolve() != schema_file.resolve()
@@ -179,24 +177,6 @@ def _people(text: str, name: str, there: TableSettings | None) -> dict[str, Any]
     if there is not None and (there.person, there.at_most) != (column, int(rows)):
         raise InputError(f"--person: tables.{name} is there with others; set person and at_most in its lines by hand")
     return {"person": column, "at_most": int(rows)}
-
-
-def _derived(texts: tuple[str, ...], there: Mapping[str, DerivedSettings], force: bool) -> dict[str, DerivedSettings]:
-    """Return the derived columns of the party's file and those of --derive. `InputError` if a name stands twice."""
-    declared: dict[str, DerivedSettings] = {}
-    for text in texts:
-        name, form = parsed(text)
-        if name in declared or (name in there and not force):
-            raise InputError(f"--derive {text}: {name!r} is declared already; give another name")
-        try:
-            declared[name] = validated(DerivedSettings, form)
-        except InputError as error:
-            raise InputError(f"--derive {text}: {error}") from None
-    try:
-        in_order({name: column.reads for name, column in {**there, **declared}.items()})
-    except ValueError as error:
-        raise InputError(f"--derive: {error}") from None
-    return {**there, **declared}
 
 
 def _require_own(schema_file: Path, party_file: Path, name: str) -> None:

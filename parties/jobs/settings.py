@@ -182,8 +182,11 @@ class KindSettings(Settings):
         chosen = self.model_fields_set & CHOSEN
         if self.engine == "auto" and chosen:
             raise ValueError(f"engine auto chooses {' and '.join(sorted(chosen))}; remove it, or name an engine")
-        if self.gates is not None and self.engine != "auto" and RECIPES[self.engine].circuits != "XOR shares":  # type: ignore[index]
+        circuits = None if self.engine == "auto" else RECIPES[self.engine].circuits  # type: ignore[index]
+        if self.gates is not None and circuits not in (None, "XOR shares"):
             raise ValueError(f"gates are for XOR shares, and engine {self.engine} garbles; remove it, or name gmw")
+        if self.garbling != "half" and circuits == "XOR shares":
+            raise ValueError(f"garbling is for engines that garble, and {self.engine} has none; remove it, or name yao")
         return self
 
 

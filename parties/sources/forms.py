@@ -68,9 +68,9 @@ def parsed(text: str) -> tuple[str, dict[str, list[Argument]]]:
     except ValueError:
         form, arguments = "", []
     if not (mark and name.strip() and arguments):
-        raise InputError(f"--derive {text}: write NAME=FORM COLUMN ..., such as 'age=age born 2026-01-01'")
+        raise InputError("write NAME=FORM COLUMN ..., such as 'age=age born 2026-01-01'")
     if form not in FORMS:
-        raise InputError(f"--derive {text}: {_unknown(form)}")
+        raise InputError(_unknown(form))
     return name.strip(), {form: list(arguments)}
 
 

@@ -36,13 +36,12 @@ from itertools import pairwise
 import numpy as np
 
 from protocols.counts import Indices
-from protocols.feasibility import kept_by_both
 from protocols.inputs import both_inputs
 from protocols.publish.balance import nearest_netlist, sides_netlist, sum_netlist
 from protocols.publish.cuts import Cut, Cuts, Level, open_boxes
 from protocols.publish.loss import enough_netlist, least_netlist, total_netlist
 from protocols.publish.openings import Asked, first_question, second_question
-from protocols.publish.precheck import OwnRows, precheck
+from protocols.publish.precheck import OwnRows, models_kept, precheck
 from protocols.publish.problem import Problem
 from protocols.publish.tournament import first_netlist, longer, masked_netlist, stacked, tournament
 from smc.engines import Bits, Engine
@@ -253,7 +252,6 @@ def _allowed(engine: Engine, problem: Problem, party_rows: OwnCells, lower: Indi
     """Return two bits an edge: both 1 if the rows on both sides of it keep the rules, but for k of the union."""
     if problem.against == "public" and problem.models.any:
         with engine.session.phase("models"):
-            feasible, _ = kept_by_both(engine, problem.groups, list(np.stack([lower, upper], axis=1)), party_rows.whole)
-        return [feasible, engine.constant(np.ones((1, len(lower)), dtype=np.uint8))]
+            return models_kept(engine, problem, np.stack([lower, upper], axis=1), party_rows.whole)
     allowed = problem.keeps(lower, party_rows.whole) & problem.keeps(upper, party_rows.whole)
     return list(engine.both(allowed.astype(np.uint8)[None]))

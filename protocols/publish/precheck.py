@@ -19,8 +19,8 @@ from protocols.counts import Indices
 from protocols.feasibility import kept_by_both
 from protocols.inputs import both_inputs
 from protocols.publish.problem import Problem
-from smc.circuit import Builder, Form, Netlist, any_of
-from smc.engines import Engine
+from smc.circuit import Builder, Form, Netlist, all_of, any_of
+from smc.engines import Bits, Engine
 from smc.errors import InputError, JointRefusalError
 from smc.primitives.bits import BitMatrix
 
@@ -106,8 +106,7 @@ def precheck(engine: Engine, problem: Problem, party_rows: OwnRows, names: Seque
     width = problem.count_width
     with engine.session.phase("admission"):
         if problem.against == "public" and problem.models.any:
-            bit, _ = kept_by_both(engine, problem.groups, [party_rows.whole[None]], party_rows.whole)
-            feasible = [bit, engine.constant(np.ones((1, 1), dtype=np.uint8))]
+            feasible = models_kept(engine, problem, party_rows.whole[None, None], party_rows.whole)
         else:
             feasible = list(engine.both(problem.keeps(party_rows.whole[None], party_rows.whole).astype(np.uint8)[None]))
         netlist = precheck_netlist(problem.columns, width, problem.k, engine.form)
@@ -126,6 +125,44 @@ def precheck(engine: Engine, problem: Problem, party_rows: OwnRows, names: Seque
         lacking = ", or their rows as a whole do not keep l" if problem.models.any else ""
         few = f"{who} fewer than k = {problem.k:,} rows{lacking}"
         raise JointRefusalError(f"{few}: nothing can be published under this rule")
+
+
+def models_kept(engine: Engine, problem: Problem, splits: Indices, whole: Indices) -> list[Bits]:
+    """Decide in secret whether the rows of both parties keep l and t in all groups of each split.
+
+    Args:
+        engine: Engine of this party. The peer must pass equal public arguments.
+        problem: Public problem of the recoding, with l or t against the public.
+        splits: This party's rows of each group by sensitive value, int64[splits, groups, classes]; private.
+        whole: All rows of this party by sensitive value, int64[classes]; private.
+
+    Returns:
+        Two secret bits [1, splits]: both are 1 if all groups keep the rules. The second states that no group has only
+        rows with a missing value.
+    """
+    known = splits[..., problem.known]
+    kept, _ = kept_by_both(engine, problem.groups, list(known), whole[problem.known])
+    if problem.missing is None:
+        return [kept, engine.constant(np.ones((1, len(splits)), dtype=np.uint8))]
+    bits = np.concatenate([known.any(axis=-1), splits.any(axis=-1)], axis=1).T.astype(np.uint8)
+    return [kept, engine.run(known_netlist(splits.shape[1], engine.form), *engine.both(bits))[0]]
+
+
+@lru_cache(maxsize=8)
+def known_netlist(groups: int, form: Form = "size") -> Netlist:
+    """Build the check whether every group with a row has one with a known value.
+
+    Inputs of each party: for every group whether it has a row with a known value, then whether it has a row.
+
+    Args:
+        groups: Number of groups.
+        form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+    """
+    builder = Builder(form)
+    sides = [builder.input(2 * groups).wires for _ in (0, 1)]
+    either = [any_of(pair) for pair in zip(*sides, strict=True)]
+    builder.output(all_of([known | ~rows for known, rows in zip(either[:groups], either[groups:], strict=True)]))
+    return builder.build()
 
 
 def passed(columns: int) -> list[BitMatrix]:

@@ -27,6 +27,8 @@ class Problem:
     party in a class are none or at least k; the class then has at least k rows of both, because it is not empty.
     `models` are l and t of the last of the others, a sensitive column, against the public or the peer as k. `score` is
     the criterion that chooses an edge: how evenly it divides rows, or the loss after it (normalised certainty penalty).
+    `missing` is the sensitive column's value that stands for no value: l and t count the rows with another one, and a
+    class without any such row breaks them.
     """
 
     domains: tuple[int, ...]
@@ -36,6 +38,7 @@ class Problem:
     others: tuple[int, ...] = ()
     models: Rules = NO_RULES
     score: Score = "balance"
+    missing: int | None = None
 
     def __post_init__(self) -> None:
         if not self.domains or min(*self.domains, *self.others, 1, 1) < 1 or self.max_rows < 1:
@@ -51,7 +54,9 @@ class Problem:
                 raise InputError(
                     "l and t need a sensitive column that is published unchanged, and the same against as k"
                 )
-            self.models.check(self.classes, self.max_rows)
+            if self.known.sum() < 2:
+                raise InputError("l and t need a sensitive column with two values besides a missing one")
+            self.models.check(self.groups.classes, self.max_rows)
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -69,9 +74,14 @@ class Problem:
         return self.others[-1] if self.models.any else 1
 
     @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """Whether l and t count each of the `classes`, bool[classes]."""
+        return np.arange(self.classes) != (-1 if self.missing is None else self.missing)
+
+    @cached_property
     def groups(self) -> of_groups.Problem:
-        """Settings of circuits that decide l and t of groups of rows."""
-        return of_groups.Problem((), self.classes, self.max_rows, rules=self.models)
+        """Settings of circuits that decide l and t of groups of rows, by their known values."""
+        return of_groups.Problem((), int(self.known.sum()), self.max_rows, rules=self.models)
 
     @property
     def least(self) -> int:
@@ -93,5 +103,6 @@ class Problem:
             return np.ones(rows.shape, dtype=np.bool_)
         fit = (rows == 0) | (rows >= self.k)
         if self.models.any:
-            fit &= self.models.keeps(counts, whole)
+            known = counts[..., self.known]
+            fit &= self.models.keeps(known, whole[self.known]) & ((rows == 0) | known.any(axis=-1))
         return np.asarray(fit, dtype=np.bool_)

@@ -118,6 +118,10 @@ def test_every_command_of_the_list_is_there(name: str, capsys: pytest.CaptureFix
     [
         (["schma"], "smc: there is no command 'schma' (did you mean 'schema'?) (see smc --help)\n"),
         (["release", "cont"], "smc: there is no command 'cont' (did you mean 'count'?) (see smc release --help)\n"),
+        (
+            ["release", "quantile"],
+            "smc: there is no command 'quantile' (did you mean 'smc quantile'?) (see smc release --help)\n",
+        ),
         (["nonsense"], "smc: there is no command 'nonsense' (see smc --help)\n"),
     ],
 )

@@ -51,6 +51,16 @@ def close(most: Fraction, ordered: int = 0) -> Model:
     return fits
 
 
+def known(model: Model, missing: int) -> Model:
+    """The model of the rows with another value than `missing`; a class needs such a row."""
+
+    def fits(group: Rows, whole: Rows) -> bool:
+        rest = [row for row in group if row[-1] != missing]
+        return bool(rest) and model(rest, [row for row in whole if row[-1] != missing])
+
+    return fits
+
+
 def classes(
     domains: Sequence[int], rows: Sequence[Rows], k: int, against: str, model: Model = any_rows, score: str = "balance"
 ) -> set[Ranges]:

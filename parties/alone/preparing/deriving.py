@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from itertools import chain, count, pairwise
 from typing import Any
 
 from parties.alone.preparing.columns import ColumnProfile, TableProfile
+from parties.base.settings import validated
 from parties.base.text import quoted
+from parties.sources.forms import in_order, parsed
 from parties.sources.settings import SPELLED, DerivedSettings, FormatSettings, SourceSettings
 from parties.tables.toml_text import toml_lines
 from smc.errors import InputError
@@ -18,6 +20,36 @@ from smc.errors import InputError
 BIRTH = re.compile(r"geb|birth|born|dob|nasc|naiss", re.IGNORECASE)  # names of columns whose days are past
 READS = {"date": ("date",), "number": ("integer", "real")}  # what a column must hold for each kind
 SPELLED_KEYS = {"date": ("dates", "last_year"), "number": ("decimal", "thousands", "negative", "drop")}
+
+
+def declared(
+    where: str, texts: Sequence[str], present: Mapping[str, DerivedSettings] | None = None, replace: bool = False
+) -> dict[str, DerivedSettings]:
+    """Return the present declarations and those of texts such as `age=age born 2026-01-01`.
+
+    Args:
+        where: Flag or parameter of the texts, for messages.
+        texts: The declarations.
+        present: Declarations by name that exist already.
+        replace: Whether a text may replace a present declaration.
+
+    Raises:
+        InputError: A text is not NAME=FORM, a name stands twice, or columns read each other in a circle.
+    """
+    present, found = present or {}, dict[str, DerivedSettings]()
+    for text in texts:
+        try:
+            name, form = parsed(text)
+            if name in found or (name in present and not replace):
+                raise InputError(f"{name!r} is declared already; give another name")
+            found[name] = validated(DerivedSettings, form)
+        except InputError as error:
+            raise InputError(f"{where} {text}: {error}") from None
+    try:
+        in_order({name: column.reads for name, column in {**present, **found}.items()})
+    except ValueError as error:
+        raise InputError(f"{where}: {error}") from None
+    return {**present, **found}
 
 
 def spelled_out(derived: Mapping[str, DerivedSettings], source: TableProfile) -> dict[str, DerivedSettings]:

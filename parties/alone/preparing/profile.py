@@ -114,18 +114,35 @@ def profile(
     form = spelled.format.model_copy(update={"drop_rows": source.spelling.drop_rows})
     spelled = spelled.model_copy(update={"format": form})
     with open_rows(spelled) as rows:
-        declared = spelled_out(derived, source)
-        added = with_derived(rows, declared, form)
-        table = profile_rows(added, target, spelled, choices)
-    return replace(
-        table,
-        columns=tuple(
-            replace(c, remarks=(f"computed: {declaration(derived[c.name])}", *c.remarks)) if c.name in derived else c
-            for c in table.columns
-        ),
-        remarks=(*remarks, *source.remarks),
-        derived=spelled_briefly(declared, table.spelling),
+        table = profile_derived(rows, source, derived, target, spelled, choices)
+    return replace(table, remarks=(*remarks, *source.remarks))
+
+
+def profile_derived(
+    rows: RowQuery,
+    source: TableProfile,
+    derived: Mapping[str, DerivedSettings],
+    target: str | None,
+    place: PlaceSettings,
+    choices: Choices,
+) -> TableProfile:
+    """Return the profile of all columns of some rows and of columns that are computed from them.
+
+    Args:
+        rows: The rows.
+        source: Their profile without the computed columns.
+        derived: The columns to compute.
+        target: Name of the class column; None for no target.
+        place: Format of the cells, and memory limit.
+        choices: Decides between several readings of a column.
+    """
+    declared = spelled_out(derived, source)
+    table = profile_rows(with_derived(rows, declared, place.format), target, place, choices)
+    columns = tuple(
+        replace(c, remarks=(f"computed: {declaration(derived[c.name])}", *c.remarks)) if c.name in derived else c
+        for c in table.columns
     )
+    return replace(table, columns=columns, derived=spelled_briefly(declared, table.spelling))
 
 
 def _with_spelling(place: PlaceSettings, choices: Choices) -> tuple[PlaceSettings, list[str]]:

@@ -34,7 +34,7 @@ SAMPLE = 1 << 15  # distinct rows from which sets are selected
 CHOSEN = 6  # sets of each size that are then counted in all rows
 SHOWN = 3  # sets of each size that are reported
 MANY = 8  # more quasi-identifiers than this draw a warning: little information is left
-FEW = 12  # columns with at most this many distinct numbers need no ranges
+FEW = 4  # columns with at most this many distinct numbers need no ranges
 DIGITS = 1e-10  # least distance between the ends of ranges, as a share of the largest number: labels have 12 digits
 SENSITIVE = re.compile(
     r"disease|diagnos|illness|condition|symptom|therap|medic|drug|salary|income|wage|credit|debt|religio|politic"
@@ -127,6 +127,13 @@ def propose(
             plan["columns"][name] = {"role": "quasi-identifier", **rules[i]}
             notes += [f"{name}: {misfits[i]}"] if i in misfits else []
             quasi.append(i)
+    if whole := [names[i] for i in quasi if not rules[i]]:
+        plan["algorithm"] = "mondrian"
+        notes.append(
+            f"{listed(whole, SHOWN)}: no hierarchy, so one level for all rows would keep or lose all of a column. "
+            'The plan has algorithm = "mondrian", which groups values class by class; '
+            "add trees and remove it for one level"
+        )
     if not quasi:
         raise InputError(f"{rows.engine.place}: every column identifies nearly all rows, so none could be published")
     if sounding := [names[i] for i in quasi if SENSITIVE.search(names[i])]:
@@ -196,7 +203,7 @@ def _rules(
         for i, (present, fitting, low, high) in _measured(rows, distinct_rows, untested).items():
             form = open_[i].pop(0)
             if present == fitting:
-                rules[i], open_[i] = _rule(form, low, high), []
+                rules[i], open_[i] = _rule(form, low, high, distinct[i]), []
                 misfits.pop(i, None)
             else:
                 kind = {"ranges": "numbers", "prefixes": "codes of digits"}.get(form, "dates")
@@ -248,13 +255,20 @@ def _measured(
     return {i: (answer[f"p{i}"], answer[f"f{i}"], answer[f"l{i}"] or 0.0, answer[f"h{i}"] or 0.0) for i in forms}
 
 
-def _rule(form: str, low: float, high: float) -> dict[str, Any]:
-    """Return the rule for values that all have a form; empty if none is suitable."""
+def _rule(form: str, low: float, high: float, distinct: int) -> dict[str, Any]:
+    """Return the rule for values that all have a form; empty if none is suitable.
+
+    Args:
+        form: The form.
+        low: The least number, or number of digits.
+        high: The greatest one.
+        distinct: Number of distinct values.
+    """
     if form == "prefixes":
         return {"prefixes": list(range(int(low) - 1, 0, -1))} if low == high else {}
     if form != "ranges":
         return {"dates": form}
-    width = (high - low) / 16
+    width = (high - low) / min(16, distinct - 1)
     if width <= max(abs(low), abs(high)) * DIGITS:
         return {}
     step = 10.0 ** math.floor(math.log10(width))

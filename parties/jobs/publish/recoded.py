@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
+from parties.alone.publish.models.model import missing_rule
 from parties.base.settings import AtMost, LocalPath, Settings, required
 from parties.base.text import listed, quoted
 from parties.jobs.kind import Counted, Description, Document, Inputs
@@ -39,6 +40,7 @@ from parties.jobs.settings import (
     row_bound,
 )
 from parties.jobs.tabular import BySchema, TabularSettings
+from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -148,6 +150,7 @@ class Recoded(BySchema):
         models = Rules(l=settings.l, diversity=settings.diversity, t=settings.t, distance=settings.distance)
         if models.any:
             models = replace(models, against=settings.against)
+        sensitive = () if settings.sensitive is None else self.schema.attributes[settings.sensitive]
         sizes = {name: len(values) for name, values in self.schema.attributes.items()}
         return Problem(
             domains=tuple(sizes[name] for name in settings.recode),
@@ -156,6 +159,7 @@ class Recoded(BySchema):
             against=settings.against,
             others=tuple(sizes[name] for name in self.columns[len(settings.recode) :]),
             models=models,
+            missing=sensitive.index(MISSING) if MISSING in sensitive else None,
         )
 
     # Description.
@@ -214,6 +218,8 @@ class Recoded(BySchema):
         lines = [admitted, f"No class has fewer than {self.settings.k:,} rows {whose}."]
         for description in self.models_in_words[1:]:
             lines.append(f"Every class has {description}, for the rows {whose}.")
+        if self.problem.missing is not None:
+            lines.append(f"In every class, {missing_rule([str(self.settings.sensitive)])}.")
         if against == "public":
             lines.append("Who has rows in a class can subtract them: of the other's rows alone nothing is promised.")
         return lines

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parties.alone.publish.hierarchy import TOP, Hierarchy
+from parties.alone.publish.models.model import missing_rule
 from parties.alone.publish.recoding.partition import Box, Span
 from parties.alone.publish.recoding.recoding import Recoding
 from parties.alone.publish.rules import number
@@ -16,6 +17,7 @@ from parties.alone.publish.settings import ModelPlan
 from parties.base import files
 from parties.base.settings import validated
 from parties.jobs.kind import Document
+from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -67,7 +69,10 @@ def promise(document: Document) -> str:
     descriptions = [validated(ModelPlan, model).made().words for model in models]
     k, *more = models[0]["k"], *descriptions[1:]
     whose = "rows of both" if joint else "rows of each party that has some"
-    return f"each with at least {k:,} {whose}" + "".join(f", {word}" for word in more)
+    sensitive = {name: about for name, about in document["columns"].items() if about["role"] == "sensitive"}
+    gaps = [name for name, about in sensitive.items() if [MISSING, TOP] in about["paths"]]
+    rule = f"; {missing_rule(gaps)}" if gaps else ""
+    return f"each with at least {k:,} {whose}" + "".join(f", {word}" for word in more) + rule
 
 
 def boxes(cuts: Cuts, schema: Schema, recode: Sequence[str]) -> list[Box]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
+from parties.base import console
 from parties.commands import cost_text, job_text
 from parties.jobs.kind import Estimate
 from parties.node.prediction import Prediction
@@ -25,7 +26,7 @@ A = "a1b2" + "0" * 28
     [(0, "0.0 s"), (9.94, "9.9 s"), (9.96, "10 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (7500, "2 h 5 min")],
 )
 def test_durations_are_for_people(seconds: float, text: str) -> None:
-    assert job_text.duration(seconds) == text
+    assert console.duration(seconds) == text
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,15 @@ def test_gates_are_for_shared_bits() -> None:
             merge(Id3Settings(), {"engine": engine, "gates": "triples"})
 
 
+def test_garbling_is_for_garbled_circuits() -> None:
+    """An engine of shared bits refuses another scheme; the usual one, which specifications name, is no choice."""
+    for engine in ENGINES:
+        fits = RECIPES[engine].circuits != "XOR shares"
+        assert merge(Id3Settings(), {"engine": engine, "garbling": "half"}).engine == engine
+        with nullcontext() if fits else pytest.raises(Exception, match=f"{engine} has none; remove it"):
+            merge(Id3Settings(), {"engine": engine, "garbling": "three-halves"})
+
+
 @pytest.mark.parametrize(("gates", "table"), [(None, None), ("table", True), ("triples", False)])
 def test_gates_reach_the_profile_and_the_specification(gates: str | None, table: bool | None) -> None:
     settings = merge(Millionaires.Settings(), {"engine": "gmw"} | ({"gates": gates} if gates else {}))

@@ -45,7 +45,7 @@ def test_parameters_are_kept_as_they_are() -> None:
 
 
 def test_a_class_without_a_peer_has_its_own_parameters_alone() -> None:
-    assert [*inspect.signature(Preparer).parameters] == ["target", "schema", "exclude", "readings", "guess"]
+    assert [*inspect.signature(Preparer).parameters] == ["target", "schema", "exclude", "readings", "guess", "derive"]
     found = inspect.signature(Anonymiser).parameters
     assert [name for name, one in found.items() if one.kind is not one.KEYWORD_ONLY] == ["models"]
     defaults = {name: found[name].default for name in ("algorithm", "utility", "max_suppressed", "drop", "public")}

@@ -96,6 +96,39 @@ def test_a_frame_is_mapped_to_a_schema_that_exists(raw: pd.DataFrame) -> None:
         Preparer(schema=Schema({"z": ("1",)})).fit(raw)
 
 
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_computed_columns_are_those_of_a_file(kind: str, tmp_path: Path) -> None:
+    """Rows, schema and declarations are those of `smc prepare --derive` and `party.toml`."""
+    draw = random.Random(5)
+    days = [date(1940, 1, 1) + timedelta(draw.randrange(25_000)) for _ in range(200)]
+    frame = pd.DataFrame(
+        {
+            "born": [f"{day:%d.%m.%Y}" for day in days],
+            "cents": [draw.choice([None, str(draw.randrange(50_000))]) for _ in days],
+            "outcome": [draw.choice(["well", "ill"]) for _ in days],
+        }
+    )
+    derive = ["age=age born 2026-01-01", "euros=scale cents 0.01", "old=flag age 65", "days=days born 2026-01-01"]
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    options = [word for text in derive for word in ("--derive", text)]
+    command = ["prepare", str(tmp_path / "rows.csv"), "--target", "outcome", "--out", str(tmp_path / "out"), *options]
+    assert run(command) == 0
+    preparer = Preparer("outcome", derive=derive).fit(KINDS[kind](frame))
+    assert preparer.schema_.digest() == schemas.load(tmp_path / "out" / "schema.toml").digest()
+    assert {"age", "euros", "old"} <= set(preparer.schema_.attributes)
+    (settings,) = load(tmp_path / "out" / "party.toml").tables.values()
+    assert {name: one.model_dump() for name, one in preparer.derived_.items()} == {
+        name: one.model_dump() for name, one in settings.derived.items()
+    }
+    rows = preparer.transform(KINDS[kind](frame))
+    known = labelled(settings, preparer.schema_, list(preparer.schema_.attributes)).values
+    assert (rows.to_pydict() if kind == "arrow" else {name: list(rows[name]) for name in rows.columns}) == known
+    ages = [2026 - day.year - ((day.month, day.day) > (1, 1)) for day in days]
+    assert known["old"] == ["yes" if age >= 65 else "no" for age in ages]
+    with pytest.raises(InputError, match="derive age: write NAME=FORM"):
+        Preparer(derive=["age"]).fit(frame)
+
+
 def test_a_column_of_several_readings_is_refused_unless_one_is_given() -> None:
     days = [f"{i % 12 + 1:02}/{i % 5 + 1:02}/2024" for i in range(120)]
     frame = pd.DataFrame({"booked": days, "y": ["a", "b"] * 60})

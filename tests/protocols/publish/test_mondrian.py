@@ -24,7 +24,7 @@ from smc.errors import InputError, ProtocolError
 from smc.local import run_local
 from smc.meter import Meter
 from smc.session import Session
-from tests.support.joint_mondrian import Model, Row, any_rows, classes, close, distinct, entropy, keeps
+from tests.support.joint_mondrian import Model, Row, any_rows, classes, close, distinct, entropy, keeps, known
 
 CLEAR, GMW = Profile("clear"), Profile("gmw")
 
@@ -92,15 +92,19 @@ MODELS: dict[str, tuple[dict[str, Any], Model]] = {
 
 
 @settings(max_examples=40)
-@given(tables(), st.sampled_from(sorted(MODELS)), SCORES, st.data())
-def test_other_models_are_kept_as_well(case: tuple[Any, ...], name: str, score: Any, data: st.DataObject) -> None:
+@given(tables(), st.sampled_from(sorted(MODELS)), SCORES, st.sampled_from([None, 0, 4]), st.data())
+def test_other_models_are_kept_as_well(
+    case: tuple[Any, ...], name: str, score: Any, missing: int | None, data: st.DataObject
+) -> None:
+    """Also if a value of five is missing: of the last column's rows with a known value, and of at least one."""
     domains, rows, k, against = case
     fields, model = MODELS[name]
+    size, model = (4, model) if missing is None else (5, known(model, missing))
     if "diversity" in fields:
         against = "peer"  # of the union it is known to within an error only
-    drawn = st.sampled_from([0, 0, 0, 1, 1, 2, 3])
+    drawn = st.sampled_from([0, 0, 0, 1, 1, 2, 3] if missing is None else [0, 0, 0, 1, 1, 2, 3, 4, 4])
     rows = [[(*row, data.draw(drawn)) for row in own] for own in rows]
-    problem = Problem(domains, 30, k, against, (4,), Rules(**fields, against=against), score)
+    problem = Problem(domains, 30, k, against, (size,), Rules(**fields, against=against), score, missing)
     shared = all({r[i] for r in rows[0]} & {r[i] for r in rows[1]} for i in range(len(domains) + 1))
     if not keeps(rows, rows, k, against, model) or (all(rows) and not shared):
         with pytest.raises(InputError, match=r"do not keep l|owner of each row"):
@@ -110,11 +114,14 @@ def test_other_models_are_kept_as_well(case: tuple[Any, ...], name: str, score: 
     assert set(final_boxes(domains, cuts)) == classes(domains, rows, k, against, model, score)
 
 
-@pytest.mark.parametrize("name", sorted(MODELS))
-def test_models_of_the_union_are_decided_by_circuits_for_the_cost_that_was_forecast(name: str) -> None:
+@pytest.mark.parametrize(("name", "missing"), [*((name, None) for name in sorted(MODELS)), ("l = 2", 0)])
+def test_models_of_the_union_are_decided_by_circuits_for_the_cost_that_was_forecast(
+    name: str, missing: int | None
+) -> None:
     domains = (7, 5, 4)
     fields, model = MODELS[name]
-    problem = Problem(domains, 60, 2, "public", (4,), Rules(**fields, against="public"))
+    model = model if missing is None else known(model, missing)
+    problem = Problem(domains, 60, 2, "public", (4,), Rules(**fields, against="public"), missing=missing)
     rows = random_rows((*domains, 4), 60, 4)
     cuts, meters = run(problem, rows, GMW)
     found = set(final_boxes(domains, cuts))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parties.alone.publish.cells import Cells
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
@@ -79,13 +80,24 @@ class Classes:
         return self.counts[:, self.layout.place(column)]
 
     def known(self, column: str) -> Counts:
-        """Return the histogram without rows that have no value: a missing value makes no class more diverse."""
-        values = self.layout.hierarchy(column).values
-        return self.histogram(column)[:, [value != MISSING for value in values]]
+        """Return the histogram by known values: a missing value makes no class more diverse."""
+        return self.histogram(column)[:, self._is_known(column)]
 
     def whole(self, column: str) -> Counts:
         """Return the rows of the whole table by the value of a sensitive column, int64[values]."""
         return self.layout.whole[self.layout.place(column)]
+
+    def known_whole(self, column: str) -> Counts:
+        """Return the rows of the whole table by the known values of a sensitive column, int64[known values]."""
+        return self.whole(column)[self._is_known(column)]
+
+    def known_hierarchy(self, column: str) -> Hierarchy:
+        """Return the hierarchy of a sensitive column with the groups of its known values only."""
+        hierarchy, is_known = self.layout.hierarchy(column), self._is_known(column)
+        return replace(hierarchy, groups=tuple(level[is_known] for level in hierarchy.groups))
+
+    def _is_known(self, column: str) -> NDArray[np.bool_]:
+        return np.array([value != MISSING for value in self.layout.hierarchy(column).values], dtype=np.bool_)
 
 
 def layout_of(cells: Cells) -> Layout:

@@ -1,7 +1,8 @@
 """t-closeness: the distribution of a sensitive column in each class is within t of that in the whole table.
 
 N. Li, T. Li, S. Venkatasubramanian, "t-Closeness: Privacy Beyond k-Anonymity and l-Diversity", 2007. The whole table is
-all given rows, including those that are suppressed.
+all given rows, including those that are suppressed. Both distributions are of the rows with a known value; a class
+without any fails.
 """
 
 from __future__ import annotations
@@ -99,10 +100,13 @@ class TCloseness(PrivacyModel):
 
     def measure(self, classes: Classes) -> Measure:
         """Return the distance to the whole table."""
-        p, q = shares(classes.histogram(self.column)), shares(classes.whole(self.column)[None])
+        known = classes.known(self.column)
+        p, q = shares(known), shares(classes.known_whole(self.column)[None])
         if self.distance == "hierarchical":
-            return hierarchical(p, q, classes.layout.hierarchy(self.column))
-        return DISTANCES[self.distance](p, q)
+            distance = hierarchical(p, q, classes.known_hierarchy(self.column))
+        else:
+            distance = DISTANCES[self.distance](p, q)
+        return np.where(known.any(axis=1), distance, np.inf)
 
     def enough(self, measure: Measure) -> Fits:
         """Return whether the distance is at most t."""

@@ -1,7 +1,7 @@
 """Positive and negative disclosure: a class makes a sensitive value nearly certain, or rules it out.
 
 A. Machanavajjhala et al., "l-Diversity: Privacy Beyond k-Anonymity", 2007, section 3. The bound of positive disclosure
-is the alpha of (alpha, k)-anonymity.
+is the alpha of (alpha, k)-anonymity. Shares are of the rows with a known value; a class without any fails.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+import numpy as np
 from pydantic import Field
 
 from parties.alone.publish.models.classes import Classes
@@ -27,8 +28,8 @@ class PositiveDisclosure(PrivacyModel):
 
     def measure(self, classes: Classes) -> Measure:
         """Return the share of the most frequent value."""
-        share: Measure = shares(classes.histogram(self.column)).max(axis=1)
-        return share
+        known = classes.known(self.column)
+        return np.where(known.any(axis=1), shares(known).max(axis=1, initial=0.0), np.inf)
 
     def enough(self, measure: Measure) -> Fits:
         """Return whether the share is at most `most`."""
@@ -50,9 +51,8 @@ class NegativeDisclosure(PrivacyModel):
 
     def measure(self, classes: Classes) -> Measure:
         """Return the share of the rarest value."""
-        present = classes.whole(self.column) > 0
-        share: Measure = shares(classes.histogram(self.column))[:, present].min(axis=1, initial=1.0)
-        return share
+        present, known = classes.known_whole(self.column) > 0, classes.known(self.column)
+        return np.where(known.any(axis=1), shares(known)[:, present].min(axis=1, initial=1.0), 0.0)
 
     def enough(self, measure: Measure) -> Fits:
         """Return whether the share is at least `least`."""

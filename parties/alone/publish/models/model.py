@@ -21,6 +21,7 @@ from pydantic import Field
 from parties.alone.publish.models.classes import Classes
 from parties.base.declared import Declared
 from parties.base.plugins import Family
+from parties.base.text import listed
 
 Measure: TypeAlias = NDArray[np.float64]
 Fits: TypeAlias = NDArray[np.bool_]
@@ -137,8 +138,13 @@ def monotone(models: Sequence[PrivacyModel], most: int) -> list[PrivacyModel]:
 
 
 def shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return histograms int64[classes, values] as distributions."""
-    return counts / counts.sum(axis=1, keepdims=True)
+    """Return histograms int64[classes, values] as distributions; 0 everywhere in one without rows."""
+    return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+
+
+def missing_rule(columns: Sequence[str]) -> str:
+    """Return the rule for missing values of some sensitive columns as a clause; for consent and reports."""
+    return f"missing values of {listed(columns)} count for k only; a class without a known value is not made"
 
 
 MODELS: Family[PrivacyModel] = Family(

@@ -26,6 +26,7 @@ from parties.alone.publish.settings import Algorithm, ColumnPlan, PublishPlan
 from parties.base.arrays import Codes, Counts
 from parties.base.text import quoted
 from parties.sources.opened import RowQuery
+from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
 
@@ -169,7 +170,13 @@ def checked(classes: Classes, models: Sequence[PrivacyModel], labels: Sequence[C
         "models": verdicts,
         "class_sizes": _by_size(classes.sizes[classes.sizes > 0]),
         "risks": risks(classes, labels) if len(classes) and classes.sizes.sum() else {},
-    }
+    } | ({"missing": missing} if (missing := _with_gaps(classes, models)) else {})
+
+
+def _with_gaps(classes: Classes, models: Sequence[PrivacyModel]) -> list[str]:
+    """Return the columns of the models that have a missing value."""
+    columns = dict.fromkeys(model.column for model in models if model.column is not None)
+    return [name for name in columns if MISSING in classes.layout.hierarchy(name).values]
 
 
 def _by_size(sizes: Counts) -> list[dict[str, int]]:

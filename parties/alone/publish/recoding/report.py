@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from parties.alone.publish.models.model import missing_rule
 from parties.base.pictures import style, svg
 from parties.base.report import Report
 
@@ -43,6 +44,8 @@ def report_of(data: Mapping[str, Any]) -> Report:
     for model in data["models"]:
         verdict = "holds" if model["holds"] else "FAILS"
         report.line(f"{verdict}: {model['model']} (reached: {figure(model['reached'])})")
+    if "missing" in data:
+        report.line(missing_rule(data["missing"]))
     for name, value in particulars(data):
         report.fact(name, value)
     levels = data.get("levels", {})
@@ -65,6 +68,8 @@ def to_html(data: Mapping[str, Any], name: str) -> str:
     page.section("models", key="models")
     rows = [(m["model"], "holds" if m["holds"] else "fails", figure(m["reached"])) for m in data["models"]]
     page.table({"model": "", "verdict": "", "reached": ">"}, rows)
+    if "missing" in data:
+        page.line(missing_rule(data["missing"]))
     page.section("table", key="table")
     for title, value in particulars(data):
         page.fact(title, value)

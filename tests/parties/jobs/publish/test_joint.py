@@ -108,6 +108,31 @@ def test_the_recoding_carries_what_its_classes_keep(
     assert report.get("unchecked", []) == both
 
 
+@pytest.mark.parametrize("against", ["peer", "public"])
+def test_the_joint_search_counts_the_values_that_apply_counts(against: str, tmp_path: Path) -> None:
+    """Classes that only a missing value makes diverse are not made, so `apply` refuses none of them."""
+    schema = Schema({"age": ("20", "30", "40", "50", "60"), "end": ("?", "good", "bad"), "town": ("north", "south")})
+    ends = {"20": "good bad", "30": "good bad", "40": "good ?", "50": "? bad", "60": "? ?"}
+    rows = [(age, end, "north") for age, both in ends.items() for end in both.split()] * 2
+    settings = JointSettings.model_validate(
+        {"recode": ("age",), "sensitive": "end", "k": 2, "l": 2, "against": against}
+    )
+    found = PublishJoint.canonical(settings, schema)
+    rule = "missing values of 'end' count for k only"
+    assert rule in " ".join(found.disclosure.reveals("bob"))
+    codes = [[schema.attributes["age"].index(age), schema.attributes["end"].index(end), 1] for age, end, _ in rows]
+    cuts, _ = run_local(lambda session: mondrian(engine_of(session, Profile("clear")), found.problem, np.array(codes)))
+    assert set(final_boxes([5], cuts)) == {((0, 1),), ((1, 2),), ((2, 5),)}
+    document = found.document(cuts)
+    assert rule in found.text(document, 0)
+    (tmp_path / "recoding.json").write_text(json.dumps(document))
+    (tmp_path / "rows.csv").write_text("age,end,town\n" + "".join(",".join(row) + "\n" for row in rows))
+    recoding = load(tmp_path / "recoding.json")
+    report = apply(recoding, PlaceSettings(source=str(tmp_path / "rows.csv")), tmp_path / "out.csv")
+    assert (report["rows"], report["suppressed"]) == (len(rows), 0)
+    assert report.get("missing") == (["end"] if against == "peer" else None)
+
+
 def test_what_a_set_of_values_loses() -> None:
     hierarchy = build("town", [[name, "*"] for name in SCHEMA.attributes["town"]])
     shares = [span(SCHEMA.attributes["town"], low, high).share(hierarchy, 0) for low, high in ((0, 1), (1, 3), (0, 3))]

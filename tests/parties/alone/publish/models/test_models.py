@@ -154,3 +154,16 @@ def test_a_missing_value_makes_no_class_more_diverse() -> None:
     assert LDiversity("s", 1).fits(classes).tolist() == [True, True, False]
     assert EntropyLDiversity("s", 1).measure(classes) == pytest.approx([1, 2, 0])
     assert RecursiveLDiversity("s", 3, 1).fits(classes).tolist() == [True, True, False]
+
+
+MODELS_OF_KNOWN: list[PrivacyModel] = [*MODELS[1:], TCloseness("s", 1), PositiveDisclosure("s", 1)]
+
+
+@pytest.mark.parametrize("model", MODELS_OF_KNOWN, ids=lambda model: model.words)
+def test_missing_values_count_in_no_model_but_k(model: PrivacyModel) -> None:
+    """A class is measured as if its rows with a missing value were not there."""
+    known = {1: ["flu", "cold"], 2: ["flu", "flu", "cold", "angina"], 3: ["angina"] * 3}
+    gaps = {name: ["?"] * name + values for name, values in known.items()} | {4: ["?", "?"]}
+    measures = model.measure(classes_of(gaps))
+    assert measures[:3] == pytest.approx(model.measure(classes_of(known)))
+    assert not model.fits(classes_of(gaps))[3]
