@@ -192,7 +192,9 @@ def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choic
             pieces.make_others(dropped, total)
             table = _Looker(place, ask, names, cells, days, choices).table(chosen, unfit, total)
         if dropped:
-            table = replace(table, spelling=table.spelling.model_copy(update={"drop_rows": dropped}))
+            table = replace(
+                table, spelling=table.spelling.model_copy(update={"drop_rows": (*place.format.drop_rows, *dropped)})
+            )
         return replace(table, remarks=(*remarks, *table.remarks))
 
 
@@ -448,9 +450,10 @@ class _Looker:
     def _again(self, columns: list[ColumnProfile], total: int) -> list[ColumnProfile]:
         """Return the columns with two-digit years that are past, and without numbers that mean no value."""
         again = {}
+        known = [c.high for c in columns if c.reads == "date" and c.high <= self._today and not BIRTH.search(c.name)]
         for place, column in enumerate(columns):
             if column.reads == "date" and "%y" in column.form:
-                changed = self._century(column)
+                changed = self._century(column, self._cells[place], max(known, default=self._today))
             elif column.reads in ("integer", "real") or (column.reads == "date" and not self._cells[place].is_moment):
                 changed = self._codes(column)
             else:
@@ -461,21 +464,30 @@ class _Looker:
         looked = dict(zip(again, settled, strict=True))
         return [looked.get(place, column) for place, column in enumerate(columns)]
 
-    def _century(self, column: ColumnProfile) -> ColumnProfile:
-        """Return the column with the century of its years: those after today are of the last one, or it is asked."""
-        year = (EPOCH + timedelta(days=self._today)).year
-        given = [name for name in self._choices.of(column.name) if re.fullmatch(r"until-\d{4}", name)]
+    def _century(self, column: ColumnProfile, cell: _Cell, latest: float) -> ColumnProfile:
+        """Return the column with the century of its years: those after today are of the last one, or it is asked.
+
+        Births may also end before the widest gap between their years. None is after all other days of the table,
+        whose latest is `latest`.
+        """
+        year = _year(self._today)
         past, future = f"until-{year}", f"until-{column.spelling.last_year}"
-        if given:
+        if given := [name for name in self._choices.of(column.name) if re.fullmatch(r"until-\d{4}", name)]:
             name = given[0]
-        elif column.high <= self._today or "last_year" in self._place.format.model_fields_set:
+        elif "last_year" in self._place.format.model_fields_set:
             return column
         elif BIRTH.search(column.name):
-            name = past
+            ends = self._ends_of_births(column, cell, year, _year(latest))
+            name = next(iter(ends))
+            if len(ends) > 1:
+                name = self._choices.choose(Question(self._place.label, column.name, ends))
+            elif name == past and column.high <= self._today:
+                return column
+        elif column.high <= self._today:
+            return column
         else:
-            latest = EPOCH + timedelta(days=int(column.high))
-            older = latest.year - 100
-            options = {past: f"the latest of its days becomes {older}", future: f"it is {latest}"}
+            newest = EPOCH + timedelta(days=int(column.high))
+            options = {past: f"the latest of its days becomes {newest.year - 100}", future: f"it is {newest}"}
             name = self._choices.choose(Question(self._place.label, column.name, options))
         last_year = int(name[6:])
         remark = f"two-digit years are {last_year - 99} to {last_year}: --reading '{column.name}={name}'"
@@ -484,6 +496,21 @@ class _Looker:
             spelling=column.spelling.model_copy(update={"last_year": last_year}),
             remarks=(*column.remarks, remark),
         )
+
+    def _ends_of_births(self, column: ColumnProfile, cell: _Cell, year: int, latest: int) -> dict[str, str]:
+        """Return the readings of two-digit years of birth: until today, or until their widest gap begins."""
+        x = _number(column.reads, column.spelling, cell.text)
+        raw = f"raw{self._names.index(column.name) // PIECE}"
+        sql = f"SELECT DISTINCT YEAR(DATE '1970-01-01' + CAST({x} AS INT)) % 100 AS y FROM {raw} WHERE {x} IS NOT NULL"
+        used = sorted(row[0] for row in self._ask(sql).fetchall())
+        widest = max(range(len(used)), key=lambda i: (used[(i + 1) % len(used)] - used[i] - 1) % 100)
+        ends = dict.fromkeys((year, year - (year - used[widest]) % 100))
+        years = {end: sorted(end - (end - two_digits) % 100 for two_digits in used) for end in ends}
+        if years[year] == years[[*ends][-1]]:
+            ends.popitem()
+        elif years[year][-1] > latest:
+            ends.pop(year)
+        return {f"until-{end}": f"births of {years[end][0]} to {years[end][-1]}" for end in ends}
 
     def _codes(self, column: ColumnProfile) -> ColumnProfile:
         """Return the column without the numbers that mean no value, by its operator's word."""
@@ -502,6 +529,10 @@ class _Looker:
         present = [text for text in codes if text not in column.odd]
         remark = f"{listed(codes)}: read as a missing value"
         return replace(column, codes=tuple(present), remarks=(*column.remarks, remark))
+
+
+def _year(day: float) -> int:
+    return (EPOCH + timedelta(days=int(day))).year
 
 
 def _compared(_: int, numbers: Sequence[str]) -> list[str]:
