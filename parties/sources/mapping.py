@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from parties.base.text import did_you_mean, instead, listed, quoted
-from parties.sources.settings import ColumnSettings, FormatSettings, day_and_clock
+from parties.sources.settings import EXCEL, ColumnSettings, FormatSettings, day_and_clock
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from parties.tables.spellings import readings, unaccented
@@ -73,12 +73,17 @@ _CLOCK = {  # behind a day
 }
 _FRACTION = "(?:[.,][0-9]{1,9})?"  # programs leave out one of zeros
 
+EXCEL_EPOCH = date(1899, 12, 30)  # day 0 of its count, from 1900-03-01 on; the day before counts one that never was
+EXCEL_PATTERN = r"(6[1-9]|[7-9][0-9]|[1-9][0-9]{2,5})(?:[.][0-9]+)?"  # the fraction is the time of the day
+
 PLAIN = FormatSettings()
 
 
 @cache
 def day_pattern(form: str) -> str:
     """Return the regular expression of a day in a form, with a group for each part: for Python and SQL."""
+    if form == EXCEL:
+        return EXCEL_PATTERN
     day, clock = day_and_clock(form)
     parts = _PARTS[re.search("%[Ymdyj]%[Ymdyj]", day) is None]
     return _pattern(day.rstrip(" T"), parts) + clock_pattern(day[len(day.rstrip(" T")) :] + clock)
@@ -107,6 +112,8 @@ def day_of(text: str, form: str, last_year: int) -> date | None:
     """Return the day of a text; None if the text has another form."""
     if (match := re.fullmatch(day_pattern(form), text)) is None:
         return None
+    if form == EXCEL:
+        return EXCEL_EPOCH + timedelta(int(match[1]))
     part = dict(zip(day_codes(form), match.groups(), strict=True))
     year = int(part["Y"]) if "Y" in part else last_year - (last_year - int(part["y"])) % 100
     try:

@@ -22,15 +22,19 @@ import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 
 from parties.alone.preparing.columns import ColumnProfile, TableProfile
-from parties.alone.preparing.deriving import BIRTH, declaration, spelled_briefly, spelled_out
+from parties.alone.preparing.deriving import BIRTH, DAY_NAME, backwards, declaration, spelled_briefly, spelled_out
 from parties.alone.preparing.readings import (
     COMPACT,
+    LIMIT,
     MOST,
     REFUSE,
     Choices,
     Question,
     Reading,
+    as_excel_days,
+    beyond_limits,
     in_several_units,
+    like_versions,
     readings,
 )
 from parties.alone.preparing.spelling import beside, spelling_of
@@ -44,7 +48,7 @@ from parties.sources.forms import VAST
 from parties.sources.mapping import ColumnRule
 from parties.sources.opened import RowQuery
 from parties.sources.opening import open_rows
-from parties.sources.settings import SPELLED, DerivedSettings, FormatSettings, PlaceSettings, TableSettings
+from parties.sources.settings import EXCEL, SPELLED, DerivedSettings, FormatSettings, PlaceSettings, TableSettings
 from parties.tables.delimited import MISSING
 from parties.tables.spellings import composed
 from parties.tables.types import EPOCH, days_of
@@ -120,7 +124,11 @@ def profile(
     return replace(
         table,
         columns=tuple(
-            replace(c, remarks=(f"computed: {declaration(derived[c.name])}", *c.remarks)) if c.name in derived else c
+            replace(
+                c, remarks=(f"computed: {declaration(derived[c.name])}", *backwards(c, derived[c.name]), *c.remarks)
+            )
+            if c.name in derived
+            else c
             for c in table.columns
         ),
         remarks=(*remarks, *source.remarks),
@@ -330,7 +338,7 @@ class _Looker:
             place: found
             for place, texts in enumerate(samples)
             if "text" not in self._choices.of(self._names[place])
-            and (found := readings(texts, self._place.format, place in self._days))
+            and (found := self._readings(self._names[place], texts, place in self._days))
         }
         columns = self._read(first, options, samples)
         columns = _measured(ask, columns, cells, total)
@@ -347,6 +355,14 @@ class _Looker:
         empty = " AND ".join(f"{cell.value} IS NULL" for cell in self._cells)
         rows = self._ask(f"SELECT COUNT(*) FROM raw0 WHERE {empty}").fetchone()[0]
         return (f"{rows:,} row{'s have' if rows > 1 else ' has'} no value at all, and count: remove them",) * (rows > 0)
+
+    def _readings(self, name: str, texts: Sequence[str], can_be_days: bool) -> list[Reading]:
+        """Return the readings of a column: numbers may be days as Excel counts them, by its name or by a choice."""
+        found = readings(texts, self._place.format, can_be_days)
+        is_given = EXCEL in self._choices.of(name)
+        if can_be_days and (is_given or DAY_NAME.search(name)) and (days := as_excel_days(texts)):
+            found = days if is_given else [*found[:1], *days]
+        return found
 
     def _first(self) -> list[ColumnProfile]:
         """Return the columns with their sizes and samples of their texts."""
@@ -382,7 +398,7 @@ class _Looker:
         self, columns: list[ColumnProfile], options: dict[int, list[Reading]], samples: Sequence[Sequence[str]]
     ) -> list[ColumnProfile]:
         """Return the columns with the readings that fit the most cells; the operator chooses among several."""
-        fitting = self._fitting(columns, options, samples)
+        fitting, deciding = self._fitting(columns, options, samples)
         sole = {place: fit[0] for place, fit in fitting.items() if len(fit) == 1}
         marks: set[str] = {
             r.spelling.decimal for place, r in sole.items() if r.kind == "real" and _has_mark(samples[place])
@@ -392,13 +408,15 @@ class _Looker:
         for place, fit in fitting.items():
             chosen, remarks = fit[0], []
             if len(fit) > 1:
-                chosen, remark = self._choose(columns[place].name, fit, samples[place], marks, forms)
+                chosen, remark = self._choose(
+                    columns[place].name, fit, [*samples[place], *deciding.get(place, ())], marks, forms
+                )
                 remarks = [remark]
-            if chosen.kind == "real" and (several := in_several_units(samples[place], chosen)):
-                examples = [f"{quoted(text)} is {chosen.value(text)}" for text in several]
-                meanings = {"text": f"{listed(several)} stay texts", "number": ", ".join(examples)}
-                if self._choices.choose(Question(self._place.label, columns[place].name, meanings)) == "text":
+            if chosen.kind == "real":
+                numbers = self._as_numbers(columns[place].name, chosen, samples[place])
+                if numbers is None:
                     continue
+                chosen = numbers
             remarks += _changes(columns[place].name, chosen, samples[place])
             read[place] = replace(
                 columns[place],
@@ -409,11 +427,47 @@ class _Looker:
             )
         return read
 
+    def _as_numbers(self, name: str, reading: Reading, texts: Sequence[str]) -> Reading | None:
+        """Return the reading of numbers that the operator chooses; None if the column stays text."""
+        if several := in_several_units(texts, reading):
+            examples = [f"{quoted(text)} is {reading.value(text)}" for text in several]
+            if self._stays_text(name, {"text": f"{listed(several)} stay texts", "number": ", ".join(examples)}):
+                return None
+        if versions := like_versions(texts, reading) if len(texts) < FREQUENT else []:
+            stay = f"{listed(versions)} stay two values"
+            if self._stays_text(name, {"number": f"{listed(versions)} are one number", "text": stay}):
+                return None
+        beyond = beyond_limits(texts, reading)
+        if beyond and not any(chosen.startswith("missing:") for chosen in self._choices.of(name)):
+            listing = ", ".join([f"{quoted(text)} is {value}" for text, value in beyond.items()][:EXAMPLES])
+            options = {
+                f"missing:{','.join(beyond)}": "they mean no value",
+                "number": listing,
+                "text": f"{listed([*beyond])} stay texts",
+            }
+            answer = self._choices.choose(Question(self._place.label, name, options))
+            if answer == "text":
+                return None
+            if answer == "number":
+                marks = {mark.strip() for text in beyond for mark in LIMIT.findall(text)}
+                drop = tuple(sorted({*reading.spelling.drop, *marks}, key=lambda word: (-len(word), word)))
+                reading = replace(reading, spelling=reading.spelling.model_copy(update={"drop": drop}))
+        return reading
+
+    def _stays_text(self, name: str, options: Mapping[str, str]) -> bool:
+        return self._choices.choose(Question(self._place.label, name, options)) == "text"
+
     def _fitting(
         self, columns: list[ColumnProfile], options: dict[int, list[Reading]], samples: Sequence[Sequence[str]]
-    ) -> dict[int, list[Reading]]:
-        """Return the readings of each column that fit the most cells; of those that agree on all cells, the first."""
-        fitting = {place: _agreeing(of, samples[place]) for place, of in options.items()}
+    ) -> tuple[dict[int, list[Reading]], dict[int, list[str]]]:
+        """Return the readings of each column that fit the most cells, and cells on which they differ.
+
+        Of readings that agree on all cells, the first is returned.
+        """
+        fitting, deciding = (
+            {place: _agreeing(of, samples[place]) for place, of in options.items()},
+            dict[int, list[str]](),
+        )
         several = {  # beyond the sample there may be cells that decide
             place: of for place, of in options.items() if len(of) > 1 and columns[place].distinct > FREQUENT / 2
         }
@@ -421,14 +475,16 @@ class _Looker:
             place: [_number(reading.kind, reading.spelling, self._cells[place].text) for reading in of]
             for place, of in several.items()
         }
-        facts = iter(_of_numbers(self._ask, numbers, _compared))
+        cells = self._cells
+        facts = iter(_of_numbers(self._ask, numbers, lambda place, found: _compared(cells[place].text, found)))
         for place, of in several.items():
             counts = [next(facts) for _ in of]
             differs = {pair: next(facts) for pair in combinations(range(len(of)), 2)}
+            deciding[place] = [text for text in differs.values() if text is not None]
             best = [i for i, count in enumerate(counts) if count == max(counts)]
-            kept = [i for n, i in enumerate(best) if all(differs[j, i] for j in best[:n])]
+            kept = [i for n, i in enumerate(best) if all(differs[j, i] is not None for j in best[:n])]
             fitting[place] = [of[i] for i in kept]
-        return fitting
+        return fitting, deciding
 
     def _choose(
         self, name: str, fit: Sequence[Reading], texts: Sequence[str], marks: set[str], forms: set[str]
@@ -439,7 +495,7 @@ class _Looker:
         examples = [", ".join(f"{quoted(text)} is {r.value(text)}" for text in texts) for r in fit]
         question = Question(self._place.label, name, dict(zip(by_name, examples, strict=True)))
         others = [r for r in fit if (r.spelling.decimal in marks if r.kind == "real" else r.spelling.dates in forms)]
-        if len(others) == 1 and not by_name.keys() & set(self._choices.of(name)):
+        if len(others) == len({r.kind for r in fit}) == 1 and not by_name.keys() & set(self._choices.of(name)):
             chosen, why = others[0], ", as in other columns"
         else:
             chosen, why = by_name[self._choices.choose(question)], ""
@@ -535,10 +591,10 @@ def _year(day: float) -> int:
     return (EPOCH + timedelta(days=int(day))).year
 
 
-def _compared(_: int, numbers: Sequence[str]) -> list[str]:
-    """Return the SQL for how many cells each reading fits, and for which of them differ."""
+def _compared(text: str, numbers: Sequence[str]) -> list[str]:
+    """Return the SQL for how many cells each reading fits, and for a cell on which two of them differ."""
     counts = [f"COUNT({x})" for x in numbers]
-    return [*counts, *(f"COALESCE(BOOL_OR({x} <> {y}), FALSE)" for x, y in combinations(numbers, 2))]
+    return [*counts, *(f"MIN({text}) FILTER ({x} <> {y})" for x, y in combinations(numbers, 2))]
 
 
 def _agreeing(of: Sequence[Reading], texts: Sequence[str]) -> list[Reading]:
@@ -553,7 +609,7 @@ def _has_mark(texts: Sequence[str]) -> bool:
 
 
 def _sentinels(column: ColumnProfile) -> list[str]:
-    """Return the frequent numbers of nines, eights or sevens that lie apart from all other frequent numbers."""
+    """Return the frequent numbers of nines, eights or sevens that lie apart, or are more frequent than all others."""
     if column.reads == "date":
         return _day_codes(column)
     numbers = [(text, number) for text in column.frequent if (number := _plain_number(column, text)) is not None]
@@ -569,7 +625,9 @@ def _sentinels(column: ColumnProfile) -> list[str]:
         and (
             number < low - 10 * gap or number < 0 <= low
             if number < 0
-            else number < low - gap or number > high + 10 * gap
+            else number < low - gap
+            or number > high + 10 * gap
+            or (text == column.frequent[0] and column.distinct > FREQUENT)
         )
     ]
 

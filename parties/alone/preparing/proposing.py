@@ -462,11 +462,11 @@ def like_codes(column: ColumnProfile) -> list[str]:
     if numbers[-1] >= 7 and end - numbers[-1] <= (3 if end == 10 else 4):
         after = (i for i in range(1, len(numbers)) if numbers[i] >= end - 5 and gaps[i - 1] >= wide)
         codes += [numbers[first:] for first in after][:1]
-    name = f"columns.{toml_key(column.name)}.values"
     return [
-        f"{listed(map(str, some))} at its end, after a gap: codes for no value? {name} makes them '?', "
-        "which missing = true permits in both schemas"
+        f"{listed(map(str, some))} at its end, after a gap: codes for no value? --reading "
+        f"{shlex.quote(f'{column.name}=missing:{joined}')} makes them missing"
         for some in codes
+        if (joined := ",".join(map(str, some)))
     ]
 
 

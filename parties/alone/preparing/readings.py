@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeAlias
 from parties.alone.preparing.spellings import CLOCKS, DATES
 from parties.base.text import did_you_mean, quoted
 from parties.sources.mapping import TIME, clock_pattern, day_of, number_of
-from parties.sources.settings import FormatSettings, day_and_clock, is_encoding
+from parties.sources.settings import EXCEL, FormatSettings, day_and_clock, is_encoding
 from smc.errors import InputError
 
 MOST = 0.8  # of a sample that must be of a kind: the others may be codes for a missing value
@@ -24,6 +24,7 @@ NO_CENTS = re.compile(r"(?<=\d)[.,][-\u2013\u2014]{1,2}(?=$|\s)")
 _WORD = r"(?:[^\W\d_]{2,10}|[hdglmstyLVW])[²³23]?\.?"
 UNIT = re.compile(rf"(?<=[\d.,])\s*((?:[%‰°]|°[CFK]|{_WORD})(?:/{_WORD})?)$")
 NO_UNITS = re.compile(r"(?:k|m|mn|bn|mio|mrd|tsd|mill?|million|billion|lakh|crore|cr|dr|am|pm|st|nd|rd|th|er)\.?", re.I)
+LIMIT = re.compile(r"^(?:[<>≤≥]=?|~|ca\.)\s*|\s*\+$")  # of a number that is not known exactly
 MOST_UNITS = 3  # of a column; of more it has codes
 SPACES = (" ", "\u00a0", "\u202f", "\u2009", "\u2007", "'", "\u2019")  # between thousands
 _LETTERS = r"[^\W\d_]{3,10}"
@@ -35,8 +36,9 @@ COMPACT = "%Y%m%d"  # its days are whole numbers, too
 ORDERS = {"d": "day-first", "m": "month-first", "b": "month-first", "B": "month-first", "Y": "year-first"}
 ORDERS["y"] = ORDERS["Y"]
 
+EXCEL_DAYS = 20_000, 60_000  # its days of 1954 to 2064
 FORMS = ("day-first", "month-first", "year-first", "decimal-point", "decimal-comma")
-_OTHERS = re.compile(r"until-\d{4}|missing:.+|value|text|number")
+_OTHERS = re.compile(rf"until-\d{{4}}|missing:.+|value|text|number|{EXCEL}")
 
 PLAIN = FormatSettings()
 
@@ -159,7 +161,7 @@ def given(texts: Sequence[str]) -> dict[str, list[str]]:
         if not mark or not column or not name:
             raise InputError(f"--reading {text}: write COLUMN=READING, such as 'born=day-first'")
         if name not in FORMS and not _OTHERS.fullmatch(name) and not (column == "*" and is_encoding(name)):
-            known = f"{', '.join(FORMS)}, until-YEAR, missing:CODE, value, number, text"
+            known = f"{', '.join(FORMS)}, until-YEAR, missing:CODE, value, number, text, {EXCEL}"
             raise InputError(f"--reading {text}: the reading is not one of {known}; for a file, '*=ENCODING'")
         by_column.setdefault(column, []).append(name)
     return by_column
@@ -265,7 +267,23 @@ def in_several_units(texts: Sequence[str], reading: Reading) -> list[str]:
     return [*examples.values()] if len(examples) > 1 else []
 
 
+def beyond_limits(texts: Sequence[str], reading: Reading) -> dict[str, str]:
+    """Return texts such as `10+` or `<5` among the numbers of a sample, each with its number."""
+    bare = {text: LIMIT.sub("", text).strip() for text in texts if reading.value(text) is None}
+    return {text: value for text, of in bare.items() if of != text and (value := reading.value(of)) is not None}
+
+
+def like_versions(texts: Sequence[str], reading: Reading) -> list[str]:
+    """Return two texts such as `1.1` and `1.10`, which are one number and two versions; empty if there are none."""
+    mark, known = reading.spelling.decimal, {*texts}
+    return next(
+        ([text[:-1], text] for text in texts if text[-1] == "0" and mark in text[:-2] and text[:-1] in known), []
+    )
+
+
 def _dates(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
+    if table.dates == EXCEL:
+        return as_excel_days(texts)
     rests = [text[match.end() :] for text in texts if (match := DAYLIKE.match(text))]
     if not rests or len(rests) < MOST * len(texts):
         return []
@@ -278,6 +296,14 @@ def _dates(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
     return [reading for reading in found if _fits(reading, texts)]
 
 
+def as_excel_days(texts: Sequence[str]) -> list[Reading]:
+    """Return the reading of numbers as days that Excel counts; empty if most texts are none of 1954 to 2064."""
+    reading = Reading("date", EXCEL, PLAIN.model_copy(update={"dates": EXCEL}))
+    first, last = EXCEL_DAYS
+    found = [text for text in texts if re.fullmatch(r"\d{5}(\.\d+)?", text) and first <= float(text) <= last]
+    return [reading] if texts and len(found) >= MOST * len(texts) else []
+
+
 def _count(clock: str, rests: Sequence[str]) -> int:
     pattern = re.compile(clock_pattern(clock))
     return sum(pattern.fullmatch(rest) is not None for rest in rests)
@@ -285,4 +311,6 @@ def _count(clock: str, rests: Sequence[str]) -> int:
 
 def order(form: str) -> str:
     """Return the name of a date form's order: by its first part."""
+    if form == EXCEL:
+        return EXCEL
     return ORDERS[day_and_clock(form)[0].lstrip()[1]]

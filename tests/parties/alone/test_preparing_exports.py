@@ -12,7 +12,7 @@ from parties.alone.preparing.profile import profile
 from parties.alone.preparing.proposing import TableProposal, propose
 from parties.alone.preparing.readings import REFUSE, Choices, given
 from parties.sources.opening import open_table
-from parties.sources.settings import PlaceSettings, TableSettings
+from parties.sources.settings import DerivedSettings, PlaceSettings, TableSettings
 from parties.tables.types import days_of
 from smc.errors import InputError
 
@@ -65,7 +65,7 @@ def test_lines_around_the_table_are_no_rows(
 
 @pytest.mark.parametrize("end", ["21;Ber", "21", "Bern"])
 def test_a_line_that_was_cut_off_is_refused(tmp_path: Path, end: str) -> None:
-    with pytest.raises(InputError, match="line 122: .* fields, but the header has 3"):
+    with pytest.raises(InputError, match=r"line 122: .* fields, but the header has 3"):
         looked(tmp_path / "a.csv", "age;town;ill\n" + BODY + end)
 
 
@@ -90,3 +90,60 @@ def test_births_of_two_digits_that_fit_two_centuries_are_asked_for(tmp_path: Pat
         looked(tmp_path / "a.csv", content)
     birth = column(looked(tmp_path / "a.csv", content, "birth=until-1960"), "birth")
     assert (birth.low, birth.high) == (days_of(date(1910, 4, 3)), days_of(date(1960, 4, 3)))
+
+
+def test_days_that_excel_counted_are_days_by_a_choice(tmp_path: Path) -> None:
+    """36526 is the first of January 2000; the fraction is the time of the day."""
+    rows = "".join(f"{36526 + i}.25;{36526 + 3 * i};{36526 + i % 90}\n" for i in range(200))
+    with pytest.raises(
+        InputError, match=r"column 'seen_date': decimal-point \(.*\) or excel \('36706.25' is 2000-06-29"
+    ):
+        looked(tmp_path / "a.csv", "seen_date;end;price\n" + rows)
+    given_here = "seen_date=excel", "end=excel"
+    table = looked(tmp_path / "a.csv", "seen_date;end;price\n" + rows, *given_here)
+    assert column(table, "seen_date").low == column(table, "end").low == days_of(date(2000, 1, 1))
+    assert column(table, "end").high == days_of(date(2000, 1, 1)) + 3 * 199
+    proposal = propose(table)
+    assert rows_read(table, proposal) == 200
+    assert "--reading price=excel" in remarks(proposal, "price")
+
+
+def test_a_frequent_code_among_plausible_numbers_is_asked_for(tmp_path: Path) -> None:
+    rows = "".join(f"{9999 if i % 9 == 0 else 5000 + i * 37 % 9000};{i % 2}\n" for i in range(400))
+    with pytest.raises(InputError, match=r"value .* or missing:9999 "):
+        looked(tmp_path / "a.csv", "income;y\n" + rows)
+
+
+def test_a_question_names_a_cell_on_which_the_readings_differ(tmp_path: Path) -> None:
+    rows = "".join(f"{i % 200};{i % 2}\n" for i in range(3000)) + '"1,004";1\n'
+    with pytest.raises(InputError, match=r"decimal-point \('1,004' is 1004\) or decimal-comma \('1,004' is 1.004\)"):
+        looked(tmp_path / "a.csv", "pgr;y\n" + rows)
+
+
+def test_numbers_beyond_a_limit_are_asked_for(tmp_path: Path) -> None:
+    rows = "years;y\n" + "".join(f"{'10+' if i % 3 == 0 else i % 10};{i % 2}\n" for i in range(300))
+    with pytest.raises(InputError, match=r"missing:10\+ .* or number \('10\+' is 10\) or text"):
+        looked(tmp_path / "a.csv", rows)
+    table = looked(tmp_path / "a.csv", rows, "years=number")
+    assert (column(table, "years").high, column(table, "years").rows) == (10, 300)
+    assert rows_read(table, propose(table)) == 300
+    assert column(table, "years").odd == ()
+    assert column(looked(tmp_path / "a.csv", rows, "years=missing:10+"), "years").high == 9
+    assert column(looked(tmp_path / "a.csv", rows, "years=text"), "years").reads == "text"
+
+
+def test_versions_are_asked_for(tmp_path: Path) -> None:
+    rows = "version;y\n" + "".join(f"1.{i % 12};{i % 2}\n" for i in range(300))
+    with pytest.raises(InputError, match=r"number \('1.1', '1.10' are one number\) or text"):
+        looked(tmp_path / "a.csv", rows)
+    assert "1.10" in propose(looked(tmp_path / "a.csv", rows, "version=text")).schema.attributes["version"]
+
+
+@pytest.mark.parametrize("form", ["days in out", "age born in"])
+def test_a_time_that_runs_backwards_is_remarked(tmp_path: Path, form: str) -> None:
+    rows = "".join(f"{1850 + i % 50}-03-04;2024-03-{i % 28 + 1:02};2024-03-{(i + 9) % 28 + 1:02}\n" for i in range(200))
+    (tmp_path / "a.csv").write_text("born;in;out\n" + rows)
+    name, *columns = form.split()
+    derived = {"span": DerivedSettings.model_validate({name: columns})}
+    table = profile(PlaceSettings(source=str(tmp_path / "a.csv")), None, REFUSE, derived)
+    assert "are days and months swapped" in remarks(propose(table), "span")
