@@ -66,17 +66,26 @@ class Reading:
 class Question:
     """Several readings of a column, or of a file (`column` is "*"), that fit all its cells. The first is the guess.
 
-    Each of `options` is a name for `--reading`, and what an example means under it.
+    Each of `options` is a name for `--reading`, and what an example means under it. With the flag
+    `--column` it asks which of the table's columns is an attribute.
     """
 
     place: str
     column: str
     options: Mapping[str, str]
+    flag: str = "--reading"
 
     @property
     def where(self) -> str:
         """The encoding of a file, or the column of a table."""
-        return f"{self.place}, encoding" if self.column == "*" else f"{self.place}, column {quoted(self.column)}"
+        kind = "column" if self.flag == "--reading" else "attribute"
+        return f"{self.place}, encoding" if self.column == "*" else f"{self.place}, {kind} {quoted(self.column)}"
+
+    @property
+    def heading(self) -> str:
+        """The line above the options at a terminal."""
+        number = len(self.options)
+        return f"{self.where} can be " + (f"read in {number} ways:" if self.flag == "--reading" else "one of these:")
 
     @property
     def text(self) -> str:
