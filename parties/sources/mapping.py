@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 from parties.base.text import did_you_mean, instead, listed, quoted
 from parties.sources.settings import EXCEL, ColumnSettings, FormatSettings, day_and_clock
@@ -139,8 +140,8 @@ def number_pattern(decimal: str, thousands: str) -> str:
     if (decimal, thousands) == (".", ""):
         return NUMBER
     point, mark = re.escape(decimal), re.escape(thousands)
-    parted = f"|[0-9]{{1,3}}({mark}[0-9]{{3}}){{1,12}}" if thousands else ""
-    parted += "|[0-9]{1,2}(,[0-9]{2}){1,9},[0-9]{3}" if thousands == "," else ""  # 12,34,567 as in India
+    parted = f"|[1-9][0-9]{{0,2}}({mark}[0-9]{{3}}){{1,12}}" if thousands else ""  # 0.500 is no 500
+    parted += "|[1-9][0-9]?(,[0-9]{2}){1,9},[0-9]{3}" if thousands == "," else ""  # 12,34,567 as in India
     whole = f"([0-9]{{1,40}}{parted})({point}[0-9]{{0,40}})?"
     return rf"^[+-]?({whole}|{point}[0-9]{{1,40}})([eE][+-]?[0-9]{{1,2}})?$"
 
@@ -316,7 +317,8 @@ def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings, spel
 
     column, spelling = type_of(categories), settings.spelling(spelling)
     missing = index.get(MISSING) if settings.missing is None else place(settings.missing, "missing")
-    texts = {raw: place(category, "values") for raw, category in settings.values.items()}
+    given = {raw: place(category, "values") for raw, category in settings.values.items()}
+    texts = {normalize(form, raw): index for form in ("NFC", "NFD") for raw, index in given.items()} | given
     if column is not None and settings.edges is not None:
         raise InputError(
             f"columns.{toml_key(name)}.edges: the schema already sets the ranges of this column; remove edges"

@@ -26,6 +26,7 @@ LIKE_LATIN = str.maketrans(  # Cyrillic and Greek letters that look Latin
     "ABEKMHOPCTXaeopcyxisABEZHIKMNOPTYXo------''''\"\"\"",
 )
 ENTITY = re.compile(r"&(?:#\d+|[a-zA-Z]+);")
+ZERO = re.compile(r"0\d")
 MOST_CODED = 20  # values: fewer may be codes of five digits
 YEARS = 3000  # whole numbers of at most so much may be years
 
@@ -34,6 +35,8 @@ def doubts(column: ColumnProfile) -> list[str]:
     """Return remarks on what a column may hold beside what it was read as."""
     if column.reads == "integer":
         return _days_as_numbers(column)
+    if column.reads == "real" and (text := next(filter(ZERO.match, column.frequent), None)):
+        return [f"{quoted(text)} has a leading zero: are these numbers, or days and months, or codes?"]
     if column.reads != "text":
         return []
     texts = [text for text in column.counts or column.frequent if text not in ("", MISSING, *NO_VALUE)]

@@ -19,6 +19,7 @@ from parties.tables.types import CategoryType, NumberType, OrderedType, type_of
 from smc.errors import InputError
 
 NONE = "none of them"
+UNIT = 20  # numbers within this part of a range from its lower bound may have another unit
 
 
 def fit(
@@ -134,6 +135,10 @@ def misfits(column: ColumnProfile, table: TableProfile, categories: tuple[str, .
         remarks.append(f"the schema says {kind.type}s, and these are {holds(column)}")
     if isinstance(kind, NumberType):
         remarks += like_codes(column)
+        reach = (kind.high - kind.low) / UNIT
+        if reads == "number" and column.rows and (column.high < kind.low + reach or column.low > kind.high):
+            spread = f"{column.low:.10g} to {column.high:.10g}, and the schema has {kind.low:.10g} to {kind.high:.10g}"
+            remarks.append(f"{spread}: another unit? --derive with the form scale changes it")
     if is_key(column):
         remarks.append(f"{KEY}: is it an identifier, which the schema would count?")
     if column.rows < table.rows and MISSING not in categories:

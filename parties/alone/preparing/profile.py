@@ -613,7 +613,7 @@ def _sentinels(column: ColumnProfile) -> list[str]:
     if column.reads == "date":
         return _day_codes(column)
     numbers = [(text, number) for text in column.frequent if (number := _plain_number(column, text)) is not None]
-    others = [number for text, number in numbers if not _is_sentinel(text)]
+    others = [number for text, number in numbers if not _is_sentinel(text) and text != "99"]
     if len(others) < 2:
         return []
     low, high = min(others), max(others)
@@ -621,7 +621,7 @@ def _sentinels(column: ColumnProfile) -> list[str]:
     return [
         text
         for text, number in numbers[: EXPECTED if column.distinct > FEW else FREQUENT]
-        if _is_sentinel(text)
+        if (_is_sentinel(text) or text == "99" == column.frequent[0])
         and (
             number < low - 10 * gap or number < 0 <= low
             if number < 0

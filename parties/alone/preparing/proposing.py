@@ -164,7 +164,10 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
         doubled = column.rows - column.distinct
         twice = (_doubled(column),) if doubled else ()
         return ColumnProposal(
-            column.name, text, Domain(KeyType()), remarks=(*column.remarks, f"{KEY}: taken for a key{undo}", *twice)
+            column.name,
+            text,
+            Domain(KeyType()),
+            remarks=(*column.remarks, f"{KEY}: taken for a key{undo}", *twice, *doubts(column)),
         )
     if is_key(column) and (column.reads == "text" or IDENTIFIER.search(column.name)):
         return ColumnProposal(column.name, text, aside=f"{KEY}: it tells rows apart")

@@ -27,6 +27,7 @@ NO_UNITS = re.compile(r"(?:k|m|mn|bn|mio|mrd|tsd|mill?|million|billion|lakh|cror
 LIMIT = re.compile(r"^(?:[<>≤≥]=?|~|ca\.)\s*|\s*\+$")  # of a number that is not known exactly
 MOST_UNITS = 3  # of a column; of more it has codes
 SPACES = (" ", "\u00a0", "\u202f", "\u2009", "\u2007", "'", "\u2019")  # between thousands
+DURATION = re.compile(r"(?!24:00)\d+:[0-5]\d(?::[0-5]\d)?")  # a time of the day, if it is short enough
 _LETTERS = r"[^\W\d_]{3,10}"
 DAYLIKE = re.compile(
     r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{8}(?!\d)|"
@@ -196,7 +197,8 @@ def readings(texts: Sequence[str], table: FormatSettings, can_be_days: bool = Tr
     if days or not can_be_days:
         return days
     time = Reading("time", "time")
-    return [time] if _fits(time, texts) else []
+    are_durations = any(DURATION.fullmatch(text) and time.value(text) is None for text in texts)
+    return [time] if _fits(time, texts) and not are_durations else []
 
 
 def _is_recent(text: str) -> bool:

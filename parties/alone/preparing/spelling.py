@@ -376,7 +376,9 @@ def _marks(lines: Sequence[str], separator: str | None = None) -> tuple[Any, Any
         except csv.Error:
             return False, False, 0, 0
         usual = max(counts, key=counts.count)
-        quoted_cells = sum(line.startswith(marks[1]) or marks[0] + marks[1] in line for line in lines)
+        mark, quote = map(re.escape, marks)
+        quoted_cell = re.compile(rf"(?:^|{mark}){quote}[^{quote}]*{quote}(?={mark}|\s*$)")
+        quoted_cells = sum(quoted_cell.search(line) is not None for line in lines)
         return counts[0] == usual > 1, counts.count(usual) >= MOST * len(counts), usual, quoted_cells
 
     separators = SEPARATORS if separator is None else (separator,)

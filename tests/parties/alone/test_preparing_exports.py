@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from datetime import date
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from parties.alone.preparing.proposing import TableProposal, propose
 from parties.alone.preparing.readings import REFUSE, Choices, given
 from parties.sources.opening import open_table
 from parties.sources.settings import DerivedSettings, PlaceSettings, TableSettings
+from parties.tables.schema import Schema
 from parties.tables.types import days_of
 from smc.errors import InputError
 
@@ -147,3 +149,50 @@ def test_a_time_that_runs_backwards_is_remarked(tmp_path: Path, form: str) -> No
     derived = {"span": DerivedSettings.model_validate({name: columns})}
     table = profile(PlaceSettings(source=str(tmp_path / "a.csv")), None, REFUSE, derived)
     assert "are days and months swapped" in remarks(propose(table), "span")
+
+
+def first(path: Path, cells: list[str], *readings: str) -> tuple[ColumnProfile, str]:
+    """Return the profile and the remarks of a column of these cells."""
+    rows = "".join(f"{cell};{'ab'[i % 2]}\n" for i, cell in enumerate(cells))
+    table = looked(path / "a.csv", "x;y\n" + rows, *readings)
+    return column(table, "x"), remarks(propose(table), "x")
+
+
+def test_a_number_below_one_has_no_thousands(tmp_path: Path) -> None:
+    found, _ = first(tmp_path, [f"0.{i + 1:03}" for i in range(120)])
+    assert (found.reads, found.low, found.high) == ("real", 0.001, 0.12)
+
+
+@pytest.mark.parametrize(("last", "reads"), [(23, "time"), (30, "text")])
+def test_a_duration_is_no_time_of_the_day(tmp_path: Path, last: int, reads: str) -> None:
+    assert first(tmp_path, [f"{i % (last + 1):02}:{i % 4}5" for i in range(240)])[0].reads == reads
+
+
+def test_99_as_the_most_frequent_age_is_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"value .* or missing:99 "):
+        first(tmp_path, ["99" if i % 9 == 0 else f"{20 + i % 79}" for i in range(400)])
+
+
+def test_cells_that_begin_with_an_apostrophe_are_not_quoted(tmp_path: Path) -> None:
+    found, _ = first(tmp_path, [f"'{i % 20:03}" for i in range(240)])
+    assert (found.reads, found.distinct) == ("text", 20)
+
+
+@pytest.mark.parametrize(
+    ("cells", "remark"),
+    [
+        ([f"{i % 28 + 1:02}.{i % 12 + 1:02}" for i in range(240)], "has a leading zero: are these numbers, or days"),
+        ([f"{i}.5" if i % 2 else f"{i},5" for i in range(240)], "read as texts, such as"),
+    ],
+)
+def test_doubts_are_remarked(tmp_path: Path, cells: list[str], remark: str) -> None:
+    assert remark in first(tmp_path, cells)[1]
+
+
+def test_mapped_values_are_those_of_composed_and_decomposed_letters(tmp_path: Path) -> None:
+    cells = [unicodedata.normalize(form, "Hypothèque") for form in ("NFC", "NFD")] * 60
+    table = looked(tmp_path / "a.csv", "home;y\n" + "".join(f"{cell};{i % 2}\n" for i, cell in enumerate(cells)))
+    schema = Schema({"home": ("own", "rent")}, None)
+    for form in ("NFC", "NFD"):
+        mapping = {"home": {"values": {unicodedata.normalize(form, "Hypothèque"): "own"}}}
+        assert rows_read(table, TableProposal(schema, (), mapping=mapping)) == 120

@@ -87,3 +87,24 @@ def test_columns_of_other_names_are_given_or_asked_for(
     assert run([*prepare, str(tmp_path / "c")]) == 0
     assert "attribute 'age' can be one of these:" in capsys.readouterr().err
     check(tmp_path / "c")
+
+
+def test_another_unit_is_remarked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    schema = '[attributes]\nrate = { type = "real", low = 0, high = 40, width = 5 }\n'
+    (tmp_path / "theirs.toml").write_text(schema + 'weight = { type = "real", low = 30, high = 200, width = 20 }\n')
+    rows = "".join(f"0.{5 + i % 30:02};{50 + i % 70}.5\n" for i in range(100))
+    (tmp_path / "t.csv").write_text("rate;weight\n" + rows)
+    assert (
+        run(
+            [
+                "prepare",
+                str(tmp_path / "t.csv"),
+                "--schema",
+                str(tmp_path / "theirs.toml"),
+                "--out",
+                str(tmp_path / "a"),
+            ]
+        )
+        == 0
+    )
+    assert " ".join(capsys.readouterr().out.split()).count("another unit?") == 1
