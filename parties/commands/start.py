@@ -214,7 +214,7 @@ class Way:
             self._copy(Path(got) if way == MAP else schema, agreed)
             return
         words, targets = [*merging[1:], got], [ours.target, other.target]
-        if None not in targets and targets[0] != targets[1]:
+        if common and None not in targets and targets[0] != targets[1]:
             text = f"Your target is {targets[0]}, and {peer}'s is {targets[1]}. Target that both of you take"
             words += ["--target", *self._ask(text, None, _one_name(common))]
         _run([*words, "--out", str(agreed)])

@@ -208,7 +208,6 @@ def test_other_targets_and_other_names_lead_out(folders: dict[str, Path]) -> Non
     assert here(anna, "prepare", "raw.csv", "--target", "outcome", "--out", ".").code == 0
     assert here(anna, "init", "--name", "anna", "--peer-name", "bert", "--connect", "127.0.0.1:7001").code == 0
     with Terminal(anna, "start") as terminal:
-        terminal.answer("Certificate that", "")
         terminal.answer(SENT, str(bert / "schema.toml"))
         terminal.answer("Your target is outcome, and bert's is sex", "nothing", "age,sex", "outcome")
         terminal.see("target: outcome")
