@@ -67,7 +67,9 @@ PERIODS: tuple[tuple[float, Granularity, Granularity], ...] = (
     (math.inf, "year", "year"),
 )
 EARLIEST, LATEST = (days_of(day) for day in (date(1850, 1, 1), date(2150, 12, 31)))
-IDENTIFIER = re.compile(r"(^|[_\W])(id|key|nr|no|num|number|nummer|uuid|code)$|(Nr|ID|Id|Nummer|Key)$", re.IGNORECASE)
+IDENTIFIER = re.compile(
+    r"(^|[_\W])(id|key|nr|no|num|number|nummer|uuid|code)$|(Nr|ID|Id|Nummer|Key)$|^(n[°º]|№)", re.IGNORECASE
+)
 
 CODE = re.compile(  # whole numbers called so name a place or a thing: their sums and means say nothing
     r"(^|[_\W])((zip|post|postal|plz|fips|icd)([_\W]?code)?|postleitzahl|zipcode|code)$|(Code|Plz|PLZ|Zip)$",

@@ -196,3 +196,9 @@ def test_mapped_values_are_those_of_composed_and_decomposed_letters(tmp_path: Pa
     for form in ("NFC", "NFD"):
         mapping = {"home": {"values": {unicodedata.normalize(form, "Hypothèque"): "own"}}}
         assert rows_read(table, TableProposal(schema, (), mapping=mapping)) == 120
+
+
+@pytest.mark.parametrize(("name", "is_key"), [("N° prêt", True), ("prix", False)])
+def test_numbers_called_numero_are_a_key(tmp_path: Path, name: str, is_key: bool) -> None:
+    table = looked(tmp_path / "a.csv", f"{name};y\n" + "".join(f"{i * i % 99991};{i % 2}\n" for i in range(200)))
+    assert (name in propose(table).schema.keys) == is_key
