@@ -261,3 +261,17 @@ def file_and_link(config_file: Path | None, flags: Mapping[str, Any]) -> tuple[P
     """
     file = load(config_file)
     return file, merge(file.link, {name: flags[name] for name in LinkSettings.model_fields})
+
+
+def names_of(columns: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return the check of names of columns with commas between them; a name may have commas of its own."""
+
+    def check(text: str) -> list[str]:
+        whole = text.strip()
+        names = [whole] if whole in columns else [part.strip() for part in text.split(",") if part.strip()]
+        for name in names:
+            if name not in columns:
+                raise InputError(f"there is no column {quoted(name)}{instead(name, columns)}")
+        return names
+
+    return check

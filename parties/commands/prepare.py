@@ -12,7 +12,7 @@ from typing import Any
 from parties.base import console, files
 from parties.base.report import Report
 from parties.base.text import listed
-from parties.commands.options import FOLDER, PARTY_FILE, check_proposal
+from parties.commands.options import FOLDER, PARTY_FILE, check_proposal, names_of
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.own_table import chosen
 from parties.commands.readings import ReadingOptions
@@ -34,7 +34,8 @@ def prepare(
     config_file: Path | None = option("party.toml with the table, instead of RAW."),
     target: str | None = option("Class column that a tree or model predicts.", "COLUMN"),
     agreed: Path | None = option("Existing schema: map the table to it, propose no new one.", flag="--schema"),
-    exclude: tuple[str, ...] = option("Leave this column out; repeatable.", "COLUMN"),
+    exclude: tuple[str, ...] = option("Leave columns out, separated by commas; repeatable.", "COLUMNS"),
+    column: tuple[str, ...] = option("With --schema: an attribute and its column; repeatable.", "NAME=COLUMN"),
     table: str | None = option("Table of a database or of --config; for a file, its new name.", "NAME"),
     person: str | None = option("Column that names each row's person, and how many of its rows count.", "COLUMN=ROWS"),
     derive: tuple[str, ...] = option("Compute a column, such as 'age=age born 2026-01-01'; repeatable.", "NAME=FORM"),
@@ -71,6 +72,8 @@ def prepare(
     if force and config_file is not None:  # spelling and columns are found out as if nothing were said of them
         rows_at = rows_at.model_copy(update={"format": FormatSettings(), "columns": {}})
         rows_at.model_fields_set.difference_update(SETTLED)
+    if agreed is None and column:
+        raise InputError("--column: names the column of an attribute of --schema; give --schema too")
     if agreed is not None and (target is not None or exclude):
         raise InputError("--schema: already sets the columns; remove --target and --exclude")
     party_file = out / PARTY_FILE
@@ -88,19 +91,22 @@ def prepare(
     check_new({"--page": page}, inputs, config_file, force)
     known = None if agreed is None else schemas.load(agreed)
     with console.progress(f"reading {rows_at.label}") as status:
-        table_profile = profile(rows_at, target, how.choices(status), derived)
-        columns = [*(column.name for column in table_profile.columns), *table_profile.unfit]
+        choices = how.choices(status)
+        table_profile = profile(rows_at, target, choices, derived)
+        columns = [*(found.name for found in table_profile.columns), *table_profile.unfit]
         if people is not None and people["person"] not in columns:
             raise InputError(f"--person: there is no column {people['person']!r}; check the name")
         if known is None:
-            for column in exclude:
-                if column not in columns:
-                    raise InputError(f"--exclude: there is no column {column!r}; check the name")
-            proposal = proposing.propose(table_profile, target, exclude)
+            try:
+                left_out = [name for text in exclude for name in names_of(columns)(text)]
+            except InputError as error:
+                raise InputError(f"--exclude: {error}") from None
+            proposal = proposing.propose(table_profile, target, left_out)
             status.doing("reading the rows as the proposal says")
             proposal = checking.checked(table_profile, proposal, there)
         else:
-            proposal = fitting.fit(table_profile, known)
+            ask = choices.ask if console.is_asked() and not how.guess else None
+            proposal = fitting.fit(table_profile, known, _named(column), ask)
     if there is not None and getattr(table_profile.place, "files", {}) != there.files:
         raise InputError(f"{party_file}: the files of {name} are spelled differently; give each its own `format`")
     files.make_directory(out)
@@ -177,6 +183,14 @@ def _people(text: str, name: str, there: TableSettings | None) -> dict[str, Any]
     if there is not None and (there.person, there.at_most) != (column, int(rows)):
         raise InputError(f"--person: tables.{name} is there with others; set person and at_most in its lines by hand")
     return {"person": column, "at_most": int(rows)}
+
+
+def _named(texts: tuple[str, ...]) -> dict[str, str]:
+    """Return the columns of attributes that --column names."""
+    pairs = [text.partition("=") for text in texts]
+    if wrong := next((text for text, pair in zip(texts, pairs, strict=True) if not all(map(str.strip, pair))), None):
+        raise InputError(f"--column {wrong}: write NAME=COLUMN, such as 'sex=geschlecht'")
+    return {name.strip(): own.strip() for name, _, own in pairs}
 
 
 def _require_own(schema_file: Path, party_file: Path, name: str) -> None:

@@ -36,7 +36,7 @@ class ReadingOptions:
 def _asked(question: Question, status: console.StatusLine) -> str:
     names = list(question.options)
     lines = [f"{number}  {name}: {meaning}" for number, (name, meaning) in enumerate(question.options.items(), 1)]
-    text = "\n".join(visible(line) for line in (f"{question.where} can be read in {len(names)} ways:", *lines))
+    text = "\n".join(visible(line) for line in (question.heading, *lines))
     for _ in range(3):
         answer = status.typed(f"{text}\nWhich is right? [1-{len(names)}] ")
         if answer in names:
@@ -44,5 +44,5 @@ def _asked(question: Question, status: console.StatusLine) -> str:
         if answer.isdecimal() and 1 <= int(answer) <= len(names):
             return names[int(answer) - 1]
     raise InputError(
-        f"{question.where}: no reading was chosen; give --reading '{question.column}={names[0]}', or --guess"
+        f"{question.where}: none was chosen; give {question.flag} '{question.column}={names[0]}', or --guess"
     )

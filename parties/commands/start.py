@@ -17,21 +17,27 @@ import click
 from parties.base import console, files
 from parties.base.address import parse_address
 from parties.base.report import Report
-from parties.base.settings import MOST_OF_A_PERSON
-from parties.base.text import instead, visible
+from parties.base.settings import MOST_OF_A_PERSON, merge
+from parties.base.text import quoted, visible
 from parties.commands.init import ANYWHERE, LINK_PORT
-from parties.commands.options import FOLDER, PARTY_FILE
+from parties.commands.kinds import read_flags
+from parties.commands.options import FOLDER, PARTY_FILE, names_of
+from parties.commands.own_table import by_table
 from parties.commands.readings import ReadingOptions
 from parties.commands.rows import place
 from parties.commands.signature import argument, command, option
 from parties.jobs import kinds
 from parties.jobs.settings import Parameter, parameters
+from parties.jobs.tabular_settings import TabularSettings
 from parties.link.identity import fingerprint, load_certificate
 from parties.party_file import PartyFile, load
+from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
 from smc.errors import InputError, SmcError
 
 AGREED, THEIRS, ANSWER = "agreed.toml", "theirs.toml", "answer.json"  # in the folder
+KEEP, MAP = "keep my schema: they map their table to it", "map my table to their schema"
+WAYS = ("merge both schemas: keep the columns of equal names", MAP, KEEP)
 MENU = ("id3", "release count", "release mean", "rank", "test chi2")
 USUAL = {"epsilon": "1"}
 
@@ -95,7 +101,7 @@ class Way:
     """The way of one party, in its folder."""
 
     def __init__(self, out: Path, raw: str | None) -> None:
-        self._out, self._raw, self._asked = out, raw, 0
+        self._out, self._raw, self._asked, self._is_alike = out, raw, 0, False
         self._party = out / PARTY_FILE
         if raw is not None and ("://" in raw or not Path(raw).is_file()):
             raise InputError(f"FILE: {raw} is not a file here; for a database, run smc prepare first, see its --help")
@@ -132,7 +138,7 @@ class Way:
                 "their schema",
                 [*merging, str(theirs), "--out", str(agreed)],
                 agreed.exists(),
-                lambda: self._merge(peer.stem, merging, theirs, agreed),
+                lambda: self._merge(file, merging, theirs, agreed),
             ),
             Step("agree", ["cp", str(agreed), str(schema)], is_agreed, lambda: self._copy(agreed, schema)),
             Step("question", question, answer.exists(), lambda: self._question(file, schema, answer)),
@@ -153,12 +159,12 @@ class Way:
         with console.progress(f"reading {raw}") as status:
             columns, encoding = _columns(raw, ReadingOptions((), False).choices(status))
         console.err.print(f"columns: {', '.join(map(visible, columns))}")
-        named = _names_of(columns)
-        target = self._ask("Class column that a tree predicts; the peer learns all its values (empty: none)", "", named)
+        named, one = names_of(columns), _one_name(columns)
+        target = self._ask("Class column that a tree predicts; the peer learns all its values (empty: none)", "", one)
         out = self._ask(
             "Columns to leave out, with commas (empty: none; keys and free text go by themselves)", "", named
         )
-        person = self._ask("Column that names the person, if one has several rows (empty: none)", "", named)
+        person = self._ask("Column that names the person, if one has several rows (empty: none)", "", one)
         words = ["prepare", raw, *(["--target", target[0]] if target else [])]
         words += [word for column in out for word in ("--exclude", column)]
         if person:
@@ -189,9 +195,29 @@ class Way:
         _run(["identity", "show", theirs])
         self._copy(Path(theirs), peer)
 
-    def _merge(self, peer: str, merging: Sequence[str], theirs: Path, agreed: Path) -> None:
-        got = self._ask(f"Schema that {peer} sent you", str(theirs), _path(schemas.load, Path(merging[3])))
-        _run([*merging[1:], got, "--out", str(agreed)])
+    def _merge(self, file: PartyFile, merging: Sequence[str], theirs: Path, agreed: Path) -> None:
+        assert file.link.peer is not None
+        peer, schema = file.link.peer.stem, Path(merging[3])
+        got = self._ask(f"Schema that {peer} sent you", str(theirs), _path(schemas.load, schema))
+        ours, other = schemas.load(schema), schemas.load(Path(got))
+        common = [name for name in ours.attributes if name in other.attributes]
+        way = WAYS[0]
+        if 2 * len(common) < min(len(ours.attributes), len(other.attributes)):
+            console.err.print(f"Only {len(common)} of your columns have the name of one of {peer}'s.")
+            for number, text in enumerate(WAYS, 1):
+                console.err.print(f"{number}  {text}")
+            usual = WAYS.index(MAP if file.link.connect else KEEP) + 1
+            way = self._ask("One of you chooses 2, the other 3. Number", str(usual), _one_of(WAYS))
+        if way == MAP:
+            _run(["prepare", "--config", str(self._party), "--schema", got, "--force"])
+        if way != WAYS[0]:
+            self._copy(Path(got) if way == MAP else schema, agreed)
+            return
+        words, targets = [*merging[1:], got], [ours.target, other.target]
+        if common and None not in targets and targets[0] != targets[1]:
+            text = f"Your target is {targets[0]}, and {peer}'s is {targets[1]}. Target that both of you take"
+            words += ["--target", *self._ask(text, None, _one_name(common))]
+        _run([*words, "--out", str(agreed)])
 
     def _copy(self, source: Path, target: Path) -> None:
         if source.resolve() != target.resolve():
@@ -206,36 +232,53 @@ class Way:
         assert peer is not None
         if _run(["check", "--config", str(self._party), "--wait", "1"]):
             console.err.print(f"A peer that does not answer is no fault before {peer.stem} asks the question too.")
+        self._compare(file, own, peer, agreed)
+        for number, kind in enumerate(MENU, 1):
+            console.err.print(f"{number}  {questions.question(kind)}  smc {kind}")
+        chosen = self._ask("Both of you ask the same question. Number", "1", _one_of(MENU))
+        words, answers = [*chosen.split(), "--config", str(self._party)], dict[str, str]()
+        check = _checked(chosen, next(iter(file.tables.values())), answers)
+        for parameter in parameters(kinds.find(chosen).Settings):
+            words += self._setting(parameter, agreed, check)
+        _run([*words, "--out", str(answer)])
+
+    def _compare(self, file: PartyFile, own: Path, peer: Path, agreed: schemas.Schema) -> None:
+        """Ask whether both sides have the same certificates, schema, target and link; once in a run."""
+        if self._is_alike:
+            return
+        listens, dials = (peer.stem, own.stem) if file.link.connect else (own.stem, peer.stem)
         for name, text in (
             (f"{own.stem}, you", fingerprint(load_certificate(own))),
             (peer.stem, fingerprint(load_certificate(peer))),
             ("schema", agreed.digest()),
+            ("target", agreed.target or "none"),
+            ("link", f"{dials} dials {listens}"),
         ):
-            console.err.print(f"{name}: {text}")
-        question = f"Telephone {peer.stem} and read these to each other. Are all three alike on both sides?"
+            console.err.print(f"{name}: {visible(text)}")
+        question = f"Telephone {peer.stem} and read these to each other. Are all five alike on both sides?"
         self._asked += 1
         if not click.confirm(question, default=False, err=True):
-            again = (
-                f"if a certificate differs, remove {peer}; if the schema, remove {self._out / AGREED}; then start again"
+            raise InputError(
+                f"both sides must have the same files: if a certificate differs, remove {peer}; if the schema or the "
+                f"target, remove {self._out / AGREED}; if the link, set listen at one of you and connect at the other "
+                f"in {self._party}; then start again"
             )
-            raise InputError(f"both sides must have the same files: {again}")
-        for number, kind in enumerate(MENU, 1):
-            console.err.print(f"{number}  {questions.question(kind)}  smc {kind}")
-        chosen = self._ask("Both of you ask the same question. Number", "1", _one_of(MENU))
-        words = [*chosen.split(), "--config", str(self._party)]
-        for parameter in parameters(kinds.find(chosen).Settings):
-            words += self._setting(parameter, agreed)
-        _run([*words, "--out", str(answer)])
+        self._is_alike = True
 
-    def _setting(self, parameter: Parameter, agreed: schemas.Schema) -> list[str]:
+    def _setting(
+        self, parameter: Parameter, agreed: schemas.Schema, check: Callable[[Parameter, str], str]
+    ) -> list[str]:
         """Return the flag of a setting that the question needs."""
         is_target = parameter.key == "target" and agreed.target is None
         if parameter.role != "public" or not (parameter.is_needed or is_target or parameter.key == "where"):
             return []
         default = USUAL.get(parameter.key, "" if parameter.key == "where" else None)
-        check = _names_of(list(agreed.attributes)) if parameter.column else str.strip
-        text = self._ask(parameter.help + (" (empty: all rows)" if default == "" else ""), default, check)
-        text = text if isinstance(text, str) else ",".join(text)
+        named = names_of(list(agreed.attributes))
+
+        def checked(text: str) -> str:
+            return check(parameter, ",".join(named(text)) if parameter.column else text.strip())
+
+        text = self._ask(parameter.help + (" (empty: all rows)" if default == "" else ""), default, checked)
         return [parameter.flag, text] if text else []
 
     def _ask(self, question: str, default: str | None, check: Callable[[str], Any] = str.strip) -> Any:
@@ -277,14 +320,41 @@ def _columns(raw: str, choices: Any) -> tuple[list[str], str]:
         return [name for name in rows.types if name], spelling.encoding
 
 
-def _names_of(columns: Sequence[str]) -> Callable[[str], list[str]]:
+def _checked(kind: str, table: TableSettings, answers: dict[str, str]) -> Callable[[Parameter, str], str]:
+    """Return the check of an answer, with those before it, as the command of a kind checks its flags."""
+    found = kinds.find(kind)
+    options = [option for option in parameters(found.Settings) if option.role == "public"]
+
+    def check(parameter: Parameter, text: str) -> str:
+        flags: dict[str, Any] = {**answers, parameter.variable: text or None}
+        numbers = {one.variable: one for one in options if one.is_number}
+        flags |= {key: _typed(numbers[key], text) for key, text in flags.items() if key in numbers and text}
+        settings = merge(found.Settings(), read_flags(options, flags))
+        assert isinstance(settings, TabularSettings)
+        try:
+            found.planned(by_table(settings, table))
+        except InputError as error:
+            if "is missing" not in str(error):  # of a later question
+                raise
+        answers[parameter.variable] = text
+        return text
+
+    return check
+
+
+def _typed(option: Parameter, text: str) -> Any:
+    try:
+        return option.type(text)
+    except ValueError:
+        raise InputError(f"type a number, not {quoted(text)}") from None
+
+
+def _one_name(columns: Sequence[str]) -> Callable[[str], list[str]]:
+    """Return the check of one name of a column, or none."""
+
     def check(text: str) -> list[str]:
-        names = (
-            [text.strip()] if text.strip() in columns else [part.strip() for part in text.split(",") if part.strip()]
-        )
-        for name in names:
-            if name not in columns:
-                raise InputError(f"there is no column {name!r}{instead(name, columns)}")
+        if len(names := names_of(columns)(text)) > 1:
+            raise InputError("type the name of one column")
         return names
 
     return check

@@ -361,9 +361,10 @@ def records_of(path: Path, spelling: FormatSettings) -> Iterator[tuple[int, list
             reader = csv.reader(stream, delimiter=spelling.separator, quotechar=spelling.quote, strict=True)
             for number, record in enumerate(reader):
                 if number >= header and record and (size == 1 or len(record) > 1 or record[0].strip()):
-                    if len(record) != size:
+                    is_row = record[0].strip() not in spelling.drop_rows
+                    if is_row and len(record) != size:
                         raise InputError(f"{path}, line {line}: {len(record)} fields, but the header has {size}")
-                    if record[0].strip() not in spelling.drop_rows:
+                    if is_row:
                         yield line, record
                 line = reader.line_num + 1 + spelling.skip
     except csv.Error as error:

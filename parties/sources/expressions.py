@@ -16,6 +16,7 @@ import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 
 from parties.sources.mapping import (
+    EXCEL_EPOCH,
     MINUS,
     MONTHS,
     SIGNED,
@@ -28,8 +29,8 @@ from parties.sources.mapping import (
     is_number,
     number_pattern,
 )
-from parties.sources.settings import SPELLED, FormatSettings, day_and_clock
-from parties.tables.types import DAY
+from parties.sources.settings import EXCEL, SPELLED, FormatSettings, day_and_clock
+from parties.tables.types import DAY, days_of
 from smc.errors import InputError
 
 SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())  # all that `str.strip` drops
@@ -283,6 +284,10 @@ def days_in(text: exp.Expr, form: str, last_year: int) -> exp.Expr:
         last_year: Last year that a year of two digits may stand for.
     """
     pattern, codes = day_pattern(form), day_codes(form)
+    if form == EXCEL:
+        count = exp.cast(exp.func("SPLIT_PART", text.copy(), exp.Literal.string("."), _number(1)), "BIGINT")
+        since = exp.Sub(this=count, expression=_number(-days_of(EXCEL_EPOCH)))
+        return exp.case().when(_matches(text, pattern), since)
     only, clock = day_and_clock(form)
     is_day = _matches(text, pattern)
 

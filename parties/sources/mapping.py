@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cache
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 from parties.base.text import did_you_mean, instead, listed, quoted
-from parties.sources.settings import ColumnSettings, FormatSettings, day_and_clock
+from parties.sources.settings import EXCEL, ColumnSettings, FormatSettings, day_and_clock
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from parties.tables.spellings import readings, unaccented
@@ -73,12 +74,17 @@ _CLOCK = {  # behind a day
 }
 _FRACTION = "(?:[.,][0-9]{1,9})?"  # programs leave out one of zeros
 
+EXCEL_EPOCH = date(1899, 12, 30)  # day 0 of its count, from 1900-03-01 on; the day before counts one that never was
+EXCEL_PATTERN = r"(6[1-9]|[7-9][0-9]|[1-9][0-9]{2,5})(?:[.][0-9]+)?"  # the fraction is the time of the day
+
 PLAIN = FormatSettings()
 
 
 @cache
 def day_pattern(form: str) -> str:
     """Return the regular expression of a day in a form, with a group for each part: for Python and SQL."""
+    if form == EXCEL:
+        return EXCEL_PATTERN
     day, clock = day_and_clock(form)
     parts = _PARTS[re.search("%[Ymdyj]%[Ymdyj]", day) is None]
     return _pattern(day.rstrip(" T"), parts) + clock_pattern(day[len(day.rstrip(" T")) :] + clock)
@@ -113,6 +119,8 @@ def day_of(text: str, form: str, last_year: int) -> date | None:
     """
     if (match := re.fullmatch(day_pattern(form), text)) is None:
         return None
+    if form == EXCEL:
+        return EXCEL_EPOCH + timedelta(int(match[1]))
     part = dict(zip(day_codes(form), match.groups(), strict=True))
     year = int(part["Y"]) if "Y" in part else last_year - (last_year - int(part["y"])) % 100
     try:
@@ -143,8 +151,8 @@ def number_pattern(decimal: str, thousands: str) -> str:
     if (decimal, thousands) == (".", ""):
         return NUMBER
     point, mark = re.escape(decimal), re.escape(thousands)
-    parted = f"|[0-9]{{1,3}}({mark}[0-9]{{3}}){{1,12}}" if thousands else ""
-    parted += "|[0-9]{1,2}(,[0-9]{2}){1,9},[0-9]{3}" if thousands == "," else ""  # 12,34,567 as in India
+    parted = f"|[1-9][0-9]{{0,2}}({mark}[0-9]{{3}}){{1,12}}" if thousands else ""  # 0.500 is no 500
+    parted += "|[1-9][0-9]?(,[0-9]{2}){1,9},[0-9]{3}" if thousands == "," else ""  # 12,34,567 as in India
     whole = f"([0-9]{{1,40}}{parted})({point}[0-9]{{0,40}})?"
     return rf"^[+-]?({whole}|{point}[0-9]{{1,40}})([eE][+-]?[0-9]{{1,2}})?$"
 
@@ -335,7 +343,8 @@ def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings, spel
 
     column, spelling = type_of(categories), settings.spelling(spelling)
     missing = index.get(MISSING) if settings.missing is None else place(settings.missing, "missing")
-    texts = {raw: place(category, "values") for raw, category in settings.values.items()}
+    given = {raw: place(category, "values") for raw, category in settings.values.items()}
+    texts = {normalize(form, raw): index for form in ("NFC", "NFD") for raw, index in given.items()} | given
     if column is not None and settings.edges is not None:
         raise InputError(
             f"columns.{toml_key(name)}.edges: the schema already sets the ranges of this column; remove edges"

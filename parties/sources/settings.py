@@ -185,11 +185,14 @@ def day_and_clock(form: str) -> tuple[str, str]:
     return form[:end], form[end:]
 
 
+EXCEL = "excel"  # a date form: the number of days that Excel counts
 CLOCKS = ("", "H", "HM", "HMS", "HMSf", "IMp", "IMSp", "IMSfp")  # codes of the time of day, in order
 
 
 def _date_form(value: str) -> str:
-    """Return a check that a form has day, month and year once each, and perhaps a time of day."""
+    """Return a check that a form has day, month and year once each, and perhaps a time of day; or is Excel's count."""
+    if value == EXCEL:
+        return value
     day, clock = day_and_clock(value)
     codes = ["".join(re.findall(r"%(.)", part)) for part in (day, clock)]
     if (
@@ -223,9 +226,9 @@ class FormatSettings(Settings):
 
     `skip` is the number of lines before the header. A row whose first cell is in `drop_rows` is not a row of the table.
     `missing` are texts that mean no value, in every column whose schema does not list them. `dates` is a form of
-    `strftime`; its two-digit years end with `last_year`. A number's `thousands` marks and the texts of `drop` are
-    removed, and its `decimal` mark becomes a point. `negative` marks a number below zero: `-` before it, U+2212 or
-    U+2013 (or `-`) before it, brackets around it, or `-` behind it.
+    `strftime`, or `excel`; its two-digit years end with `last_year`. A number's `thousands` marks and the texts of
+    `drop` are removed, and its `decimal` mark becomes a point. `negative` marks a number below zero: `-` before it,
+    U+2212 or U+2013 (or `-`) before it, brackets around it, or `-` behind it.
     """
 
     separator: Literal[",", ";", "\t", "|"] = ","

@@ -6,6 +6,7 @@ and the column. They quote private values, so they are for this party's operator
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from parties.base.text import instead, listed, quoted
 from smc.errors import InputError
 
 MISSING = "?"
+_BREAKS = re.compile(r"(?: *[\n\v\f\r\x85\u2028\u2029] *)+")  # within a name that a program has wrapped
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +75,7 @@ def in_words(mark: str) -> str:
 
 
 def column_names(path: Path, header: Sequence[str]) -> list[str]:
-    """Return the names in a header; "" for a column without a name.
+    """Return the names in a header, each in one line; "" for a column without a name.
 
     Args:
         path: The file, for messages.
@@ -82,7 +84,7 @@ def column_names(path: Path, header: Sequence[str]) -> list[str]:
     Raises:
         InputError: There is no name, or a name occurs twice.
     """
-    names = [field.strip() for field in header]
+    names = [_BREAKS.sub(" ", field.strip()) for field in header]
     if not any(names):
         raise InputError(f"{path}: the file is empty; the first line must name the columns")
     repeated = next((name for i, name in enumerate(names) if name and name in names[:i]), None)

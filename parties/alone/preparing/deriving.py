@@ -18,6 +18,8 @@ from parties.tables.toml_text import toml_lines
 from smc.errors import InputError
 
 BIRTH = re.compile(r"geb|birth|born|dob|nasc|naiss", re.IGNORECASE)  # names of columns whose days are past
+DAY_NAME = re.compile(rf"date|datum|(^|_)(day|tag|dt|jour|giorno|fecha)(_|$)|time|zeit|{BIRTH.pattern}", re.IGNORECASE)
+SPANS, OLDEST = ("days", "months", "years", "age"), 120  # forms of times between two days; years
 READS = {"date": ("date",), "number": ("integer", "real")}  # what a column must hold for each kind
 SPELLED_KEYS = {"date": ("dates", "last_year"), "number": ("decimal", "thousands", "negative", "drop")}
 
@@ -145,6 +147,22 @@ def _free(name: str, table: TableProfile) -> str:
 def declaration(settings: DerivedSettings) -> str:
     """Return a form and its arguments as `--derive` has them."""
     return shlex.join([settings.form, *map(str, settings.arguments)])
+
+
+def backwards(column: ColumnProfile, settings: DerivedSettings) -> list[str]:
+    """Return a remark on a time between two days that is below zero, or on an age beyond a life.
+
+    Args:
+        column: The computed column.
+        settings: Its declaration.
+    """
+    if settings.form not in SPANS or column.reads not in READS["number"]:
+        return []
+    first, last = map(str, settings.arguments)
+    is_old = settings.form == "age" and column.high > OLDEST
+    what = "some are below zero" if column.low < 0 else f"some are over {OLDEST} years" if is_old else ""
+    why = f"is {quoted(last)} before {quoted(first)}, are days and months swapped, or is a century wrong?"
+    return [f"{what}: {why}"] if what else []
 
 
 def derived_text(head: str, derived: Mapping[str, DerivedSettings]) -> str:

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterable
+from datetime import timedelta
 
 from parties.alone.preparing.columns import ColumnProfile
-from parties.alone.preparing.deriving import BIRTH
-from parties.alone.preparing.readings import CODE
+from parties.alone.preparing.deriving import DAY_NAME
+from parties.alone.preparing.readings import CODE, EXCEL_DAYS
 from parties.alone.preparing.spellings import NO_VALUE
 from parties.base.text import listed, quoted
-from parties.sources.mapping import MONTHS
+from parties.sources.mapping import EXCEL_EPOCH, MONTHS
+from parties.sources.settings import EXCEL
 from parties.tables.delimited import MISSING
 from parties.tables.spellings import composed, unaccented
 from parties.tables.toml_text import toml_key
 from parties.tables.types import FlagType
 
 RANGE = re.compile(r"[<>\u2264\u2265]?=?\s*\d+\s*(?:[-\u2013]\s*\d+|\+)?|\d{8,}")
-DAY_NAME = re.compile(rf"date|datum|(^|_)(day|tag|dt|jour|giorno|fecha)(_|$)|time|zeit|{BIRTH.pattern}", re.IGNORECASE)
 LIKE_LATIN = str.maketrans(  # Cyrillic and Greek letters that look Latin
     "АВЕКМНОРСТХаеорсухіѕΑΒΕΖΗΙΚΜΝΟΡΤΥΧο‐‑‒–—−’‘´`“”„",
     "ABEKMHOPCTXaeopcyxisABEZHIKMNOPTYXo------''''\"\"\"",
 )
 ENTITY = re.compile(r"&(?:#\d+|[a-zA-Z]+);")
+ZERO = re.compile(r"0\d")
+MOST_CODED = 20  # values: fewer may be codes of five digits
 YEARS = 3000  # whole numbers of at most so much may be years
 
 
@@ -31,6 +35,8 @@ def doubts(column: ColumnProfile) -> list[str]:
     """Return remarks on what a column may hold beside what it was read as."""
     if column.reads == "integer":
         return _days_as_numbers(column)
+    if column.reads == "real" and (text := next(filter(ZERO.match, column.frequent), None)):
+        return [f"{quoted(text)} has a leading zero: are these numbers, or days and months, or codes?"]
     if column.reads != "text":
         return []
     texts = [text for text in column.counts or column.frequent if text not in ("", MISSING, *NO_VALUE)]
@@ -41,6 +47,10 @@ def _days_as_numbers(column: ColumnProfile) -> list[str]:
     is_moment = column.low > 190_001_010_000 and column.high < 21_001_231_235_959
     if column.low > YEARS and (DAY_NAME.search(column.name) or is_moment):
         return ["are these days or moments, as programs count them? export them as 2024-01-31"]
+    if EXCEL_DAYS[0] <= column.low and column.high <= EXCEL_DAYS[1] and column.distinct > MOST_CODED:
+        first, last = (EXCEL_EPOCH + timedelta(int(day)) for day in (column.low, column.high))
+        name = shlex.quote(f"{column.name}={EXCEL}")
+        return [f"if Excel counted these as days, {first} to {last}: --reading {name}"]
     return []
 
 

@@ -9,7 +9,8 @@ from parties.alone.preparing.columns import ColumnProfile, TableProfile
 from parties.alone.preparing.mapping import NUMBERS, column_settings, named_alike, spelled_alike, unique
 from parties.alone.preparing.profile import FEW
 from parties.alone.preparing.proposing import KEY, ColumnProposal, TableProposal, holds, is_key, like_codes
-from parties.base.text import listed, quoted
+from parties.alone.preparing.readings import Chooser, Question
+from parties.base.text import instead, listed, quoted
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from parties.tables.spellings import look_alike
@@ -17,31 +18,55 @@ from parties.tables.toml_text import toml_key, toml_lines
 from parties.tables.types import CategoryType, NumberType, OrderedType, type_of
 from smc.errors import InputError
 
+NONE = "none of them"
+UNIT = 20  # numbers within this part of a range from its lower bound may have another unit
 
-def fit(table: TableProfile, schema: Schema) -> TableProposal:
+
+def fit(
+    table: TableProfile, schema: Schema, given: Mapping[str, str] | None = None, ask: Chooser | None = None
+) -> TableProposal:
     """Return the mapping of a table to an existing schema.
 
     Args:
         table: Profile of the raw table.
         schema: The schema, which stays unchanged.
+        given: Columns that the operator names, by attribute.
+        ask: Who chooses the columns of attributes without a likely one; None leaves comments.
+
+    Raises:
+        InputError: No column is an attribute, or `given` names an attribute or column that is not there.
     """
+    given = {} if given is None else given
+    names = [column.name for column in table.columns]
+    for attribute, own in given.items():
+        if attribute not in schema.attributes:
+            raise InputError(f"--column: the schema has no {quoted(attribute)}{instead(attribute, schema.attributes)}")
+        if own not in names:
+            raise InputError(f"--column: there is no column {quoted(own)}{instead(own, names)}")
     by_name = {column.name: column for column in table.columns}
     alike = unique(by_name, named_alike)
     named = {name: name if name in by_name else alike.get(named_alike(name)) for name in schema.attributes}
+    named = {name: None if column in given.values() else column for name, column in named.items()} | {**given}
     free = {name: column for name, column in by_name.items() if name not in named.values()}
     lacking = {name: schema.attributes[name] for name, column in named.items() if column is None}
     likely = _likely(lacking, free)
-    proposals, mapping, stubs = [], {}, []
+    proposals, mapping, stubs = [], {}, list[str]()
     for attribute, categories in schema.attributes.items():
         name = named[attribute] or likely.get(attribute)
         if name is None:
             fits = [c.name for c in free.values() if c.name not in likely.values() and _is_of(c, categories)]
+            if ask is not None and fits:
+                options = {text: holds(free[text]) for text in fits} | {NONE: "leave a comment"}
+                answer = ask(Question(table.place.label, attribute, options, "--column"))
+                name = answer if answer in free else None
+                likely |= {} if name is None else {attribute: name}
+        if name is None:
             example = toml_lines({attribute: {"column": (fits or ["NAME"])[0]}}).strip()
             more = f"  # or {listed(fits[1:])}" if fits[1:] else ""
             stubs.append(f"# {example}{more}")
             continue
         settings, remarks = column_settings(by_name[name], table, attribute, categories)
-        if attribute in likely:
+        if attribute in likely and ask is None:
             remarks = [f"taken for {quoted(attribute)}: correct columns.{toml_key(attribute)}.column if not", *remarks]
         if settings:
             mapping[attribute] = settings
@@ -110,6 +135,10 @@ def misfits(column: ColumnProfile, table: TableProfile, categories: tuple[str, .
         remarks.append(f"the schema says {kind.type}s, and these are {holds(column)}")
     if isinstance(kind, NumberType):
         remarks += like_codes(column)
+        reach = (kind.high - kind.low) / UNIT
+        if reads == "number" and column.rows and (column.high < kind.low + reach or column.low > kind.high):
+            spread = f"{column.low:.10g} to {column.high:.10g}, and the schema has {kind.low:.10g} to {kind.high:.10g}"
+            remarks.append(f"{spread}: another unit? --derive with the form scale changes it")
     if is_key(column):
         remarks.append(f"{KEY}: is it an identifier, which the schema would count?")
     if column.rows < table.rows and MISSING not in categories:

@@ -13,6 +13,10 @@ from parties.tables.toml_text import toml_key
 from parties.tables.types import CategoryType, FlagType, OrderedType, type_of, unusable
 
 NUMBERS = ("integer", "real")
+TRUTHS = (  # words for yes, and for no, in programs and languages
+    {*("yes", "y", "true", "t", "1", "ja", "j", "wahr", "oui", "o", "vrai", "si", "s", "sim", "vero", "tak", "da")},
+    {*("no", "n", "false", "f", "0", "nein", "falsch", "non", "faux", "nao", "falso", "nie", "nee", "ne")},
+)
 
 
 def column_settings(
@@ -52,7 +56,11 @@ def column_settings(
     values = {text: known[folded[key]] for text in unknown if (key := spelled_alike(text)) in folded} | values
     unknown = [text for text in unknown if text not in values]
     has_other = isinstance(kind, CategoryType) and kind.other is not None
-    if likely := {} if has_other else likely_pairs(unknown, [text for text in known if text not in seen]):
+    rest = [text for text in known if text not in {*seen, *values} and known[text] not in values.values()]
+    likely = {} if has_other else likely_pairs(unknown, rest)
+    if len(unknown) == len(rest) == 1 < len(seen) and not has_other:
+        likely = {unknown[0]: rest[0]}  # all other values have their pairs
+    if likely:
         pairs = listed([f"{text} = {known[meant]}" for text, meant in likely.items()])
         remarks.append(f"{pairs}: taken for the same; correct columns.{toml_key(attribute)}.values if not")
         values |= {text: known[meant] for text, meant in likely.items()}
@@ -73,6 +81,8 @@ def likely_pairs(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]:
         ours: The texts of one side, without a pair.
         theirs: Those of the other.
     """
+    if truths := _truths(ours, theirs):
+        return truths
     pairs = dict(look_alike(ours, theirs))
     for one in ours:
         starts = [other for other in theirs if _begins(one, other)]
@@ -83,6 +93,18 @@ def likely_pairs(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]:
     if pairs and len(rest[0]) == len(rest[1]) == 1:
         pairs[rest[0][0]] = rest[1][0]
     return pairs
+
+
+def _truths(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]:
+    """Return the pairs of two words for yes and no; empty if a text is another word."""
+    sides = [{index: text for text in side for index in _truth(text)} for side in (ours, theirs)]
+    if not len(ours) == len(theirs) == len(sides[0]) == len(sides[1]) == len(TRUTHS):
+        return {}
+    return {sides[0][index]: sides[1][index] for index in range(len(TRUTHS))}
+
+
+def _truth(text: str) -> list[int]:
+    return [index for index, words in enumerate(TRUTHS) if spelled_alike(text) in words]
 
 
 def _begins(one: str, other: str) -> bool:

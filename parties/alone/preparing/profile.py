@@ -22,15 +22,19 @@ import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 
 from parties.alone.preparing.columns import ColumnProfile, TableProfile
-from parties.alone.preparing.deriving import BIRTH, declaration, spelled_briefly, spelled_out
+from parties.alone.preparing.deriving import BIRTH, DAY_NAME, backwards, declaration, spelled_briefly, spelled_out
 from parties.alone.preparing.readings import (
     COMPACT,
+    LIMIT,
     MOST,
     REFUSE,
     Choices,
     Question,
     Reading,
+    as_excel_days,
+    beyond_limits,
     in_several_units,
+    like_versions,
     readings,
 )
 from parties.alone.preparing.spelling import beside, spelling_of
@@ -44,7 +48,7 @@ from parties.sources.forms import VAST
 from parties.sources.mapping import ColumnRule
 from parties.sources.opened import RowQuery
 from parties.sources.opening import open_rows
-from parties.sources.settings import SPELLED, DerivedSettings, FormatSettings, PlaceSettings, TableSettings
+from parties.sources.settings import EXCEL, SPELLED, DerivedSettings, FormatSettings, PlaceSettings, TableSettings
 from parties.tables.delimited import MISSING
 from parties.tables.spellings import composed
 from parties.tables.types import EPOCH, days_of
@@ -139,7 +143,9 @@ def profile_derived(
     declared = spelled_out(derived, source)
     table = profile_rows(with_derived(rows, declared, place.format), target, place, choices)
     columns = tuple(
-        replace(c, remarks=(f"computed: {declaration(derived[c.name])}", *c.remarks)) if c.name in derived else c
+        replace(c, remarks=(f"computed: {declaration(derived[c.name])}", *backwards(c, derived[c.name]), *c.remarks))
+        if c.name in derived
+        else c
         for c in table.columns
     )
     return replace(table, columns=columns, derived=spelled_briefly(declared, table.spelling))
@@ -209,7 +215,9 @@ def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choic
             pieces.make_others(dropped, total)
             table = _Looker(place, ask, names, cells, days, choices).table(chosen, unfit, total)
         if dropped:
-            table = replace(table, spelling=table.spelling.model_copy(update={"drop_rows": dropped}))
+            table = replace(
+                table, spelling=table.spelling.model_copy(update={"drop_rows": (*place.format.drop_rows, *dropped)})
+            )
         return replace(table, remarks=(*remarks, *table.remarks))
 
 
@@ -345,7 +353,7 @@ class _Looker:
             place: found
             for place, texts in enumerate(samples)
             if "text" not in self._choices.of(self._names[place])
-            and (found := readings(texts, self._place.format, place in self._days))
+            and (found := self._readings(self._names[place], texts, place in self._days))
         }
         columns = self._read(first, options, samples)
         columns = _measured(ask, columns, cells, total)
@@ -362,6 +370,14 @@ class _Looker:
         empty = " AND ".join(f"{cell.value} IS NULL" for cell in self._cells)
         rows = self._ask(f"SELECT COUNT(*) FROM raw0 WHERE {empty}").fetchone()[0]
         return (f"{rows:,} row{'s have' if rows > 1 else ' has'} no value at all, and count: remove them",) * (rows > 0)
+
+    def _readings(self, name: str, texts: Sequence[str], can_be_days: bool) -> list[Reading]:
+        """Return the readings of a column: numbers may be days as Excel counts them, by its name or by a choice."""
+        found = readings(texts, self._place.format, can_be_days)
+        is_given = EXCEL in self._choices.of(name)
+        if can_be_days and (is_given or DAY_NAME.search(name)) and (days := as_excel_days(texts)):
+            found = days if is_given else [*found[:1], *days]
+        return found
 
     def _first(self) -> list[ColumnProfile]:
         """Return the columns with their sizes and samples of their texts."""
@@ -397,7 +413,7 @@ class _Looker:
         self, columns: list[ColumnProfile], options: dict[int, list[Reading]], samples: Sequence[Sequence[str]]
     ) -> list[ColumnProfile]:
         """Return the columns with the readings that fit the most cells; the operator chooses among several."""
-        fitting = self._fitting(columns, options, samples)
+        fitting, deciding = self._fitting(columns, options, samples)
         sole = {place: fit[0] for place, fit in fitting.items() if len(fit) == 1}
         marks: set[str] = {
             r.spelling.decimal for place, r in sole.items() if r.kind == "real" and _has_mark(samples[place])
@@ -407,13 +423,15 @@ class _Looker:
         for place, fit in fitting.items():
             chosen, remarks = fit[0], []
             if len(fit) > 1:
-                chosen, remark = self._choose(columns[place].name, fit, samples[place], marks, forms)
+                chosen, remark = self._choose(
+                    columns[place].name, fit, [*samples[place], *deciding.get(place, ())], marks, forms
+                )
                 remarks = [remark]
-            if chosen.kind == "real" and (several := in_several_units(samples[place], chosen)):
-                examples = [f"{quoted(text)} is {chosen.value(text)}" for text in several]
-                meanings = {"text": f"{listed(several)} stay texts", "number": ", ".join(examples)}
-                if self._choices.choose(Question(self._place.label, columns[place].name, meanings)) == "text":
+            if chosen.kind == "real":
+                numbers = self._as_numbers(columns[place].name, chosen, samples[place])
+                if numbers is None:
                     continue
+                chosen = numbers
             remarks += _changes(columns[place].name, chosen, samples[place])
             read[place] = replace(
                 columns[place],
@@ -424,11 +442,47 @@ class _Looker:
             )
         return read
 
+    def _as_numbers(self, name: str, reading: Reading, texts: Sequence[str]) -> Reading | None:
+        """Return the reading of numbers that the operator chooses; None if the column stays text."""
+        if several := in_several_units(texts, reading):
+            examples = [f"{quoted(text)} is {reading.value(text)}" for text in several]
+            if self._stays_text(name, {"text": f"{listed(several)} stay texts", "number": ", ".join(examples)}):
+                return None
+        if versions := like_versions(texts, reading) if len(texts) < FREQUENT else []:
+            stay = f"{listed(versions)} stay two values"
+            if self._stays_text(name, {"number": f"{listed(versions)} are one number", "text": stay}):
+                return None
+        beyond = beyond_limits(texts, reading)
+        if beyond and not any(chosen.startswith("missing:") for chosen in self._choices.of(name)):
+            listing = ", ".join([f"{quoted(text)} is {value}" for text, value in beyond.items()][:EXAMPLES])
+            options = {
+                f"missing:{','.join(beyond)}": "they mean no value",
+                "number": listing,
+                "text": f"{listed([*beyond])} stay texts",
+            }
+            answer = self._choices.choose(Question(self._place.label, name, options))
+            if answer == "text":
+                return None
+            if answer == "number":
+                marks = {mark.strip() for text in beyond for mark in LIMIT.findall(text)}
+                drop = tuple(sorted({*reading.spelling.drop, *marks}, key=lambda word: (-len(word), word)))
+                reading = replace(reading, spelling=reading.spelling.model_copy(update={"drop": drop}))
+        return reading
+
+    def _stays_text(self, name: str, options: Mapping[str, str]) -> bool:
+        return self._choices.choose(Question(self._place.label, name, options)) == "text"
+
     def _fitting(
         self, columns: list[ColumnProfile], options: dict[int, list[Reading]], samples: Sequence[Sequence[str]]
-    ) -> dict[int, list[Reading]]:
-        """Return the readings of each column that fit the most cells; of those that agree on all cells, the first."""
-        fitting = {place: _agreeing(of, samples[place]) for place, of in options.items()}
+    ) -> tuple[dict[int, list[Reading]], dict[int, list[str]]]:
+        """Return the readings of each column that fit the most cells, and cells on which they differ.
+
+        Of readings that agree on all cells, the first is returned.
+        """
+        fitting, deciding = (
+            {place: _agreeing(of, samples[place]) for place, of in options.items()},
+            dict[int, list[str]](),
+        )
         several = {  # beyond the sample there may be cells that decide
             place: of for place, of in options.items() if len(of) > 1 and columns[place].distinct > FREQUENT / 2
         }
@@ -436,14 +490,16 @@ class _Looker:
             place: [_number(reading.kind, reading.spelling, self._cells[place].text) for reading in of]
             for place, of in several.items()
         }
-        facts = iter(_of_numbers(self._ask, numbers, _compared))
+        cells = self._cells
+        facts = iter(_of_numbers(self._ask, numbers, lambda place, found: _compared(cells[place].text, found)))
         for place, of in several.items():
             counts = [next(facts) for _ in of]
             differs = {pair: next(facts) for pair in combinations(range(len(of)), 2)}
+            deciding[place] = [text for text in differs.values() if text is not None]
             best = [i for i, count in enumerate(counts) if count == max(counts)]
-            kept = [i for n, i in enumerate(best) if all(differs[j, i] for j in best[:n])]
+            kept = [i for n, i in enumerate(best) if all(differs[j, i] is not None for j in best[:n])]
             fitting[place] = [of[i] for i in kept]
-        return fitting
+        return fitting, deciding
 
     def _choose(
         self, name: str, fit: Sequence[Reading], texts: Sequence[str], marks: set[str], forms: set[str]
@@ -454,7 +510,7 @@ class _Looker:
         examples = [", ".join(f"{quoted(text)} is {r.value(text)}" for text in texts) for r in fit]
         question = Question(self._place.label, name, dict(zip(by_name, examples, strict=True)))
         others = [r for r in fit if (r.spelling.decimal in marks if r.kind == "real" else r.spelling.dates in forms)]
-        if len(others) == 1 and not by_name.keys() & set(self._choices.of(name)):
+        if len(others) == len({r.kind for r in fit}) == 1 and not by_name.keys() & set(self._choices.of(name)):
             chosen, why = others[0], ", as in other columns"
         else:
             chosen, why = by_name[self._choices.choose(question)], ""
@@ -465,9 +521,10 @@ class _Looker:
     def _again(self, columns: list[ColumnProfile], total: int) -> list[ColumnProfile]:
         """Return the columns with two-digit years that are past, and without numbers that mean no value."""
         again = {}
+        known = [c.high for c in columns if c.reads == "date" and c.high <= self._today and not BIRTH.search(c.name)]
         for place, column in enumerate(columns):
             if column.reads == "date" and "%y" in column.form:
-                changed = self._century(column)
+                changed = self._century(column, self._cells[place], max(known, default=self._today))
             elif column.reads in ("integer", "real") or (column.reads == "date" and not self._cells[place].is_moment):
                 changed = self._codes(column)
             else:
@@ -478,21 +535,30 @@ class _Looker:
         looked = dict(zip(again, settled, strict=True))
         return [looked.get(place, column) for place, column in enumerate(columns)]
 
-    def _century(self, column: ColumnProfile) -> ColumnProfile:
-        """Return the column with the century of its years: those after today are of the last one, or it is asked."""
-        year = (EPOCH + timedelta(days=self._today)).year
-        given = [name for name in self._choices.of(column.name) if re.fullmatch(r"until-\d{4}", name)]
+    def _century(self, column: ColumnProfile, cell: _Cell, latest: float) -> ColumnProfile:
+        """Return the column with the century of its years: those after today are of the last one, or it is asked.
+
+        Births may also end before the widest gap between their years. None is after all other days of the table,
+        whose latest is `latest`.
+        """
+        year = _year(self._today)
         past, future = f"until-{year}", f"until-{column.spelling.last_year}"
-        if given:
+        if given := [name for name in self._choices.of(column.name) if re.fullmatch(r"until-\d{4}", name)]:
             name = given[0]
-        elif column.high <= self._today or "last_year" in self._place.format.model_fields_set:
+        elif "last_year" in self._place.format.model_fields_set:
             return column
         elif BIRTH.search(column.name):
-            name = past
+            ends = self._ends_of_births(column, cell, year, _year(latest))
+            name = next(iter(ends))
+            if len(ends) > 1:
+                name = self._choices.choose(Question(self._place.label, column.name, ends))
+            elif name == past and column.high <= self._today:
+                return column
+        elif column.high <= self._today:
+            return column
         else:
-            latest = EPOCH + timedelta(days=int(column.high))
-            older = latest.year - 100
-            options = {past: f"the latest of its days becomes {older}", future: f"it is {latest}"}
+            newest = EPOCH + timedelta(days=int(column.high))
+            options = {past: f"the latest of its days becomes {newest.year - 100}", future: f"it is {newest}"}
             name = self._choices.choose(Question(self._place.label, column.name, options))
         last_year = int(name[6:])
         remark = f"two-digit years are {last_year - 99} to {last_year}: --reading '{column.name}={name}'"
@@ -501,6 +567,21 @@ class _Looker:
             spelling=column.spelling.model_copy(update={"last_year": last_year}),
             remarks=(*column.remarks, remark),
         )
+
+    def _ends_of_births(self, column: ColumnProfile, cell: _Cell, year: int, latest: int) -> dict[str, str]:
+        """Return the readings of two-digit years of birth: until today, or until their widest gap begins."""
+        x = _number(column.reads, column.spelling, cell.text)
+        raw = f"raw{self._names.index(column.name) // PIECE}"
+        sql = f"SELECT DISTINCT YEAR(DATE '1970-01-01' + CAST({x} AS INT)) % 100 AS y FROM {raw} WHERE {x} IS NOT NULL"
+        used = sorted(row[0] for row in self._ask(sql).fetchall())
+        widest = max(range(len(used)), key=lambda i: (used[(i + 1) % len(used)] - used[i] - 1) % 100)
+        ends = dict.fromkeys((year, year - (year - used[widest]) % 100))
+        years = {end: sorted(end - (end - two_digits) % 100 for two_digits in used) for end in ends}
+        if years[year] == years[[*ends][-1]]:
+            ends.popitem()
+        elif years[year][-1] > latest:
+            ends.pop(year)
+        return {f"until-{end}": f"births of {years[end][0]} to {years[end][-1]}" for end in ends}
 
     def _codes(self, column: ColumnProfile) -> ColumnProfile:
         """Return the column without the numbers that mean no value, by its operator's word."""
@@ -521,10 +602,14 @@ class _Looker:
         return replace(column, codes=tuple(present), remarks=(*column.remarks, remark))
 
 
-def _compared(_: int, numbers: Sequence[str]) -> list[str]:
-    """Return the SQL for how many cells each reading fits, and for which of them differ."""
+def _year(day: float) -> int:
+    return (EPOCH + timedelta(days=int(day))).year
+
+
+def _compared(text: str, numbers: Sequence[str]) -> list[str]:
+    """Return the SQL for how many cells each reading fits, and for a cell on which two of them differ."""
     counts = [f"COUNT({x})" for x in numbers]
-    return [*counts, *(f"COALESCE(BOOL_OR({x} <> {y}), FALSE)" for x, y in combinations(numbers, 2))]
+    return [*counts, *(f"MIN({text}) FILTER ({x} <> {y})" for x, y in combinations(numbers, 2))]
 
 
 def _agreeing(of: Sequence[Reading], texts: Sequence[str]) -> list[Reading]:
@@ -539,11 +624,11 @@ def _has_mark(texts: Sequence[str]) -> bool:
 
 
 def _sentinels(column: ColumnProfile) -> list[str]:
-    """Return the frequent numbers of nines, eights or sevens that lie apart from all other frequent numbers."""
+    """Return the frequent numbers of nines, eights or sevens that lie apart, or are more frequent than all others."""
     if column.reads == "date":
         return _day_codes(column)
     numbers = [(text, number) for text in column.frequent if (number := _plain_number(column, text)) is not None]
-    others = [number for text, number in numbers if not _is_sentinel(text)]
+    others = [number for text, number in numbers if not _is_sentinel(text) and text != "99"]
     if len(others) < 2:
         return []
     low, high = min(others), max(others)
@@ -551,11 +636,13 @@ def _sentinels(column: ColumnProfile) -> list[str]:
     return [
         text
         for text, number in numbers[: EXPECTED if column.distinct > FEW else FREQUENT]
-        if _is_sentinel(text)
+        if (_is_sentinel(text) or text == "99" == column.frequent[0])
         and (
             number < low - 10 * gap or number < 0 <= low
             if number < 0
-            else number < low - gap or number > high + 10 * gap
+            else number < low - gap
+            or number > high + 10 * gap
+            or (text == column.frequent[0] and column.distinct > FREQUENT)
         )
     ]
 

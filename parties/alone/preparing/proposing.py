@@ -67,7 +67,9 @@ PERIODS: tuple[tuple[float, Granularity, Granularity], ...] = (
     (math.inf, "year", "year"),
 )
 EARLIEST, LATEST = (days_of(day) for day in (date(1850, 1, 1), date(2150, 12, 31)))
-IDENTIFIER = re.compile(r"(^|[_\W])(id|key|nr|no|num|number|nummer|uuid|code)$|(Nr|ID|Id|Nummer|Key)$", re.IGNORECASE)
+IDENTIFIER = re.compile(
+    r"(^|[_\W])(id|key|nr|no|num|number|nummer|uuid|code)$|(Nr|ID|Id|Nummer|Key)$|^(n[°º]|№)", re.IGNORECASE
+)
 
 CODE = re.compile(  # whole numbers called so name a place or a thing: their sums and means say nothing
     r"(^|[_\W])((zip|post|postal|plz|fips|icd)([_\W]?code)?|postleitzahl|zipcode|code)$|(Code|Plz|PLZ|Zip)$",
@@ -164,7 +166,10 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
         doubled = column.rows - column.distinct
         twice = (_doubled(column),) if doubled else ()
         return ColumnProposal(
-            column.name, text, Domain(KeyType()), remarks=(*column.remarks, f"{KEY}: taken for a key{undo}", *twice)
+            column.name,
+            text,
+            Domain(KeyType()),
+            remarks=(*column.remarks, f"{KEY}: taken for a key{undo}", *twice, *doubts(column)),
         )
     if is_key(column) and (column.reads == "text" or IDENTIFIER.search(column.name)):
         return ColumnProposal(column.name, text, aside=f"{KEY}: it tells rows apart")
@@ -462,11 +467,11 @@ def like_codes(column: ColumnProfile) -> list[str]:
     if numbers[-1] >= 7 and end - numbers[-1] <= (3 if end == 10 else 4):
         after = (i for i in range(1, len(numbers)) if numbers[i] >= end - 5 and gaps[i - 1] >= wide)
         codes += [numbers[first:] for first in after][:1]
-    name = f"columns.{toml_key(column.name)}.values"
     return [
-        f"{listed(map(str, some))} at its end, after a gap: codes for no value? {name} makes them '?', "
-        "which missing = true permits in both schemas"
+        f"{listed(map(str, some))} at its end, after a gap: codes for no value? --reading "
+        f"{shlex.quote(f'{column.name}=missing:{joined}')} makes them missing"
         for some in codes
+        if (joined := ",".join(map(str, some)))
     ]
 
 

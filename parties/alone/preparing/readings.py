@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeAlias
 from parties.alone.preparing.spellings import CLOCKS, DATES
 from parties.base.text import did_you_mean, quoted
 from parties.sources.mapping import TIME, clock_pattern, day_of, number_of
-from parties.sources.settings import FormatSettings, day_and_clock, is_encoding
+from parties.sources.settings import EXCEL, FormatSettings, day_and_clock, is_encoding
 from smc.errors import InputError
 
 MOST = 0.8  # of a sample that must be of a kind: the others may be codes for a missing value
@@ -24,8 +24,10 @@ NO_CENTS = re.compile(r"(?<=\d)[.,][-\u2013\u2014]{1,2}(?=$|\s)")
 _WORD = r"(?:[^\W\d_]{2,10}|[hdglmstyLVW])[²³23]?\.?"
 UNIT = re.compile(rf"(?<=[\d.,])\s*((?:[%‰°]|°[CFK]|{_WORD})(?:/{_WORD})?)$")
 NO_UNITS = re.compile(r"(?:k|m|mn|bn|mio|mrd|tsd|mill?|million|billion|lakh|crore|cr|dr|am|pm|st|nd|rd|th|er)\.?", re.I)
+LIMIT = re.compile(r"^(?:[<>≤≥]=?|~|ca\.)\s*|\s*\+$")  # of a number that is not known exactly
 MOST_UNITS = 3  # of a column; of more it has codes
 SPACES = (" ", "\u00a0", "\u202f", "\u2009", "\u2007", "'", "\u2019")  # between thousands
+DURATION = re.compile(r"(?!24:00)\d+:[0-5]\d(?::[0-5]\d)?")  # a time of the day, if it is short enough
 _LETTERS = r"[^\W\d_]{3,10}"
 DAYLIKE = re.compile(
     r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{8}(?!\d)|"
@@ -35,8 +37,9 @@ COMPACT = "%Y%m%d"  # its days are whole numbers, too
 ORDERS = {"d": "day-first", "m": "month-first", "b": "month-first", "B": "month-first", "Y": "year-first"}
 ORDERS["y"] = ORDERS["Y"]
 
+EXCEL_DAYS = 20_000, 60_000  # its days of 1954 to 2064
 FORMS = ("day-first", "month-first", "year-first", "decimal-point", "decimal-comma")
-_OTHERS = re.compile(r"until-\d{4}|missing:.+|value|text|number")
+_OTHERS = re.compile(rf"until-\d{{4}}|missing:.+|value|text|number|{EXCEL}")
 
 PLAIN = FormatSettings()
 
@@ -64,17 +67,26 @@ class Reading:
 class Question:
     """Several readings of a column, or of a file (`column` is "*"), that fit all its cells. The first is the guess.
 
-    Each of `options` is a name for `--reading`, and what an example means under it.
+    Each of `options` is a name for `--reading`, and what an example means under it. With the flag
+    `--column` it asks which of the table's columns is an attribute.
     """
 
     place: str
     column: str
     options: Mapping[str, str]
+    flag: str = "--reading"
 
     @property
     def where(self) -> str:
         """The encoding of a file, or the column of a table."""
-        return f"{self.place}, encoding" if self.column == "*" else f"{self.place}, column {quoted(self.column)}"
+        kind = "column" if self.flag == "--reading" else "attribute"
+        return f"{self.place}, encoding" if self.column == "*" else f"{self.place}, {kind} {quoted(self.column)}"
+
+    @property
+    def heading(self) -> str:
+        """The line above the options at a terminal."""
+        number = len(self.options)
+        return f"{self.where} can be " + (f"read in {number} ways:" if self.flag == "--reading" else "one of these:")
 
     @property
     def text(self) -> str:
@@ -159,7 +171,7 @@ def given(texts: Sequence[str]) -> dict[str, list[str]]:
         if not mark or not column or not name:
             raise InputError(f"--reading {text}: write COLUMN=READING, such as 'born=day-first'")
         if name not in FORMS and not _OTHERS.fullmatch(name) and not (column == "*" and is_encoding(name)):
-            known = f"{', '.join(FORMS)}, until-YEAR, missing:CODE, value, number, text"
+            known = f"{', '.join(FORMS)}, until-YEAR, missing:CODE, value, number, text, {EXCEL}"
             raise InputError(f"--reading {text}: the reading is not one of {known}; for a file, '*=ENCODING'")
         by_column.setdefault(column, []).append(name)
     return by_column
@@ -185,7 +197,8 @@ def readings(texts: Sequence[str], table: FormatSettings, can_be_days: bool = Tr
     if days or not can_be_days:
         return days
     time = Reading("time", "time")
-    return [time] if _fits(time, texts) else []
+    are_durations = any(DURATION.fullmatch(text) and time.value(text) is None for text in texts)
+    return [time] if _fits(time, texts) and not are_durations else []
 
 
 def _is_recent(text: str) -> bool:
@@ -270,7 +283,23 @@ def in_several_units(texts: Sequence[str], reading: Reading) -> list[str]:
     return [*examples.values()] if len(examples) > 1 else []
 
 
+def beyond_limits(texts: Sequence[str], reading: Reading) -> dict[str, str]:
+    """Return texts such as `10+` or `<5` among the numbers of a sample, each with its number."""
+    bare = {text: LIMIT.sub("", text).strip() for text in texts if reading.value(text) is None}
+    return {text: value for text, of in bare.items() if of != text and (value := reading.value(of)) is not None}
+
+
+def like_versions(texts: Sequence[str], reading: Reading) -> list[str]:
+    """Return two texts such as `1.1` and `1.10`, which are one number and two versions; empty if there are none."""
+    mark, known = reading.spelling.decimal, {*texts}
+    return next(
+        ([text[:-1], text] for text in texts if text[-1] == "0" and mark in text[:-2] and text[:-1] in known), []
+    )
+
+
 def _dates(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
+    if table.dates == EXCEL:
+        return as_excel_days(texts)
     rests = [text[match.end() :] for text in texts if (match := DAYLIKE.match(text))]
     if not rests or len(rests) < MOST * len(texts):
         return []
@@ -283,6 +312,14 @@ def _dates(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
     return [reading for reading in found if _fits(reading, texts)]
 
 
+def as_excel_days(texts: Sequence[str]) -> list[Reading]:
+    """Return the reading of numbers as days that Excel counts; empty if most texts are none of 1954 to 2064."""
+    reading = Reading("date", EXCEL, PLAIN.model_copy(update={"dates": EXCEL}))
+    first, last = EXCEL_DAYS
+    found = [text for text in texts if re.fullmatch(r"\d{5}(\.\d+)?", text) and first <= float(text) <= last]
+    return [reading] if texts and len(found) >= MOST * len(texts) else []
+
+
 def _count(clock: str, rests: Sequence[str]) -> int:
     pattern = re.compile(clock_pattern(clock))
     return sum(pattern.fullmatch(rest) is not None for rest in rests)
@@ -290,4 +327,6 @@ def _count(clock: str, rests: Sequence[str]) -> int:
 
 def order(form: str) -> str:
     """Return the name of a date form's order: by its first part."""
+    if form == EXCEL:
+        return EXCEL
     return ORDERS[day_and_clock(form)[0].lstrip()[1]]

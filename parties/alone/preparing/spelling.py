@@ -8,7 +8,9 @@ import gzip
 import re
 import unicodedata
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -107,6 +109,9 @@ def spelling_of(place: PlaceSettings, choices: Choices) -> tuple[FormatSettings,
             remarks.append(f"{skip} line{'s' if skip > 1 else ''} before the header: left out")
     spelling = FormatSettings(**{key: value for key, value in fields.items() if value != 0})
     _check_quotes(path, lines[spelling.skip :], quote)
+    if footers := _footers(path, spelling):
+        spelling = spelling.model_copy(update={"drop_rows": tuple(footers)})
+        remarks.append(f"{listed(footers, 3)} at the end of the file: left out, not rows")
     unnamed = read_header(path, spelling)[0].count("")
     if unnamed:
         remarks.append(f"{unnamed} column{'s' if unnamed > 1 else ''} without a name: left out")
@@ -122,16 +127,62 @@ def _check_quotes(path: Path, lines: Sequence[str], quote: str) -> None:
 
 
 def _titles(lines: Sequence[str], separator: str, quote: str) -> int:
-    """Return how many lines of a title stand before the header: each has one text at most, and the header has names."""
-    counts = [len([c for c in _cells(line, separator, quote) if c.strip()]) for line in lines]
+    """Return how many lines of a title stand before the header.
+
+    Each fills at most half of the usual cells, or fewer than usual with one that is no name. The header has names. It
+    may have line breaks, and lack the names of some columns.
+    """
+    records = _records(lines, separator, quote)
+    counts = [sum(map(bool, map(str.strip, record))) for _, record in records]
     usual = max(counts[MOST_TITLES:] or counts, key=(counts[MOST_TITLES:] or counts).count)
-    first = next((i for i, count in enumerate(counts) if count > 1), 0)
-    if not 0 < first <= MOST_TITLES or counts[first] < max(usual, 2) or not any(counts[:first]):
+    first = next(
+        (
+            i
+            for i, (_, record) in enumerate(records)
+            if counts[i] > max(usual / 2, 1) and (counts[i] >= usual or _are_names(record))
+        ),
+        0,
+    )
+    if not 0 < first <= MOST_TITLES or not any(counts[:first]):
         return 0
-    names = [name.strip() for name in _cells(lines[first], separator, quote)]
-    is_header = len(set(names)) == len(names) and not any(re.fullmatch(r"[-+\d.,:/ ]*", name) for name in names)
-    is_whole = all(line.count(quote) % 2 == 0 for line in lines[: first + 1])
-    return first if is_header and is_whole else 0
+    before, header = records[first]
+    return before if _are_names(header) and before == first else 0
+
+
+def _are_names(record: Sequence[str]) -> bool:
+    names = [name for cell in record if (name := cell.strip())]
+    return len(set(names)) == len(names) and not any(re.fullmatch(r"[-+\d.,:/ ]*", name) for name in names)
+
+
+def _records(lines: Sequence[str], separator: str, quote: str) -> list[tuple[int, list[str]]]:
+    """Return the records of some lines, each with the number of lines before it."""
+    records, before = [], 0
+    reader = csv.reader(lines, delimiter=separator, quotechar=quote)
+    with suppress(csv.Error):
+        for record in reader:
+            records.append((before, record))
+            before = reader.line_num
+    return records
+
+
+def _footers(path: Path, spelling: FormatSettings) -> list[str]:
+    """Return the texts of the last lines that have one field alone, which is a phrase: they are no rows."""
+    width = len(read_header(path, spelling)[0])
+    if "\n".encode(spelling.encoding) != b"\n" or is_gzip(path):
+        with open_text(path, spelling) as stream:
+            lines = [*deque(stream, MOST_TITLES)]
+    else:
+        with path.open("rb") as stream:
+            stream.seek(max(path.stat().st_size - SAMPLE, 0))
+            lines = stream.read().decode(spelling.encoding, "replace").splitlines(keepends=True)[1:][-MOST_TITLES:]
+    found: list[str] = []
+    for line in reversed(lines):
+        cells = _cells(line, spelling.separator, spelling.quote)
+        if len(cells) == 1 < width and " " in cells[0].strip():
+            found.append(cells[0].strip())
+        elif any(map(str.strip, cells)):
+            break
+    return found[::-1]
 
 
 def _cells(line: str, separator: str, quote: str) -> list[str]:
@@ -152,11 +203,12 @@ def beside(
         names: those that are in it, the first ones as c0, c1, ...
         place: the file; only a CSV file whose format is not given may have such rows.
     """
-    is_csv = "://" not in place.source and place.source and not place.format.drop_rows and names
-    if not is_csv or "skip" in place.model_fields_set or not _is_plain_csv(place) or header[0] != names[0]:
+    is_csv = "://" not in place.source and place.source and names
+    if not is_csv or not _is_plain_csv(place) or header[0] != names[0]:
         return (), []
     dropped, remarks = [], []
-    some = [f"LOWER(c{i}) = LOWER({sql_literal(name)})" for i, name in enumerate(names[:8])]
+    cells = [f"REGEXP_REPLACE(LOWER(c{i}), '\\s+', ' ', 'g')" for i in range(min(len(names), 8))]
+    some = [f"{cell} = LOWER({sql_literal(name)})" for cell, name in zip(cells, names, strict=False)]
     counts = [f"COUNT(*) FILTER ({condition})" for condition in (" AND ".join(some), *some)]
     again, *with_name = ask(f"SELECT {', '.join(counts)} FROM raw0").fetchone()
     if len(names) > 1 and again and set(with_name) == {again}:
@@ -324,7 +376,9 @@ def _marks(lines: Sequence[str], separator: str | None = None) -> tuple[Any, Any
         except csv.Error:
             return False, False, 0, 0
         usual = max(counts, key=counts.count)
-        quoted_cells = sum(line.startswith(marks[1]) or marks[0] + marks[1] in line for line in lines)
+        mark, quote = map(re.escape, marks)
+        quoted_cell = re.compile(rf"(?:^|{mark}){quote}[^{quote}]*{quote}(?={mark}|\s*$)")
+        quoted_cells = sum(quoted_cell.search(line) is not None for line in lines)
         return counts[0] == usual > 1, counts.count(usual) >= MOST * len(counts), usual, quoted_cells
 
     separators = SEPARATORS if separator is None else (separator,)

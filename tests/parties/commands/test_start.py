@@ -13,6 +13,9 @@ import pytest
 
 from parties.models.trees.text import to_text
 from parties.models.trees.tree import TreeFile
+from parties.party_file import load
+from parties.sources.opening import open_table
+from parties.tables import schema as schemas
 from tests.support.ports import free_port
 from tests.support.processes import here
 from tests.support.terminal import INTERRUPT, Terminal
@@ -21,7 +24,7 @@ PEERS = {"anna": "bert", "bert": "anna"}
 COLUMNS = "Columns to leave out"
 PERSON = "Column that names the person"
 SENT = "Schema that"
-ALIKE = "Are all three alike on both sides?"
+ALIKE = "Are all five alike on both sides?"
 
 
 def raw_file(path: Path, seed: int, days: bool = False) -> Path:
@@ -163,17 +166,19 @@ def test_a_wrong_answer_is_named_and_asked_again(folders: dict[str, Path]) -> No
         terminal.answer(SENT, "schema.toml")
         terminal.see("schema.toml is your own file; give the peer's")
         terminal.answer(SENT, "weather.toml")
+        terminal.answer("One of you chooses 2", "4", "1")
         terminal.see("smc: the schemas have no column in common")
         assert not (anna / "agreed.toml").exists()
         terminal.answer(SENT, str(bert / "schema.toml"))
+        terminal.see("target: outcome")
+        terminal.see("link: bert dials anna")
         terminal.answer(ALIKE, "n")
         terminal.see("smc: both sides must have the same files")
         terminal.answer(ALIKE, "y")
         terminal.answer("Number", "9", "2")
-        terminal.answer("Use only these rows", "sex = M")
-        terminal.answer("Privacy loss", "0")
-        terminal.see("smc: ")
-        terminal.answer(ALIKE, "y")
+        terminal.answer("Use only these rows", "sex = M", "")
+        terminal.answer("Privacy loss", "0", "much")
+        terminal.see("type a number, not 'much'")
         terminal.type(INTERRUPT)
         assert terminal.end() == 130
         assert "smc start goes on from here" in terminal.text
@@ -181,6 +186,50 @@ def test_a_wrong_answer_is_named_and_asked_again(folders: dict[str, Path]) -> No
     text = (anna / "party.toml").read_text()
     assert 'person = "id"\nat_most = 2\n' in text
     assert "sex" not in (anna / "schema.toml").read_text()
+
+
+THEIRS = """target = "ergebnis"
+[attributes]
+ergebnis = ["ill", "well"]
+alter = { type = "integer", low = 0, high = 110, width = 20 }
+geschlecht = ["F", "M"]
+gewicht = { type = "real", low = 0, high = 200, width = 20 }
+"""
+
+
+def test_other_targets_and_other_names_lead_out(folders: dict[str, Path]) -> None:
+    anna, bert = folders.values()
+    raw_file(anna / "raw.csv", 0)
+    raw_file(bert / "raw.csv", 1)
+    assert here(bert, "prepare", "raw.csv", "--target", "sex", "--out", ".").code == 0
+    assert here(bert, "init", "--name", "bert", "--peer-name", "anna", "--listen", "127.0.0.1:7001").code == 0
+    (anna / "theirs.toml").write_text(THEIRS)
+    shutil.copy(bert / "bert.crt", anna / "bert.crt")
+    assert here(anna, "prepare", "raw.csv", "--target", "outcome", "--out", ".").code == 0
+    assert here(anna, "init", "--name", "anna", "--peer-name", "bert", "--connect", "127.0.0.1:7001").code == 0
+    with Terminal(anna, "start") as terminal:
+        terminal.answer(SENT, str(bert / "schema.toml"))
+        terminal.answer("Your target is outcome, and bert's is sex", "nothing", "age,sex", "outcome")
+        terminal.see("target: outcome")
+        terminal.see("link: anna dials bert")
+        terminal.answer(ALIKE, "n")
+        terminal.type(INTERRUPT)
+        assert terminal.end() == 130
+    (anna / "agreed.toml").unlink()
+    with Terminal(anna, "start") as terminal:
+        terminal.answer(SENT, "")
+        terminal.see("Only 0 of your columns have the name of one of bert's.")
+        terminal.answer("One of you chooses 2", "")
+        terminal.answer("attribute 'alter' can be one of these", "age")
+        terminal.answer("attribute 'gewicht' can be one of these", "weight")
+        terminal.see("target: ergebnis")
+        terminal.answer(ALIKE, "y")
+        terminal.type(INTERRUPT)
+        assert terminal.end() == 130
+    assert (anna / "agreed.toml").read_text() == (anna / "schema.toml").read_text() == THEIRS
+    table = load(anna / "party.toml").tables["raw"]
+    with open_table(table, schemas.load(table.schema_file), "ergebnis") as source:
+        assert source.check() == 150
 
 
 def test_ctrl_c_at_each_question_loses_only_that_step(folders: dict[str, Path]) -> None:

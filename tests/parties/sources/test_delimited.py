@@ -63,7 +63,7 @@ def reference(text: str, spelling: FormatSettings) -> list[list[str]] | None:
     lines = [line for line in lines if line]
     if not lines:
         return None
-    names = [name.strip() for name in lines[0]]
+    names = [" ".join(filter(None, (part.strip(" ") for part in name.strip().splitlines()))) for name in lines[0]]
     rows = [row for row in lines[1:] if len(names) == 1 or len(row) > 1 or row[0].strip()]
     is_table = any(names) and len(set(filter(None, names))) == len([*filter(None, names)])
     if not is_table or any(len(row) != len(names) for row in rows):
