@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols import cost_model
-from protocols import id3 as id3_protocol
 from protocols.cost_model import COMPARED, at_most, most_bytes, typical, with_tree
 from protocols.counts import RowCounts
 from protocols.edges import Run
+from protocols.entropies import argmin_netlist
 from protocols.id3 import Leaf, Problem, Split, Tree, id3
 from protocols.rules import NO_RULES, Rules
-from smc.counting import forecast
+from smc.counting import forecast, forecasts
 from smc.engines import Profile, engine_of
 from smc.link_shape import LinkShape
 from smc.local import run_local
@@ -202,17 +202,18 @@ def test_the_bound_knows_that_a_way_asks_each_attribute_once() -> None:
 
 def test_a_wide_typical_tree_builds_small_circuits(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[int] = []
-    build = id3_protocol.argmin_netlist
 
     def counted(candidates: int, *more: Any, **named: Any) -> Any:
         compared.append(candidates)
-        return build(candidates, *more, **named)
+        return argmin_netlist(candidates, *more, **named)
 
-    monkeypatch.setattr(id3_protocol, "argmin_netlist", counted)
+    monkeypatch.setattr("protocols.id3.argmin_netlist", counted)
     runs, profile = tuple(Run(i, i + 1) for i in range(100)), Profile("mixed")
     problem = Problem((2,) * 100, 2, 400, delta=0.05, max_depth=1, runs=runs, edges=3)
     sampled = forecast(lambda engine: typical(engine, problem, 1 << 20), profile)
     assert max(compared) <= COMPARED
+    (recorded,) = forecasts(lambda engine: typical(engine, problem, 1 << 20), [profile])
+    assert (recorded.bytes, recorded.traces) == (sampled.bytes, sampled.traces)
     monkeypatch.setattr(cost_model, "COMPARED", None)
     whole = forecast(lambda engine: typical(engine, problem, 1 << 20), profile)
     assert max(compared) == 100
