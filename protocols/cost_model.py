@@ -51,6 +51,7 @@ PLAIN_ROOM, RULED_ROOM, RULED_POWER, CHOICE_POWER = 30.0, 9.7, 1.34, 0.37  # see
 MOST_CELLS, FILLED_ROOM = 4, 8.0  # cells a row, and room, of plain trees of a table with rows in most cells
 PLAIN_FALL, RULED_FALL = 0.4, 0.26  # splits of a level, as a share of those above, beyond the room
 CUT_GROWTH, CUT_ROOM = 1.9, 0.65  # trees with two answers that compare some edges of a column
+COMPARED = 64  # attributes in a circuit that a typical run counts: a wider one takes longer to build than it can save
 BLOCK = 8  # instances; whole blocks cost as much in separate batches as in one
 
 
@@ -85,6 +86,7 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
         largest: Number of entropy counts above which each level is counted in parts. A level's bytes, gates and seconds
             are then those of one part times the number of parts.
     """
+    engine.most_sampled = COMPARED
     mean = mean_domain(problem)
     domains = tuple(sorted(problem.domains, key=lambda size: abs(math.log(size / mean))))
     ordered = replace(problem, domains=domains, runs=_single(problem, len(domains)), edges=None)

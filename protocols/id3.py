@@ -277,5 +277,6 @@ def _least(engine: Engine, most: int, lengths: Indices, scores: Word, feasible: 
     """Return the position of each node's least score, from `lengths` scores node by node, at most `most` for a node."""
     bits = engine.words.bits(scores)
     inputs = [bits.take(column) for column in padded(lengths, np.cumsum(lengths) - lengths, most).T]
-    netlist = argmin_netlist(most, scores.width, engine.form, ruled=bool(feasible))
-    return tuple(engine.run(netlist, *inputs, *feasible))
+    with engine.sampled(most) as some:
+        netlist = argmin_netlist(some, scores.width, engine.form, ruled=bool(feasible))
+        return tuple(engine.run(netlist, *inputs[:some], *feasible[:some]))

@@ -27,7 +27,7 @@ from smc.errors import InputError
 PIECE = 1 << 14  # streamed rows at a time: so many fit a processor's cache
 HEAD = 1 << 16  # rows by which it is guessed whether rows repeat
 REPEATED = 8  # rows of each kind, from which on they are counted before they are placed
-WIDE = 128  # columns that are asked at a time: the time to plan a statement grows with the square of its expressions
+WIDE = 512  # columns that are asked at a time: the time to plan a statement grows with the square of its expressions
 CELL = f"cell_{secrets.token_hex(8)}"  # the name of a column in a text for several; no value has it
 FEW = 1 << 20  # combinations of all columns' values, up to which equal rows are worth being counted first
 
@@ -112,10 +112,11 @@ class QueriedSource(Source):
     def _checked_parts(self) -> tuple[int, Sequence[bool]]:
         """Return the same by queries of a few columns each."""
         totals, known = set[int](), list[bool]()
+        table = exp.var(self._engine.sql(self._table.subquery("t", copy=False)))  # written once for all queries
         for start in range(0, len(self._cells), WIDE):
             counts = [exp.Count(this=self._index_of(cell.known)) for cell in self._cells[start : start + WIDE]]
             query = exp.Select().select(exp.Count(this=exp.Star()), *counts, copy=False)
-            total, *values = self._engine.counts(query.from_(self._table.subquery("t", copy=False), copy=False))[0]
+            total, *values = self._engine.counts(query.from_(table, copy=False))[0]
             totals.add(int(total))
             known += [count == total for count in values]
         if len(totals) > 1:

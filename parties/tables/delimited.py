@@ -7,6 +7,7 @@ and the column. They quote private values, so they are for this party's operator
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -87,7 +88,7 @@ def column_names(path: Path, header: Sequence[str]) -> list[str]:
     names = [_BREAKS.sub(" ", field.strip()) for field in header]
     if not any(names):
         raise InputError(f"{path}: the file is empty; the first line must name the columns")
-    repeated = next((name for i, name in enumerate(names) if name and name in names[:i]), None)
-    if repeated is not None:
-        raise InputError(f"{path}: the column {quoted(repeated)} occurs twice in the header; rename one")
+    repeated = [name for name, times in Counter(names).items() if name and times > 1]
+    if repeated:
+        raise InputError(f"{path}: the column {quoted(repeated[0])} occurs twice in the header; rename one")
     return names

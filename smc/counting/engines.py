@@ -7,7 +7,7 @@ zeros. The course of a program depends on the values that it opens, so the calle
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -47,12 +47,14 @@ class CountingEngine(XorSharedEngine):
     """Engine that counts costs; openings return its `answers`, or zeros."""
 
     answers: Answers | None = None
+    most_sampled: int | None = None  # inputs of a circuit that `sampled` builds; None for all
     cell_bytes = 1
     transfers: Transfers
 
     def __init__(self, session: Session, *more: Any) -> None:
         super().__init__(session, *more)
         self._built: dict[int, Netlist] = {}
+        self._unbuilt = 0.0  # share of the time of building circuits that is in the trace
 
     @property
     def counted(self) -> CountingSession:
@@ -73,6 +75,24 @@ class CountingEngine(XorSharedEngine):
             session.meter.gates((times - 1) * (session.meter.total.and_gates - gates))
 
     @override
+    def sampled(self, size: int) -> AbstractContextManager[int]:
+        return self.part(size, self.most_sampled)
+
+    @contextmanager
+    def part(self, size: int, most: int | None) -> Iterator[int]:
+        """Yield an equal part of `size` inputs, at most `most`, and count the block as often as there are parts.
+
+        The forecast then builds no circuit for the run, so the time of building it is in the trace.
+        """
+        times = 1 if most is None else -(-size // most)
+        self._unbuilt = (times > 1) / self.counted.times
+        try:
+            with self.repeated(times):
+                yield -(-size // times)
+        finally:
+            self._unbuilt = 0.0
+
+    @override
     def run(self, netlist: Netlist, *inputs: Bits) -> list[Bits]:
         self.built(netlist)
         batch = inputs[0].batch if inputs else 1
@@ -83,11 +103,16 @@ class CountingEngine(XorSharedEngine):
         """Count the time of building a circuit at its first run; later runs reuse the circuit.
 
         A party that forecasts a job has built the circuit before the job starts, so this time is not in the trace.
+        See `part` for the exception.
         """
-        if id(netlist) not in self._built:
-            self._built[id(netlist)] = netlist
-            gates = sum(len(layer.xors) + len(layer.ands) for layer in netlist.layers)
-            self.counted.beside(gates * BUILD_SECONDS, BUILDING)
+        if id(netlist) in self._built and not self._unbuilt:
+            return
+        self._built[id(netlist)] = netlist
+        seconds = BUILD_SECONDS * sum(len(layer.xors) + len(layer.ands) for layer in netlist.layers)
+        if self._unbuilt:
+            self.counted.work(seconds * self._unbuilt)
+        else:
+            self.counted.beside(seconds, BUILDING)
 
     @override
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:

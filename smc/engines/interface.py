@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -52,6 +53,10 @@ class Engine(ABC):
 
     def __init__(self, session: Session) -> None:
         self.session = session
+
+    def sampled(self, size: int) -> AbstractContextManager[int]:
+        """Enter with how many of `size` alike inputs a circuit takes: all. A forecast may take a part of them."""
+        return nullcontext(size)
 
     @property
     def party(self) -> int:

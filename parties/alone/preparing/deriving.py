@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import date
 from itertools import chain, count, pairwise
 from typing import Any
@@ -120,14 +120,15 @@ def offers(table: TableProfile) -> dict[str, str]:
     births = [column for column in days if is_birth(column)]
     others = [column for column in days if not is_birth(column)]
     read = {column for settings in table.derived.values() for column in settings.reads}
+    taken = {column.name.casefold() for column in table.columns}
     remarks = {}
     for column in births:
         if column.name not in read:
             at = others[0].name if others else f"{date.today().year}-01-01"
-            remarks[column.name] = f"ages as numbers: {option_text(_free('age', table), 'age', column.name, at)}"
+            remarks[column.name] = f"ages as numbers: {option_text(_free('age', taken), 'age', column.name, at)}"
     for first, last in pairwise(others):
         if last.name not in read:
-            name = _free(f"{first.name}_to_{last.name}", table)
+            name = _free(f"{first.name}_to_{last.name}", taken)
             remarks[last.name] = f"days between: {option_text(name, 'days', first.name, last.name)}"
     return remarks
 
@@ -137,9 +138,9 @@ def is_birth(column: ColumnProfile) -> bool:
     return column.reads == "date" and column.high - column.low > 50 * 365 and BIRTH.search(column.name) is not None
 
 
-def _free(name: str, table: TableProfile) -> str:
+def _free(name: str, taken: Container[str]) -> str:
     """Return a name that no column has."""
-    name, taken = re.sub(r"\W+", "_", name), {column.name.casefold() for column in table.columns}
+    name = re.sub(r"\W+", "_", name)
     names = chain([name], (f"{name}_{i}" for i in count(2)))
     return next(free for free in names if free.casefold() not in taken)
 

@@ -744,7 +744,7 @@ def _of_numbers(
             names = {place: [f"x{place}_{i}" for i in range(len(numbers[place]))] for place in some}
             inner = [f"{x} AS {name}" for p in some for x, name in zip(numbers[p], names[p], strict=True)]
             parts = [text for place in some for text in part(place, names[place])]
-            rows = f"(SELECT *, {', '.join(inner)} FROM raw{piece})"
+            rows = f"(SELECT {', '.join([*(f'c{place}' for place in some), *inner])} FROM raw{piece})"
             facts += ask(f"SELECT {', '.join(parts)} FROM {rows}").fetchone()
     return facts
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sqlglot.expressions import Expression
+from sqlglot.expressions import Column, Expr, Expression
 
 from parties.alone.preparing import checking, profile, proposing
 from parties.sources import queried
+from parties.sources.databases import Scratch
 from parties.sources.settings import PlaceSettings
 
 
@@ -52,3 +53,22 @@ def test_copies_of_sql_grow_no_faster_than_the_columns(tmp_path: Path, monkeypat
         checking.checked(table, proposal, None)
         numbers.append(copied[0])
     assert numbers[1] < 2 * numbers[0] + 48
+
+
+def test_the_check_writes_the_names_of_a_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queried, "WIDE", 4)
+    written, write = [0], Scratch.sql
+
+    def counted(self: Scratch, query: Expr) -> str:
+        written[0] += len([*query.find_all(Column)])
+        return write(self, query)
+
+    monkeypatch.setattr(Scratch, "sql", counted)
+    numbers = []
+    for width in (24, 48):
+        table = profile.profile(_place(tmp_path, width), None)
+        proposal = proposing.propose(table, None)
+        written[0] = 0
+        checking.checked(table, proposal, None)
+        numbers.append(written[0])
+    assert 24 <= numbers[1] - numbers[0] <= 2 * (48 - 24)
