@@ -28,7 +28,7 @@ from parties.commands.rows import place
 from parties.commands.signature import argument, command, option
 from parties.jobs import kinds
 from parties.jobs.settings import Parameter, parameters
-from parties.jobs.tabular_settings import TabularSettings
+from parties.jobs.tabular import TabularSettings
 from parties.link.identity import fingerprint, load_certificate
 from parties.party_file import PartyFile, load
 from parties.sources.settings import TableSettings
