@@ -42,15 +42,15 @@ def asked(extras: list[str] | None, groups: list[str]) -> list[Requirement]:
     lines = [line for group in groups for line in GROUPS[group]]
     if extras is not None:
         lines += PROJECT["project"]["dependencies"]
-    waiting = list(extras or [])
-    while waiting:
-        for line in EXTRAS[waiting.pop()]:
-            requirement = Requirement(line)
-            if requirement.name == PROJECT["project"]["name"]:
-                waiting += requirement.extras
-            else:
-                lines.append(line)
-    return [Requirement(line) for line in lines]
+    lines += [line for extra in extras or [] for line in EXTRAS[extra]]
+    found: list[Requirement] = []
+    while lines:
+        requirement = Requirement(lines.pop())
+        if requirement.name == PROJECT["project"]["name"]:
+            lines += [line for extra in requirement.extras for line in EXTRAS[extra]]
+        else:
+            found.append(requirement)
+    return found
 
 
 @pytest.mark.parametrize("name", LOCKS)

@@ -5,7 +5,6 @@ The noise also decides which cells are small: every opened value is private.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -86,7 +85,7 @@ class NoisyTable(TableOfBoth):
     @cached_property
     @override
     def part(self) -> Part:
-        return replace(super().part, numbers=self.samples, noise=self.noise)
+        return self._part(self.samples, self.noise)
 
     # Disclosure.
 

@@ -18,6 +18,7 @@ from parties.jobs.kind import Description, Document, Inputs, KindSettings
 from parties.jobs.publish import analyst, table_result
 from parties.jobs.publish.table_settings import NAME, JointTableExtra, JointTableSettings
 from parties.jobs.release import reading, values
+from parties.jobs.release.noise import Noise
 from parties.jobs.release.predicates import parse
 from parties.jobs.release.question import Part
 from parties.jobs.settings import check_names
@@ -173,7 +174,10 @@ class TableOfBoth(BySchema):
     @cached_property
     def part(self) -> Part:
         """The numbers of all cells; they have no noise."""
-        return Part(self.cells, self.settings.max_rows * max(self.whole), False, None)
+        return self._part(self.cells, None)
+
+    def _part(self, numbers: int, noise: Noise | None) -> Part:
+        return Part(numbers, self.settings.max_rows * max(self.whole), False, noise)
 
     @property
     def counted(self) -> reading.Cells:
