@@ -251,7 +251,7 @@ def _sums(engine: Engine, problem: Problem, counts: Indices) -> tuple[Bits, Bits
     if distinct == 1 and not rules.close:
         counts = counts.sum(axis=1, keepdims=True)  # one class for all rows
     netlist = sums_netlist(counts.shape[1], width, rules.k, distinct, engine.form)
-    feasible, rows, *classes = engine.run(netlist, *count_inputs(engine, counts.T, width))
+    feasible, rows, *classes = engine.run(netlist, *count_inputs(engine, counts.T, width, engine.form == "size"))
     return feasible, rows, classes
 
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.inputs import checked, run_on_both
+from protocols.inputs import from_zero_by, run_on_both, summands
 from smc.circuit import Builder, Form, Netlist
 from smc.engines import Engine
 from smc.primitives import bits as bitpack
@@ -47,8 +47,7 @@ def exact_sums(engine: Engine, own: NDArray[np.integer], width: int, signed: boo
         InputError: An integer does not fit the width.
     """
     offset = 1 << (width - 1) if signed else 0
-    shifted = checked(
-        [int(value) + offset for value in own], width, "the number" + " shifted by half its range" * signed
-    )
+    own_from_zero = own.astype(np.int64) + from_zero_by(engine, width, signed)
+    shifted = summands(engine, own_from_zero, width, "the number" + " shifted by half its range" * signed)
     opened = run_on_both(engine, sum_netlist(width, engine.form), shifted)
     return bitpack.to_words(opened).astype(np.int64) - 2 * offset

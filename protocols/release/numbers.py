@@ -25,6 +25,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from protocols import inputs
 from protocols.release.laws import Law
 from smc.circuit import Builder, Form, Integer, Netlist, total
 from smc.engines import Bits, Engine
@@ -108,13 +109,16 @@ def noisy_sums(
     if width < 1 or opened_width > MOST_BITS:
         raise InputError(f"sums of {width} bits with this noise take {opened_width} bits, not 1 to {MOST_BITS}")
     offset = 1 << (width - 1) if signed else 0
-    numbers = _from_zero(own, width, offset)
+    if not engine.masked_numbers:
+        _check_range(own, width, offset)
+    numbers = own.astype(np.int64) + inputs.from_zero_by(engine, width, signed)
     netlist = noisy_sum_netlist(width, law, engine.form)
     size = max(1, engine.comfortable // (2 * width + law.bits))  # in parts, so that memory does not grow with the batch
     parts = []
     for start in range(0, max(1, len(numbers)), size):
-        mine = bitpack.from_integers(numbers[start : start + size], width)
-        parts += engine.run(netlist, *engine.both(mine), engine.random(law.bits, mine.shape[1]))
+        mine = numbers[start : start + size]
+        sides = inputs.both_inputs(engine, mine, width)
+        parts += engine.run(netlist, *sides, engine.random(law.bits, len(mine)))
     (opened,) = engine.reveal(Bits.join(parts))
     back = 2 * offset + from_zero_by(law)
     return bitpack.to_words(opened).astype(np.int64) - back
@@ -175,11 +179,10 @@ def opened_with_noise(engine: Engine, secrets: Bits, law: Law) -> NDArray[np.int
     return bitpack.to_words(opened).astype(np.int64) - from_zero_by(law)
 
 
-def _from_zero(own: NDArray[np.integer], width: int, offset: int) -> NDArray[np.uint64]:
-    """Return this party's integers plus the offset, which must then be numbers of `width` bits."""
+def _check_range(own: NDArray[np.integer], width: int, offset: int) -> None:
+    """Raise InputError unless this party's integers plus the offset are numbers of `width` bits."""
     least, greatest = -offset, (1 << width) - 1 - offset
     wrong = np.flatnonzero((own < least) | (own > greatest))
     if wrong.size:
         where = f" number {wrong[0] + 1}" if len(own) > 1 else ""
         raise InputError(f"the integer{where} is {own[wrong[0]]}, must be from {least} to {greatest}")
-    return (own.astype(np.int64) + offset).astype(np.uint64)
