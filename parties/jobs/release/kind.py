@@ -268,6 +268,11 @@ class Release(BySchema, RunsAlone):
 
     # Execution.
 
+    @property
+    @override
+    def without_holders(self) -> str | None:
+        return None
+
     @override
     def own_rows(self, source: Rows) -> Any:
         return self.query.count(source)

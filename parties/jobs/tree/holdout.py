@@ -86,6 +86,11 @@ class HoldoutTree(ExactTree):
 
     # Cost and execution.
 
+    @property
+    @override
+    def without_holders(self) -> str | None:
+        return "--prune holdout judges the rows that each party holds out by itself"
+
     def _count(self, engine: CountingEngine, levels: list[int]) -> None:
         """Count the steps that judge these numbers of splits, large ones in parts."""
         from protocols.holdout import verdicts
