@@ -25,8 +25,8 @@ from smc.session import derive
 SEED_BYTES = 32
 
 Shares = NDArray[np.uint64]
-LevelQuestion = tuple[Forest, bool]  # trees, and whether by each attribute's values too; public
-Question = LevelQuestion | None  # None: the only numbers of a question of one step
+# a tree or trees so far, and whether by each attribute's values too; None: the only numbers of a question of one step
+Question = tuple[Tree | Forest, bool] | None
 Ask = Callable[[Question, int], Shares]  # sums modulo 2^64 of the shares of all holders, from the size of the answer
 
 
@@ -74,9 +74,9 @@ class SharedCounts:
             ask: Asks the holders.
         """
         self._own, self._ask = own, ask
-        self._last: tuple[Any, LevelCounts] | None = None
+        self._last: tuple[Question, LevelCounts] | None = None
 
-    def level(self, trees: Any, attributes: bool) -> LevelCounts:
+    def level(self, trees: Tree | Forest, attributes: bool) -> LevelCounts:
         """Return shares of all rows in the open nodes; see `Counts.level` and `ForestCounts.level`.
 
         Args:
@@ -87,14 +87,9 @@ class SharedCounts:
         if self._last is None or self._last[0] != question:
             own = self._own.level(trees, attributes)
             numbers = flat(own).astype(np.uint64)
-            shares = numbers + self._ask((forest_of(trees), attributes), numbers.size)
+            shares = numbers + self._ask(question, numbers.size)
             self._last = question, unflattened(shares, own)
         return self._last[1]
-
-
-def forest_of(trees: Tree | Forest) -> Forest:
-    """Return one tree as a forest."""
-    return trees if isinstance(trees, tuple) else (trees,)
 
 
 def flat(counts: LevelCounts) -> Indices:

@@ -128,7 +128,8 @@ class BySchema(Kind):
         from parties.tables import rows
         from protocols.counts import RowCounts
 
-        table = self.settings.own_table or own_table(self.settings)
+        table, bound = self.settings.own_table or own_table(self.settings), self.settings.own_max_rows
+        bound = self.settings.max_rows if bound is None else bound
         if self.at_most != table.at_most:
             raise InputError(
                 f"at_most: is {self.at_most or 'missing'}, but {table.label} is "
@@ -137,17 +138,28 @@ class BySchema(Kind):
             )
         if self.is_grouped or not is_plain(table, schema):
             mapping = {name: column for name, column in table.columns.items() if name in schema.attributes}
-            mapped = table.model_copy(update={"max_rows": self.settings.max_rows, "columns": mapping})
+            mapped = table.model_copy(update={"max_rows": bound, "columns": mapping})
             source = open_table(mapped, schema, target, streamed=self.streamed)
             atexit.register(source.close)  # a tree queries it level by level until the command ends
             source.check()
             is_plain_file = self.settings.own_table is None and not schema.has_types
             return source, [name for name in source.names if is_plain_file and name not in schema.attributes]
-        columns = csv_columns(file_of(self.settings.data, "data"), max_rows=self.settings.max_rows)
+        columns = csv_columns(file_of(self.settings.data, "data"), max_rows=bound)
         encoded = rows.encoded(columns, schema, target)
         sizes = {name: len(values) for name, values in schema.attributes.items()}
         domains = [sizes[name] for name in schema.features(target)]
         return RowCounts(domains, sizes[target], encoded.rows, encoded.classes), list(encoded.ignored)
+
+    def without_rows(self) -> Any:
+        """Return the data of a party without a row, as `run` takes them."""
+        import numpy as np
+
+        from protocols.counts import RowCounts
+
+        sizes = {name: len(values) for name, values in self.schema.attributes.items()}
+        domains = [sizes[name] for name in self.schema.features(self.target)]
+        empty = np.zeros((0, len(domains)), dtype=np.int64), np.zeros(0, dtype=np.int64)
+        return self.own_rows(RowCounts(domains, sizes[self.target], *empty))
 
     @classmethod
     @override

@@ -16,7 +16,8 @@ from smc.errors import InputError
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Columns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
-RowBound = Annotated[int, Field(strict=True, ge=1, le=2**31)]
+MOST_ROWS = 2**31  # largest bound on a party's rows
+RowBound = Annotated[int, Field(strict=True, ge=1, le=MOST_ROWS)]
 
 
 class TabularSettings(KindSettings):
@@ -25,6 +26,7 @@ class TabularSettings(KindSettings):
     data: LocalPath | None = own_file("Rows", "Your rows, a CSV or Parquet file; private.", data=True)
     schema_file: LocalPath | None = own_file("Schema", "The agreed schema.", alias="schema")  # `schema` is pydantic's
     own_table: TableSettings | None = None  # table of party.toml with the rows; it has no flag
+    own_max_rows: int | None = None  # bound on own rows where `max_rows` is half of all holders' rows; it has no flag
 
     @property
     def together(self) -> int:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from parties.jobs.holders import joined
 from parties.jobs.kind import Kind
-from parties.jobs.with_holders import joined
 from protocols.shares import Question, Shares
 from smc.engines import Profile, engine_of
 from smc.local import run_local
@@ -33,7 +33,7 @@ def offsets(party: int, random: int | None) -> Any:
 def outcome(
     task: Kind, data: Sequence[Any], profile: Profile, shares: bool = True, random: int | None = None
 ) -> tuple[Any, dict[str, Any]]:
-    """The state that both parties open, and the cost of party 0: on own numbers, on these as shares, or on random shares."""
+    """The state that both parties open, and the cost of party 0: on own numbers, or on these as shares."""
     meters: dict[int, Any] = {}
 
     def party(session: Any) -> Any:

@@ -279,13 +279,7 @@ class Release(BySchema, RunsAlone):
 
     @override
     def of_nobody(self) -> Any:
-        """Count an empty table."""
-        from protocols.counts import RowCounts
-
-        sizes = {name: len(values) for name, values in self.schema.attributes.items()}
-        domains = [sizes[name] for name in self.schema.features(self.target)]
-        empty = np.zeros((0, len(domains)), dtype=np.int64), np.zeros(0, dtype=np.int64)
-        return self.own_rows(RowCounts(domains, sizes[self.target], *empty))
+        return self.without_rows()
 
     @contextmanager
     @override
