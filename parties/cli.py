@@ -92,7 +92,7 @@ SECTIONS = {  # of the list of commands
     "Models": ("export", "serve", "compare"),
     "A node's jobs": ("jobs", "show", "approve", "refuse", "cancel", "result", "web"),
     "A node's rules and records": ("policy", "budget", "audit", "operator", "forget", "rights", "breach"),
-    "Your own data": ("schema", "blur", "reconstruct", "local", "attack"),
+    "Your own data": ("schema", "contribute", "blur", "reconstruct", "local", "attack"),
     "Help and tools": ("explain", "lesson", "identity", "bench"),
 }
 IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group; its kinds of jobs come besides

@@ -19,7 +19,9 @@ from parties.link.handshake import differences
 from parties.link.identity import common_name, fingerprint
 from parties.link.opening import open_link
 from parties.link.options import LinkOptions
+from parties.jobs.tree.joint import JointTree
 from parties.tables import schema as schemas
+from protocols.tree import Split, decode, walk
 from smc.errors import InputError, JobMismatchError, ProtocolError
 
 if TYPE_CHECKING:
@@ -59,9 +61,7 @@ class Job:
         if why := self.task.without_holders:
             raise InputError(f"the job cannot take rows of holders: {why}")
         if table.max_rows > self.rows:
-            raise InputError(
-                f"max_rows of the table is {table.max_rows:,}, but the job takes {self.rows:,} of a holder"
-            )
+            raise InputError(f"max_rows of the table is {table.max_rows:,}; the job takes {self.rows:,} of a holder")
         if self.max_rows < half_of_all(self.rows, len(self.holders)):
             raise InputError(
                 f"the job computes with {2 * self.max_rows:,} rows at most, but {len(self.holders) + 2} parties "
@@ -70,6 +70,18 @@ class Job:
         schema = schemas.load(table.schema_file)
         if why := self.task.misfit(Inputs(1, table, schema)):
             raise InputError(f"the schema or the bounds here do not fit the job: {why}")
+
+    def check_question(self, question: Question) -> None:
+        """Raise ProtocolError if the job has no such question."""
+        if question is None:
+            return
+        trees = question[0] if isinstance(question[0], tuple) else (question[0],)
+        domains = self.task.questions.domains if isinstance(self.task, JointTree) else ()
+        for node, _ in (pair for tree in trees for pair in walk(tree)):
+            if isinstance(node, Split) and not (
+                0 <= node.attribute < len(domains) and len(node.children) == domains[node.attribute]
+            ):
+                raise ProtocolError("the nodes ask for a level of a tree that the job cannot have")
 
     @property
     def max_rows(self) -> int:
@@ -125,6 +137,7 @@ def contribute(
             number = 0
             while "end" not in (asked := _same(links, "question")):
                 question = _question(asked, number)
+                job.check_question(question)
                 data = _numbers(opened.data, question)
                 _give(by_party, data, question, number)
                 said(f"question {number + 1}: shares of {len(data):,} numbers")
@@ -148,8 +161,6 @@ def _same(links: Sequence[Link], step: str) -> dict[str, Any]:
 
 def _question(asked: Mapping[str, Any], number: int) -> Question:
     """Return the question. Raise ProtocolError unless it is the next one."""
-    from protocols.tree import decode
-
     if asked.get("number") != number:
         raise ProtocolError(f"the nodes ask for question {asked.get('number')}, expected {number}: nothing is answered")
     if asked.keys() == {"number"}:
@@ -167,12 +178,7 @@ def _numbers(data: Any, question: Question) -> Any:
 
     if (question is None) != isinstance(data, np.ndarray):
         raise ProtocolError("the nodes ask for numbers that the job does not have")
-    if question is None:
-        return data.reshape(-1)
-    try:
-        return flat(data.level(*question))
-    except (IndexError, ValueError, AttributeError, TypeError):
-        raise ProtocolError("the nodes ask for a level of a tree that the job cannot have") from None
+    return data.reshape(-1) if question is None else flat(data.level(*question))
 
 
 def _give(links: Sequence[Link], numbers: Any, question: Question, number: int) -> None:
