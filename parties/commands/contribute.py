@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import click
-
 from parties.base import console
 from parties.base.settings import merge, required
-from parties.commands.options import FILE, TABLE, find_party_file
+from parties.commands.options import TABLE, find_party_file, party_config
 from parties.commands.own_table import check_file, chosen
+from parties.commands.signature import command, option
 from parties.link.settings import LinkSettings
 from parties.party_file import load
 from parties.sources.settings import TableSettings
@@ -21,42 +20,35 @@ SILENCE = 3600.0  # seconds of a node's silence between two questions, while bot
 ANSWER_SECONDS = 60.0  # both nodes wait for the answer meanwhile
 
 
-@click.command("contribute", epilog="Example:  smc contribute --config clinic/party.toml")
-@click.option("--config", "config_file", type=FILE, help="Your party.toml  [./party.toml]")
-@click.option("--identity", type=FILE, help="Your private key, NAME.key.")
-@click.option("--certificate", type=FILE, help="Your certificate, NAME.crt.")
-@click.option("--nodes", metavar="LIST", help="Certificates of the two parties that compute, A.crt,B.crt.")
-@click.option("--at", metavar="LIST", help="Where these two listen for holders: HOST:PORT,HOST:PORT.")
-@click.option("--data", type=FILE, help="Your rows, a CSV or Parquet file; private.")
-@click.option("--schema", "schema_file", type=FILE, help="The agreed schema.")
-@TABLE
-@click.option("--max-rows", type=int, help="Public bound on your rows.")
-@click.option("--wait", type=float, help="Seconds to wait for the two parties.")
-@click.option("--yes", is_flag=True, help="Consent without being asked.")
+@command("contribute", "smc contribute --config clinic/party.toml")
 def contribute_command(
-    config_file: Path | None,
-    nodes: str | None,
-    at: str | None,
-    table: str | None,
-    yes: bool,
-    data: Path | None,
-    schema_file: Path | None,
-    max_rows: int | None,
-    **flags: Any,
+    config_file: Path | None = party_config,
+    nodes: str | None = option("Certificates of the two who compute, A.crt,B.crt.", "LIST"),
+    at: str | None = option("Where these two listen for holders: HOST:PORT,HOST:PORT.", "LIST"),
+    data: Path | None = option("Your rows, a CSV or Parquet file; private."),
+    schema_file: Path | None = option("The agreed schema."),
+    table: str | None = TABLE,
+    max_rows: int | None = option("Public bound on your rows."),
+    identity: Path | None = option("Your private key, NAME.key."),
+    certificate: Path | None = option("Your certificate, NAME.crt."),
+    wait: float | None = option("Seconds to wait for the two who compute."),
+    yes: bool = option("Consent without being asked."),
 ) -> None:
     """Give shares of your numbers to two parties, who compute the answer of all rows.
 
     You see the question first. Neither of the two learns your numbers, unless both put their shares together.
     """
     file = load(find_party_file(config_file))
-    link = merge(file.link, {name: flags[name] for name in ("identity", "certificate", "wait")})
+    link = merge(file.link, {"identity": identity, "certificate": certificate, "wait": wait})
     settings = merge(file.contribute, {"nodes": _parts(nodes), "at": _parts(at)})
     own = _table(file.tables, table, data, schema_file, max_rows, link)
     from parties.jobs.contributing import contribute
     from parties.link.identity import load_certificate, load_identity
     from parties.link.options import LinkOptions
 
-    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
+    own_identity = load_identity(
+        required(link.identity, "link.identity"), required(link.certificate, "link.certificate")
+    )
     peers = [load_certificate(path) for path in required(settings.nodes, "contribute.nodes")]
     if len(peers) != 2 or peers[0] == peers[1]:
         raise InputError("--nodes: give the certificates of two different parties")
@@ -65,7 +57,7 @@ def contribute_command(
         raise InputError("--at: give two addresses, in the order of --nodes")
     more: dict[str, Any] = {"wait": link.wait, "timeout": SILENCE, "classical": link.classical, "kernels": []}
     ways = [
-        LinkOptions(identity, peer, connect=address, **more) for peer, address in zip(peers, addresses, strict=True)
+        LinkOptions(own_identity, peer, connect=address, **more) for peer, address in zip(peers, addresses, strict=True)
     ]
 
     def consent(lines: list[str], status: console.StatusLine) -> None:

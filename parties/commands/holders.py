@@ -22,7 +22,7 @@ NAMES = ("holders", "holders_at", "compute_only")
 _OPTIONS: tuple[Callable[[Command], Command], ...] = (
     click.option("--holders", cls=Advanced, metavar="LIST", help="Certificates of further holders of rows."),
     click.option("--holders-at", cls=Advanced, metavar="HOST:PORT", help="Listen here for the holders."),
-    click.option("--compute-only", cls=Advanced, is_flag=True, help="Compute without rows of your own."),
+    click.option("--compute-only", cls=Advanced, is_flag=True, help="Neither of the two that compute has rows."),
 )
 
 
@@ -64,7 +64,7 @@ def givers_of(flags: Mapping[str, Any], link: LinkSettings, rows: int) -> Givers
     way = require_link(link)
     own, peer = load_certificate(way.certificate), load_certificate(way.peer)
     check_holders(certificates, own, peer, flags["compute_only"])
-    return Givers(tuple(certificates.values()), flags["holders_at"], rows)
+    return Givers(tuple(certificates.values()), flags["holders_at"], rows, not flags["compute_only"])
 
 
 def with_holders(settings: TabularSettings, givers: Givers) -> TabularSettings:
@@ -77,14 +77,11 @@ def with_holders(settings: TabularSettings, givers: Givers) -> TabularSettings:
     Raises:
         InputError: The bound of all rows is too large.
     """
-    from parties.jobs.holders import half_of_all
-
-    rows: int = getattr(settings, "max_rows", 0)
-    whole = half_of_all(rows, len(givers.certificates))
+    rows, parties = givers.rows, len(givers.certificates) + 2 * givers.nodes_give
+    whole = -(-rows * parties // 2)
     if whole > MOST_ROWS:
         raise InputError(
-            f"--max-rows: {len(givers.certificates) + 2} parties with {rows:,} rows each exceed "
-            f"{2 * MOST_ROWS:,} rows in all; lower it"
+            f"--max-rows: {parties} parties with {rows:,} rows each exceed {2 * MOST_ROWS:,} rows in all; lower it"
         )
     return settings.model_copy(update={"max_rows": whole, "own_max_rows": rows})
 

@@ -100,6 +100,8 @@ def command_of(name: str) -> click.Command:
         if on_rows:
             givers = givers_of(flags, link, getattr(settings, "max_rows", 0))
             settings = settings if givers is None else with_holders(settings, givers)
+            if flags["compute_only"] and (read.get("data") is not None or table is not None):
+                raise InputError("--compute-only: the two that compute have no rows; remove --data or --table")
         if givers is not None and alone:
             raise InputError("--alone: uses only your rows; remove --holders")
         if alone:

@@ -12,14 +12,14 @@ import numpy as np
 
 from parties.base.text import listed
 from parties.jobs import kinds
-from parties.jobs.holders import CONSENT, LINK_JOB, half_of_all, question_bytes, receive_sized
+from parties.jobs.holders import CONSENT, LINK_JOB, Terms, question_bytes, receive_sized
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Kind
+from parties.jobs.tree.joint import JointTree
 from parties.link.handshake import differences
 from parties.link.identity import common_name, fingerprint
 from parties.link.opening import open_link
 from parties.link.options import LinkOptions
-from parties.jobs.tree.joint import JointTree
 from parties.tables import schema as schemas
 from protocols.tree import Split, decode, walk
 from smc.errors import InputError, JobMismatchError, ProtocolError
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from parties.sources.settings import TableSettings
     from protocols.shares import Question
 
-TERMS = ("nodes", "holders", "holder_rows")
-
 
 class Job:
     """The job that both nodes show: the task, and who computes and gives."""
@@ -38,10 +36,8 @@ class Job:
     def __init__(self, document: Mapping[str, Any]) -> None:
         """Read a job. Raise ProtocolError if it is none."""
         try:
-            self.nodes: list[str] = list(map(str, document["nodes"]))
-            self.holders: list[str] = list(map(str, document["holders"]))
-            self.rows = int(document["holder_rows"])
-            specification = {name: value for name, value in document.items() if name not in TERMS}
+            self.terms = Terms.of(document)
+            specification = {name: value for name, value in document.items() if name not in self.terms.public()}
             self.task: Kind = kinds.find(str(specification["protocol"])).agreed(specification)
         except (KeyError, TypeError, ValueError, InputError) as error:
             raise ProtocolError(f"the nodes ask for a job that cannot be read: {error}") from None
@@ -54,18 +50,21 @@ class Job:
             nodes: Fingerprints of the nodes that were dialled.
             table: The holder's table.
         """
-        if set(self.nodes) != set(nodes):
-            raise InputError("--nodes: the job is computed by others than these two nodes; do not take part")
-        if own not in self.holders or len(set(self.holders)) < len(self.holders):
-            raise InputError("the job does not list this holder once; ask the nodes for their --holders")
+        terms, bound = self.terms, getattr(self.task.settings, "max_rows", 0)
+        if set(terms.nodes) != set(nodes):
+            raise InputError("--nodes: the job is computed by others than these two; do not take part")
+        if terms.holders.count(own) != 1:
+            raise InputError("the job does not list this holder once; ask the two that compute for their --holders")
         if why := self.task.without_holders:
             raise InputError(f"the job cannot take rows of holders: {why}")
-        if table.max_rows > self.rows:
-            raise InputError(f"max_rows of the table is {table.max_rows:,}; the job takes {self.rows:,} of a holder")
-        if self.max_rows < half_of_all(self.rows, len(self.holders)):
+        if table.max_rows > terms.holder_rows:
             raise InputError(
-                f"the job computes with {2 * self.max_rows:,} rows at most, but {len(self.holders) + 2} parties "
-                f"may have {self.rows:,} each: raise --max-rows at both nodes"
+                f"max_rows of the table is {table.max_rows:,}; the job takes {terms.holder_rows:,} of a holder"
+            )
+        if bound < terms.max_rows:
+            raise InputError(
+                f"the job computes with {2 * bound:,} rows at most, but {terms.givers} parties may have "
+                f"{terms.holder_rows:,} each: both that compute must raise --max-rows"
             )
         schema = schemas.load(table.schema_file)
         if why := self.task.misfit(Inputs(1, table, schema)):
@@ -83,24 +82,18 @@ class Job:
             ):
                 raise ProtocolError("the nodes ask for a level of a tree that the job cannot have")
 
-    @property
-    def max_rows(self) -> int:
-        """The bound on each node's shares in the task."""
-        bound: int = getattr(self.task.settings, "max_rows", 0)
-        return bound
-
     def lines(self, names: Mapping[str, str]) -> list[str]:
         """Return what a holder consents to, a line each; `names` are the nodes' names by fingerprint."""
         disclosure = self.task.disclosure
         opens = "Noise hides each row." if disclosure.spends else "Nothing has noise."
         if disclosure.opens_exact_too:
             opens = "Some of it has noise."
-        computing = " and ".join(f"{names[node]} ({node[:23]})" for node in self.nodes)
+        computing = " and ".join(f"{names[node]} ({node[:23]})" for node in self.terms.nodes)
         return [
             f"Question: {disclosure.question or self.task.about.title}. {opens}",
             f"{computing} compute. They learn the answer.",
             "If these two put their shares together, they learn your numbers.",
-            f"{len(self.holders)} holders give rows, at most {self.rows:,} each.",
+            f"{self.terms.givers} parties give rows, at most {self.terms.holder_rows:,} each.",
         ]
 
 
@@ -129,7 +122,7 @@ def contribute(
         names = {fingerprint(options.peer): common_name(options.peer) for options in nodes}
         job.check(fingerprint(nodes[0].identity.certificate), [*names], table)
         consent(job.lines(names))
-        by_party = [links[[*names].index(node)] for node in job.nodes]
+        by_party = [links[[*names].index(node)] for node in job.terms.nodes]
         inputs = Inputs(1, table, schemas.load(table.schema_file))
         with job.task.open(inputs) as opened:
             for link in links:

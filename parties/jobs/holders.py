@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -43,25 +43,33 @@ class Terms:
 
     nodes: tuple[str, str]  # fingerprints of party 0 and party 1
     holders: tuple[str, ...]  # fingerprints, in their order
-    rows: int  # greatest number of rows of each holder and each node
+    holder_rows: int  # greatest number of rows of each that gives
+    nodes_give: bool  # whether the nodes may have rows too
 
     def public(self) -> dict[str, Any]:
         """Return the terms as JSON, to be compared by both nodes and shown to the holders."""
-        return {"nodes": list(self.nodes), "holders": list(self.holders), "holder_rows": self.rows}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
 
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Self:
+        """Return the terms in a job. Raise KeyError, TypeError or ValueError if there are none."""
+        first, second = map(str, document["nodes"])
+        holders = tuple(map(str, document["holders"]))
+        return cls((first, second), holders, int(document["holder_rows"]), bool(document["nodes_give"]))
 
-def half_of_all(rows: int, holders: int) -> int:
-    """Return half the greatest number of rows of all holders and both nodes, rounded up.
+    @property
+    def givers(self) -> int:
+        """The number of those that may have rows."""
+        return len(self.holders) + 2 * self.nodes_give
 
-    Args:
-        rows: Greatest number of rows of each; public.
-        holders: Number of holders.
-    """
-    return -(-rows * (holders + 2) // 2)
+    @property
+    def max_rows(self) -> int:
+        """The bound on a party's rows that the task needs: half the rows of all, rounded up."""
+        return -(-self.holder_rows * self.givers // 2)
 
 
 def check_holders(
-    holders: Mapping[str, x509.Certificate], own: x509.Certificate, peer: x509.Certificate, computes_only: bool
+    holders: Mapping[str, x509.Certificate], own: x509.Certificate, peer: x509.Certificate, compute_only: bool
 ) -> None:
     """Raise InputError unless the holders are others than both nodes, and each is listed once.
 
@@ -69,7 +77,7 @@ def check_holders(
         holders: Certificates by the names of their files.
         own: This node's certificate.
         peer: The other node's certificate.
-        computes_only: True if this node has no rows.
+        compute_only: True if neither node has rows.
     """
     names: dict[str, str] = {}
     for file, certificate in holders.items():
@@ -78,7 +86,7 @@ def check_holders(
             raise InputError(f"--holders: {file} is {whose} certificate; a node that computes gives rows with --data")
         if (other := names.setdefault(fingerprint(certificate), file)) != file:
             raise InputError(f"--holders: {other} and {file} are one certificate; list each holder once")
-    if computes_only and len(holders) < 2:
+    if compute_only and len(holders) < 2:
         raise InputError("--compute-only: with one holder the answer could be of its rows alone; list two at least")
 
 
@@ -88,7 +96,8 @@ class Givers:
 
     certificates: tuple[x509.Certificate, ...]
     address: str  # HOST:PORT to listen on for them
-    rows: int  # greatest number of rows of each holder and each node
+    rows: int  # greatest number of rows of each that gives
+    nodes_give: bool  # whether the nodes may have rows too
 
     def terms(self, party: int, own: x509.Certificate, peer: x509.Certificate) -> Terms:
         """Return the terms of a job.
@@ -100,7 +109,8 @@ class Givers:
         """
         ours, theirs = fingerprint(own), fingerprint(peer)
         holders = tuple(sorted(map(fingerprint, self.certificates)))
-        return Terms((ours, theirs) if party == 0 else (theirs, ours), holders, self.rows)
+        nodes = (ours, theirs) if party == 0 else (theirs, ours)
+        return Terms(nodes, holders, self.rows, self.nodes_give)
 
 
 def joined(data: Any, ask: Ask) -> Any:

@@ -13,7 +13,7 @@ import pytest
 from parties.base.console import StatusLine
 from parties.jobs import contributing, kinds
 from parties.jobs.contributing import contribute
-from parties.jobs.holders import Givers, Holders, check_holders, half_of_all, open_holders
+from parties.jobs.holders import Givers, Holders, check_holders, open_holders
 from parties.jobs.running import Connection
 from parties.link.identity import create, fingerprint, load_certificate, load_identity
 from parties.link.options import LinkOptions
@@ -78,7 +78,7 @@ class Consortium:
         )
 
     def givers(self, party: int, holders: Sequence[str] = NAMES[2:]) -> Givers:
-        return Givers(tuple(map(self.certificate, holders)), self.ports[party], MOST)
+        return Givers(tuple(map(self.certificate, holders)), self.ports[party], MOST, nodes_give=True)
 
     def node(self, party: int, task: Any) -> Any:
         own, peer = NAMES[party], NAMES[1 - party]
@@ -108,9 +108,14 @@ class Consortium:
             return use(holders)
 
     def job(self, **changes: Any) -> dict[str, Any]:
-        task = self.task("id3", half_of_all(MOST, 1), plain=True)
+        task = self.task("id3", MOST * 3 // 2, plain=True)
         nodes = [fingerprint(self.certificate(name)) for name in NAMES[:2]]
-        terms = {"nodes": nodes, "holders": [fingerprint(self.certificate("anna"))], "holder_rows": MOST}
+        terms = {
+            "nodes": nodes,
+            "holders": [fingerprint(self.certificate("anna"))],
+            "holder_rows": MOST,
+            "nodes_give": True,
+        }
         return {**task.specification(), **terms, **changes}
 
 
@@ -160,7 +165,7 @@ def together(*works: Callable[[], Any]) -> list[Any]:
     ],
 )
 def test_the_answer_is_that_of_the_union(consortium: Consortium, name: str, settings: dict[str, Any]) -> None:
-    task = consortium.task(name, half_of_all(MOST, 3), **settings)
+    task = consortium.task(name, MOST * 5 // 2, **settings)
     nodes = [lambda party=party: consortium.node(party, task) for party in (0, 1)]
     orders = zip(NAMES[2:], [(0, 1), (1, 0), (0, 1)], strict=True)  # whichever node a holder names first
     holders = [lambda name=name, order=order: consortium.holder(name, order=order) for name, order in orders]
@@ -255,7 +260,7 @@ def other_schema(consortium: Consortium) -> TableSettings:
         ({}, lambda c: c.table("anna", MOST + 1), "max_rows of the table is 41; the job takes 40 of a holder"),
         ({"max_rows": MOST}, None, "the job computes with 80 rows at most, but 3 parties may have 40 each"),
         ({"holders": ["AA:BB"]}, None, "the job does not list this holder once"),
-        ({"nodes": ["AA:BB", "CC:DD"]}, None, "computed by others than these two nodes"),
+        ({"nodes": ["AA:BB", "CC:DD"]}, None, "computed by others than these two"),
         ({"protocol": "equality"}, None, "cannot be read|cannot take rows of holders"),
         (
             {"k": 3, "plain": False, "splits": "multiway"},
@@ -286,7 +291,7 @@ def test_a_job_that_does_not_fit_is_refused_in_a_line(
 def test_holders_are_others_than_the_nodes_and_each_is_one(consortium: Consortium) -> None:
     certificates = {name: consortium.certificate(name) for name in NAMES}
     own, peer, anna = (certificates[name] for name in NAMES[:3])
-    check_holders({"anna.crt": anna}, own, peer, computes_only=False)
+    check_holders({"anna.crt": anna}, own, peer, compute_only=False)
     for holders, only, message in (
         ({"anna.crt": anna, "copy.crt": anna}, False, "--holders: anna.crt and copy.crt are one certificate"),
         ({"a.crt": own}, False, "--holders: a.crt is this node's own certificate"),
@@ -294,7 +299,7 @@ def test_holders_are_others_than_the_nodes_and_each_is_one(consortium: Consortiu
         ({"anna.crt": anna}, True, "--compute-only: with one holder"),
     ):
         with pytest.raises(InputError, match=message):
-            check_holders(holders, own, peer, computes_only=only)
+            check_holders(holders, own, peer, compute_only=only)
 
 
 def test_a_holder_that_stays_away_is_named(consortium: Consortium) -> None:
