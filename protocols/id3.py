@@ -217,7 +217,7 @@ def _decided(
 
 def _leaf_inputs(engine: Engine, classes: Indices, width: int) -> list[Bits]:
     """Enter own counts, int64[nodes, classes], for `leaf_netlist`, which adds them in the form "size" only."""
-    return count_inputs(engine, classes.T, width, modular=engine.form == "size")
+    return count_inputs(engine, classes.T, width, "modular" if engine.form == "size" else "whole")
 
 
 def _parents_majorities(engine: Engine, problem: Problem, tables: LevelCounts, parents: Indices, depth: int) -> Bits:

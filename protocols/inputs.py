@@ -6,8 +6,9 @@ whose sum modulo 2^64 is the joint number. It then includes the rows of more par
 of a party becomes half the bound on the joint number, so the joint number fits the sum of two own numbers.
 
 A circuit that adds both inputs modulo 2^width, and whose width holds the joint number, takes shares as they are
-(`modular`). Every other circuit takes two numbers of `width` bits. `split_netlist` adds the shares modulo 2^(width + 1)
-and cuts the sum into two such numbers. All circuits of a protocol then compute as on own numbers. An input that is no
+("modular"). Every other circuit takes two numbers of `width` bits, so it computes as on own numbers. If the width holds
+the joint number ("whole"), these are the sum of the shares modulo 2^width, and 0. Else ("two") `split_netlist` adds the
+shares modulo 2^(width + 1) and cuts the sum into two numbers. An input that is no
 summand, such as a bit of a party's own rows, enters by `Engine.both`. Its protocol has no meaning on shares.
 """
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
 Numbers = Sequence[int | float | Fraction] | NDArray[Any]
+Sums = Literal["modular", "whole", "two"]  # how a circuit takes shares, see `both_inputs`
 SHOWN_CHARACTERS = 40  # an error shows a value up to this length
 
 
@@ -180,8 +182,15 @@ def split_netlist(width: int, signed: bool, form: Form = "size") -> Netlist:
     return builder.build()
 
 
+@kept
+def _sum_netlist(width: int, form: Form) -> Netlist:
+    builder = Builder(form)
+    builder.output(builder.input(width) + builder.input(width))
+    return builder.build()
+
+
 def both_inputs(
-    engine: Engine, values: NDArray[Any], width: int, signed: bool = False, modular: bool = False
+    engine: Engine, values: NDArray[Any], width: int, signed: bool = False, sums: Sums = "two"
 ) -> tuple[Bits, Bits]:
     """Enter each party's private summands; return two secret numbers with their sum, [width, batch] each.
 
@@ -193,13 +202,17 @@ def both_inputs(
         width: Bits of a number, the sign included; public. A sum of shares fits width + 1 bits: from 0 to
             2^(width + 1) - 2, or if signed from -2^width to 2^width - 2.
         signed: True for numbers in two's complement.
-        modular: True if the circuit adds both modulo 2^width, which is above every sum.
+        sums: "modular" if the circuit adds both modulo 2^width, which is above every sum; "whole" if 2^width is above
+            every sum; else "two". In doubt, "two".
     """
     if not engine.masked_numbers:
         return engine.both(bitpack.from_integers(values, width))
     shares = values.astype(np.uint64)
-    if modular:
+    if sums == "modular":
         return engine.both(bitpack.from_integers(shares, width))
+    if sums == "whole":
+        (total,) = engine.run(_sum_netlist(width, engine.form), *engine.both(bitpack.from_integers(shares, width)))
+        return total, engine.constant(np.zeros((width, len(shares)), dtype=np.uint8))
     if signed and engine.party == 0:
         shares = shares + np.uint64(1 << width)
     sides = engine.both(bitpack.from_integers(shares, width + 1))

@@ -153,7 +153,7 @@ def open_logarithm(
     """
     precision = derive(delta, bound, prices=engine.words.prices)
     inputs = summands(engine, counts, precision.count_width, "the count")
-    left, right = both_inputs(engine, inputs, precision.count_width, modular=True)
+    left, right = both_inputs(engine, inputs, precision.count_width, sums="modular")
     if times_x:
         word = x_log_x(engine, precision, left, right)
         (opened,) = engine.reveal(engine.words.bits(word))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.inputs import both_inputs, summands
+from protocols.inputs import Sums, both_inputs, summands
 from protocols.opened import index_below
 from smc.circuit import GROUP, Builder, Form, Integer, Netlist, Wire, argmax, pick, total, unbeaten
 from smc.engines import Bits, Engine
@@ -51,14 +51,14 @@ def greatest_sum(left: Sequence[Integer], right: Sequence[Integer]) -> Integer:
     return pick(unbeaten(len(left), less), [Integer.constant(graph, i) for i in range(len(left))])
 
 
-def count_inputs(engine: Engine, counts: NDArray[Any], width: int, modular: bool = False) -> list[Bits]:
+def count_inputs(engine: Engine, counts: NDArray[Any], width: int, sums: Sums = "two") -> list[Bits]:
     """Enter both parties' counts by class.
 
     Args:
         engine: The engine of this session.
         counts: This party's counts, whole numbers [classes, batch]; private.
         width: Bits of a count, 1 to 64; public.
-        modular: True if the circuit adds the counts modulo 2^width, see `both_inputs`.
+        sums: How the circuit takes shares of joint counts, see `both_inputs`.
 
     Returns:
         Secret bits [width, batch] for each class of party 0, then for each class of party 1.
@@ -67,7 +67,7 @@ def count_inputs(engine: Engine, counts: NDArray[Any], width: int, modular: bool
         InputError: A count is negative or does not fit the width.
     """
     classes, batch = counts.shape
-    sides = both_inputs(engine, summands(engine, counts.reshape(-1), width, "the count"), width, modular=modular)
+    sides = both_inputs(engine, summands(engine, counts.reshape(-1), width, "the count"), width, sums=sums)
     return [side.take(slice(c * batch, (c + 1) * batch)) for side in sides for c in range(classes)]
 
 

@@ -84,7 +84,7 @@ def _information(engine: Engine, tables: Sequence[Indices], bound: int) -> Bits:
     lines = np.concatenate(list(tables))
     width = bound.bit_length()
     odd = summands(engine, (2 * lines + (engine.party == 0)).T.ravel(), precision.count_width, "the count")
-    _, logs = logarithm(engine, precision, *both_inputs(engine, odd, precision.count_width, modular=True))
+    _, logs = logarithm(engine, precision, *both_inputs(engine, odd, precision.count_width, sums="modular"))
     log_bits = engine.words.bits(logs)
     counts = summands(engine, np.concatenate([lines.T.ravel(), tables[0].sum(axis=0)]), width, "the count")
     left, right = both_inputs(engine, counts, width)
