@@ -11,12 +11,12 @@ import click
 from parties.commands.brief_help import Advanced
 from parties.commands.options import Command
 from parties.jobs.kind import Kind
-from parties.jobs.tabular_settings import MOST_ROWS, TabularSettings
 from parties.link.settings import LinkSettings, require_link
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.jobs.holders import Givers
+    from parties.jobs.tabular_settings import TabularSettings
 
 NAMES = ("holders", "holders_at", "compute_only")
 _OPTIONS: tuple[Callable[[Command], Command], ...] = (
@@ -77,6 +77,8 @@ def with_holders(settings: TabularSettings, givers: Givers) -> TabularSettings:
     Raises:
         InputError: The bound of all rows is too large.
     """
+    from parties.jobs.tabular_settings import MOST_ROWS
+
     rows, parties = givers.rows, len(givers.certificates) + 2 * givers.nodes_give
     whole = -(-rows * parties // 2)
     if whole > MOST_ROWS:

@@ -206,6 +206,7 @@ def test_nodes_that_show_different_jobs_get_nothing(consortium: Consortium) -> N
         ((Open(), False), (Open(), True), JobMismatchError, "attributes: ours false, peer's true"),
         ((Open(), True), (Split(0, (Open(), Leaf(0))), True), JobMismatchError, "tree: "),
         ((Split(7, (Open(),)), True), (Split(7, (Open(),)), True), ProtocolError, "cannot have"),
+        ((Split(0, (Open(),) * 5), True), (Split(0, (Open(),) * 5), True), ProtocolError, "cannot have"),
         (None, None, ProtocolError, "numbers that the job does not have"),
     ],
 )
