@@ -10,8 +10,9 @@ import numpy as np
 from parties.jobs.holders import joined
 from parties.jobs.kind import Kind
 from protocols.shares import Question, Shares
-from smc.engines import Profile, engine_of
+from smc.engines import Profile
 from smc.local import run_local
+from tests.support.shards import Meeting
 
 SEED = bytes(range(16))
 
@@ -35,9 +36,10 @@ def outcome(
 ) -> tuple[Any, dict[str, Any]]:
     """The state that both parties open, and the cost of party 0: on own numbers, or on these as shares."""
     meters: dict[int, Any] = {}
+    met = Meeting()
 
     def party(session: Any) -> Any:
-        engine = engine_of(session, profile)
+        engine = met.engine_of(session, profile)
         engine.masked_numbers = shares
         own = data[session.party]
         own = joined(own, offsets(session.party, random)) if shares else own

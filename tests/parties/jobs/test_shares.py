@@ -169,3 +169,11 @@ def test_every_kind_on_rows_takes_shares_or_has_a_reason() -> None:
             assert task_of(name, tuple(settings.items())).without_holders
     assert "--against public" in task_of("id3", (("k", 3),)).without_holders
     assert task_of("id3", (("prune", "holdout"),)).without_holders
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_shards_of_an_engine_take_shares(criterion: str) -> None:
+    task = task_of("id3", (("plain", True), ("max_depth", 1), ("criterion", criterion), ("columns", ("age", "n"))))
+    data = data_of(task)
+    alone, _ = outcome(task, data, Profile("gmw"), shares=False)
+    assert outcome(task, data, Profile("gmw", shards=2), random=3)[0] == alone
