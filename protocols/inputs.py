@@ -245,7 +245,7 @@ def both_rows(engine: Engine, numbers: Sequence[tuple[NDArray[Any], int, bool]])
     return left, right
 
 
-def run_on_both(engine: Engine, netlist: Netlist, values: NDArray[np.uint64]) -> BitMatrix:
+def run_on_both(engine: Engine, netlist: Netlist, values: NDArray[np.uint64], sums: Sums = "two") -> BitMatrix:
     """Run a circuit on a number of either party and open its only output.
 
     Large batches are run in parts to bound the memory; all outputs are opened at once.
@@ -254,6 +254,7 @@ def run_on_both(engine: Engine, netlist: Netlist, values: NDArray[np.uint64]) ->
         engine: The engine of this session.
         netlist: A circuit of two inputs of one width, the first for party 0; public.
         values: This party's numbers, uint64[batch]; private. See `summands`.
+        sums: How the circuit takes shares, see `both_inputs`.
 
     Returns:
         The output, uint8[width, batch]; both parties learn it.
@@ -262,6 +263,7 @@ def run_on_both(engine: Engine, netlist: Netlist, values: NDArray[np.uint64]) ->
     size = max(1, engine.comfortable // width)
     engine.expect(width * len(values))
     starts = range(0, max(1, len(values)), size)
-    parts = [engine.run(netlist, *both_inputs(engine, values[start : start + size], width))[0] for start in starts]
+    sides = (both_inputs(engine, values[start : start + size], width, sums=sums) for start in starts)
+    parts = [engine.run(netlist, *pair)[0] for pair in sides]
     (opened,) = engine.reveal(Bits.join(parts))
     return opened

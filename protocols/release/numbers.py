@@ -36,33 +36,35 @@ MOST_BITS = 63  # of an opened sum
 
 
 @lru_cache(maxsize=64)
-def noisy_sum_netlist(width: int, law: Law, form: Form = "size") -> Netlist:
+def noisy_sum_netlist(width: int, law: Law, form: Form = "size", modular: bool = False) -> Netlist:
     """Build the sum of two integers with noise, plus `from_zero_by`; the last input is the law's uniform bits.
 
     Args:
         width: Bits of each integer.
         law: Law of the noise.
         form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+        modular: See `noisy_sum`.
     """
     builder = Builder(form)
-    builder.output(noisy_sum(builder, width, law))
+    builder.output(noisy_sum(builder, width, law, modular))
     return builder.build()
 
 
-def noisy_sum(builder: Builder, width: int, law: Law) -> Integer:
+def noisy_sum(builder: Builder, width: int, law: Law, modular: bool = False) -> Integer:
     """Add the sum of two integers with noise to a netlist, whose next inputs are these and the uniform bits.
 
     Args:
         builder: Builder of the netlist.
         width: Bits of each integer.
         law: Law of the noise.
+        modular: True for shares of width + 1 bits, whose sum is taken modulo 2^(width + 1).
 
     Returns:
         The sum with noise, at least 0; see `from_zero_by` for the shift.
     """
-    left, right = builder.input(width), builder.input(width)
+    left, right = (builder.input(width + modular) for _ in range(2))
     noise = from_zero(law.draw(builder.input(law.bits)).resize(law.width))
-    return total([left, right, noise], sum_width(width, law))
+    return total([left + right, noise] if modular else [left, right, noise], sum_width(width, law))
 
 
 def from_zero(noise: Integer) -> Integer:
@@ -112,12 +114,13 @@ def noisy_sums(
     if not engine.masked_numbers:
         _check_range(own, width, offset)
     numbers = own.astype(np.int64) + inputs.from_zero_by(engine, width, signed)
-    netlist = noisy_sum_netlist(width, law, engine.form)
+    masked = engine.masked_numbers
+    netlist = noisy_sum_netlist(width, law, engine.form, masked)
     size = max(1, engine.comfortable // (2 * width + law.bits))  # in parts, so that memory does not grow with the batch
     parts = []
     for start in range(0, max(1, len(numbers)), size):
         mine = numbers[start : start + size]
-        sides = inputs.both_inputs(engine, mine, width)
+        sides = inputs.both_inputs(engine, mine, width + masked, sums="modular")
         parts += engine.run(netlist, *sides, engine.random(law.bits, len(mine)))
     (opened,) = engine.reveal(Bits.join(parts))
     back = 2 * offset + from_zero_by(law)
