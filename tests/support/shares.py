@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from parties.jobs.contributing import _numbers
 from parties.jobs.holders import joined
 from parties.jobs.kind import Kind
-from protocols.shares import Question, Shares
+from protocols.shares import Question, Shares, mask, masked
 from smc.engines import Profile
 from smc.local import run_local
 from tests.support.shards import Meeting
@@ -31,8 +33,27 @@ def offsets(party: int, random: int | None) -> Any:
     return ask
 
 
+def of_holders(party: int, holders: Sequence[Any]) -> Any:
+    """What holders with these data send the party, see `protocols.shares`."""
+    numbers = itertools.count()
+
+    def ask(question: Question, size: int) -> Shares:
+        number, total = next(numbers), np.zeros(size, dtype=np.uint64)
+        for place, data in enumerate(holders):
+            seed, own = bytes([place]) * 32, _numbers(data, question)
+            total += mask(seed, b"", number, size) if party == 0 else masked(own, seed, b"", number)
+        return total
+
+    return ask
+
+
 def outcome(
-    task: Kind, data: Sequence[Any], profile: Profile, shares: bool = True, random: int | None = None
+    task: Kind,
+    data: Sequence[Any],
+    profile: Profile,
+    shares: bool = True,
+    random: int | None = None,
+    holders: Sequence[Any] = (),
 ) -> tuple[Any, dict[str, Any]]:
     """The state that both parties open, and the cost of party 0: on own numbers, or on these as shares."""
     meters: dict[int, Any] = {}
@@ -42,7 +63,8 @@ def outcome(
         engine = met.engine_of(session, profile)
         engine.masked_numbers = shares
         own = data[session.party]
-        own = joined(own, offsets(session.party, random)) if shares else own
+        ask = of_holders(session.party, holders) if holders else offsets(session.party, random)
+        own = joined(own, ask) if shares else own
         state = task.run(engine, own, task.states.beginning, lambda step: None)
         meters[session.party] = session.meter.report()["total"]
         return task.states.encode(state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -114,25 +115,22 @@ def task_of(name: str, items: tuple[tuple[str, Any], ...]) -> Any:
     return kind.canonical(kind.Settings.model_validate({"max_rows": ROWS, **dict(items)}), SCHEMA)
 
 
-def data_of(task: Any, seed: int = 1) -> list[Any]:
-    """Own rows of two parties: one has as many as allowed."""
+def data_of(task: Any, seed: int = 1, sizes: Sequence[int] = (ROWS, 30)) -> list[Any]:
+    """Own rows of parties, by default of two: one has as many as allowed."""
+    return [task.own_rows(rows) for rows in rows_of(task, seed, sizes)]
+
+
+def rows_of(task: Any, seed: int, sizes: Sequence[int]) -> list[RowCounts]:
     random, domains = np.random.default_rng(seed), task.schema.attributes
     names = task.schema.features(task.target)
 
     def drawn(column: str, rows: int) -> Any:
         return random.integers(0, len(domains[column]), rows)
 
-    return [
-        task.own_rows(
-            RowCounts(
-                [len(domains[name]) for name in names],
-                len(domains[task.target]),
-                np.array([drawn(name, rows) for name in names], dtype=np.int64).reshape(len(names), rows).T,
-                drawn(task.target, rows),
-            )
-        )
-        for rows in (ROWS, 30)
-    ]
+    bounds, cells = np.cumsum(sizes)[:-1], [drawn(name, sum(sizes)) for name in (*names, task.target)]
+    table = np.array(cells[:-1], dtype=np.int64).reshape(len(names), sum(sizes)).T
+    parts = zip(np.split(table, bounds), np.split(cells[-1], bounds), strict=True)
+    return [RowCounts([len(domains[name]) for name in names], len(domains[task.target]), *part) for part in parts]
 
 
 @pytest.mark.parametrize("form", ["size", "depth"])
@@ -159,6 +157,20 @@ def test_shares_on_every_engine(case: int, engine: Any) -> None:
     random, cost = outcome(task, data, profile, random=case)
     assert own == zero == random
     assert cost_of_zero == cost  # bytes, messages, gates and opened bits
+
+
+@pytest.mark.parametrize("holders", [3, 7])
+@pytest.mark.parametrize("case", range(len(IN_CIRCUITS)), ids=lambda i: IN_CIRCUITS[i][0])
+def test_holders_give_the_answer_of_the_union(case: int, holders: int) -> None:
+    """One holder has no row, and neither party that computes."""
+    name, settings = IN_CIRCUITS[case]
+    task = task_of(name, tuple(settings.items()))
+    union = data_of(task, sizes=(ROWS, 30))
+    sizes = [0, 50, 13, *(5,) * (holders - 4), 30 - 5 * (holders - 4)] if holders > 3 else [0, ROWS, 30]
+    given = data_of(task, sizes=sizes)
+    expected, _ = outcome(task, union, Profile("clear"), shares=False)
+    nothing = [task.without_rows() for _ in (0, 1)]
+    assert outcome(task, nothing, Profile("clear"), holders=given)[0] == expected
 
 
 def test_every_kind_on_rows_takes_shares_or_has_a_reason() -> None:
