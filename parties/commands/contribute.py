@@ -69,8 +69,8 @@ def contribute_command(
             raise InputError("you have not consented: nothing was given")
 
     with console.progress("waiting for the two parties") as status:
-        digest = contribute(ways, own, lambda lines: consent(lines, status), status.say)
-    console.out.print(f"done: both have an answer, whose digest is {digest[:16]}")
+        answered = contribute(ways, own, lambda lines: consent(lines, status), status.say)
+    console.out.print(f"done: you gave shares for {answered} {'question' if answered == 1 else 'questions'}")
 
 
 def _parts(text: str | None) -> tuple[str, ...] | None:

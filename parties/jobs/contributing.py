@@ -102,8 +102,8 @@ def contribute(
     table: TableSettings,
     consent: Callable[[list[str]], object],
     said: Callable[[str], object],
-) -> str:
-    """Take part in the job that two nodes ask for, until it ends; return the digest of the answer.
+) -> int:
+    """Take part in the job that two nodes ask for, until it ends; return the number of answered questions.
 
     Args:
         nodes: Options of the links to both nodes, which are dialled.
@@ -135,7 +135,7 @@ def contribute(
                 _give(by_party, data, question, number)
                 said(f"question {number + 1}: shares of {len(data):,} numbers")
                 number += 1
-        return str(asked["end"])
+        return number
 
 
 def _same(links: Sequence[Link], step: str) -> dict[str, Any]:

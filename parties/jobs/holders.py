@@ -166,10 +166,10 @@ class Holders:
         self._number += 1
         return total
 
-    def end(self, digest: bytes) -> None:
-        """Tell all holders that the answer is known, and its digest."""
+    def end(self) -> None:
+        """Tell all holders that there is no further question; a digest of the answer would reveal a small number."""
         for link in self._links:
-            send_sized(link.channel, "question", canonical({"end": digest.hex()}).encode())
+            send_sized(link.channel, "question", canonical({"end": True}).encode())
 
     @staticmethod
     def _received(link: Link, size: int) -> Any:

@@ -118,7 +118,7 @@ class Connection:
                 state = self._run(task, data, run, status)
             report = run.finish(digest(task, state))
             if holders is not None:
-                holders.end(digest(task, state))
+                holders.end()
             return state, report
 
     def _run(self, task: Kind, data: Any, run: Run, status: StatusLine) -> State:
