@@ -14,7 +14,7 @@ from parties.base.text import listed
 from parties.jobs import kinds
 from parties.jobs.holders import CONSENT, LINK_JOB, Terms, question_bytes, receive_sized
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Kind
+from parties.jobs.kind import Kind, refusal
 from parties.jobs.tree.joint import JointTree
 from parties.link.handshake import differences
 from parties.link.identity import common_name, fingerprint
@@ -67,7 +67,7 @@ class Job:
                 f"{terms.holder_rows:,} each: both that compute must raise --max-rows"
             )
         schema = schemas.load(table.schema_file)
-        if why := self.task.misfit(Inputs(1, table, schema)):
+        if why := refusal(self.task, Inputs(1, table, schema)):
             raise InputError(f"the schema or the bounds here do not fit the job: {why}")
 
     def check_question(self, question: Question) -> None:
