@@ -78,7 +78,7 @@ class Job:
         domains = self.task.questions.domains if isinstance(self.task, JointTree) else ()
         for node, _ in (pair for tree in trees for pair in walk(tree)):
             if isinstance(node, Split) and not (
-                0 <= node.attribute < len(domains) and len(node.children) == domains[node.attribute]
+                node.attribute in range(len(domains)) and len(node.children) == domains[node.attribute]
             ):
                 raise ProtocolError("the nodes ask for a level of a tree that the job cannot have")
 
@@ -143,7 +143,7 @@ def _same(links: Sequence[Link], step: str) -> dict[str, Any]:
     ours, theirs = (receive_sized(link.channel, step) for link in links)
     try:
         one, other = json.loads(ours), json.loads(theirs)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ProtocolError(f"a node's {step} is not JSON") from None
     if ours != theirs:
         raise JobMismatchError(f"the two nodes ask for different things ({step}): {listed(differences(one, other))}")
@@ -161,7 +161,7 @@ def _question(asked: Mapping[str, Any], number: int) -> Question:
     try:
         trees = tuple(map(decode, asked["trees"])) if "trees" in asked else decode(asked["tree"])
         return trees, bool(asked["attributes"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         raise ProtocolError("the nodes ask for a level of something that is no tree") from None
 
 
