@@ -31,7 +31,7 @@ SCHEMA = Schema(
     "outcome",
 )
 ROWS = 63  # of party 0: all bits of the bound are in use
-NOISY, EXACT, NEITHER = {"epsilon": 1.0}, {"exact": True}, {}
+NOISY, EXACT = {"epsilon": 1.0}, {"exact": True}
 PLAIN = {"plain": True, "max_depth": 3}
 SCORES = {"scores": "score", "target": "died"}
 CASES: list[tuple[str, dict[str, Any]]] = [
@@ -87,7 +87,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("forest", {"trees": 3, "plain": True, "max_depth": 2}),
     ("forest", {"trees": 2, "k": 2, "l": 2.0, "against": "public", "max_depth": 2}),
 ]
-BARRED = {  # kinds that read rows of two parties only, with the settings of one task
+BARRED: dict[str, dict[str, Any] | None] = {  # kinds that read rows of two parties only, with the settings of one task
     "boost": {**NOISY},
     "evaluate drift": {"columns": ("age",)},
     "publish joint": None,
