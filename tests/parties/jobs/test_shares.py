@@ -133,6 +133,7 @@ def rows_of(task: Any, seed: int, sizes: Sequence[int]) -> list[RowCounts]:
     return [RowCounts([len(domains[name]) for name in names], len(domains[task.target]), *part) for part in parts]
 
 
+@pytest.mark.slow  # every kind in both forms
 @pytest.mark.parametrize("form", ["size", "depth"])
 @pytest.mark.parametrize("case", range(len(CASES)), ids=lambda i: f"{CASES[i][0]}-{i}")
 def test_shares_of_joint_numbers_give_the_answer_of_own_numbers(case: int, form: Any) -> None:
@@ -146,6 +147,7 @@ def test_shares_of_joint_numbers_give_the_answer_of_own_numbers(case: int, form:
     assert cost_of_own["bits_opened"] == cost["bits_opened"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", range(len(IN_CIRCUITS)), ids=lambda i: IN_CIRCUITS[i][0])
 def test_shares_on_every_engine(case: int, engine: Any) -> None:
