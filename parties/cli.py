@@ -40,6 +40,7 @@ COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come 
     "predict": ("parties.commands.alone:predict", "Apply a model to rows on this machine."),
     "export": ("parties.commands.export:export", "Export a model as SQL, ONNX or PMML."),
     "serve": ("parties.commands.serve:serve", "Serve a model over HTTP on this machine."),
+    "contribute": ("parties.commands.contribute:contribute_command", "Give shares of your rows to two who compute."),
     "run": ("parties.commands.run:run", "Run your own program on the engine."),
     "estimate": ("parties.commands.estimate:group", "Estimate the cost of a job before it runs."),
     "node": ("parties.commands.node:node", "Run a node: a service that takes jobs and runs the permitted ones."),
@@ -92,7 +93,7 @@ SECTIONS = {  # of the list of commands
     "Models": ("combine", "export", "serve", "compare"),
     "A node's jobs": ("jobs", "show", "approve", "refuse", "cancel", "result", "web"),
     "A node's rules and records": ("policy", "budget", "audit", "operator", "forget", "rights", "breach"),
-    "Your own data": ("schema", "blur", "reconstruct", "local", "attack"),
+    "Your own data": ("schema", "contribute", "blur", "reconstruct", "local", "attack"),
     "Help and tools": ("explain", "lesson", "identity", "bench"),
 }
 IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group; its kinds of jobs come besides

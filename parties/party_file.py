@@ -31,7 +31,7 @@ from parties.base.settings import LocalPath, explained
 from parties.base.text import quoted
 from parties.jobs import kinds
 from parties.jobs.settings import KindSettings, parameters
-from parties.link.settings import LinkSettings
+from parties.link.settings import ContributeSettings, LinkSettings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,11 +43,12 @@ else:  # until a file has some, see `_with_its_tables`
 
 
 class CommandTables(BaseModel):
-    """The tables of `party.toml` for commands: link, circuits, own rows, and what is of kinds of jobs (`of_kind`)."""
+    """The tables of `party.toml` for commands: link, what a holder needs, circuits, own rows, and kinds (`of_kind`)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     link: LinkSettings = Field(default_factory=LinkSettings.model_construct)
+    contribute: ContributeSettings = Field(default_factory=ContributeSettings.model_construct)
     circuits: dict[str, LocalPath] = Field(default_factory=dict)
     tables: Tables = Field(default_factory=dict)
 

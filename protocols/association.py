@@ -41,13 +41,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.counts import Indices
-from protocols.inputs import checked
-from protocols.threshold import at_least_zero, decided, reached, side_bits
+from protocols.inputs import both_rows, summands
+from protocols.threshold import at_least_zero, decided, reached, side_width
 from smc.circuit import Builder, Form, Netlist, all_of
 from smc.engines import Bits, Engine
 from smc.errors import InputError
-from smc.primitives import bits as bitpack
-from smc.primitives.bits import BitMatrix
 
 ItemSet = tuple[int, ...]  # items in rising order
 Rule = tuple[ItemSet, ItemSet]  # left-hand side, right-hand side
@@ -227,20 +225,23 @@ def holding(engine: Engine, problem: Problem, rules: Sequence[Rule], counting: C
         opened = decided(engine, sides, bound)
     else:
         counts_of = both, of_if, of_then, np.full(len(rules), rows, dtype=np.int64)
-        opened = _lifted(engine, problem, side_bits(sides, bound), counts_of)
+        opened = _lifted(engine, problem, sides, side_width(engine, sides, bound), counts_of)
     return [rule for rule, bit in zip(rules, opened, strict=True) if bit]
 
 
-def _lifted(engine: Engine, problem: Problem, sides: BitMatrix, counts: Sequence[Indices]) -> NDArray[np.uint8]:
+def _lifted(
+    engine: Engine, problem: Problem, sides: Indices, side: int, counts: Sequence[Indices]
+) -> NDArray[np.uint8]:
     """Open whether confidence and lift are reached, uint8[rules], of the counts of both, if, then and all rows."""
     width = problem.max_rows.bit_length()
-    netlist = _lift(len(sides), width, problem.lift, engine.form)
-    inputs = np.concatenate([sides, *(bitpack.from_integers(checked(n, width, "the count"), width) for n in counts)])
-    size = max(1, engine.comfortable // len(inputs))
-    starts = range(0, inputs.shape[1], size)
-    (opened,) = engine.reveal(
-        Bits.join([engine.run(netlist, *engine.both(inputs[:, i : i + size]))[0] for i in starts])
+    netlist = _lift(side, width, problem.lift, engine.form)
+    numbers = [(sides, side, True), *((summands(engine, n, width, "the count"), width, False) for n in counts)]
+    size = max(1, engine.comfortable // (side + 4 * width))
+    inputs = (
+        both_rows(engine, [(values[i : i + size], bits, signed) for values, bits, signed in numbers])
+        for i in range(0, len(sides), size)
     )
+    (opened,) = engine.reveal(Bits.join([engine.run(netlist, *sides)[0] for sides in inputs]))
     return opened[0]
 
 

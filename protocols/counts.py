@@ -27,11 +27,13 @@ class LevelCounts:
 
     `classes` is int64[n, classes]; `values` holds int64[n, values of the attribute, classes] for each attribute, in
     schema order; without attributes it is empty. Where a tree has repeated rows, `distinct` counts each row once.
+    `are_shares` marks shares of joint numbers (`protocols.inputs`), to which no bound on rows applies.
     """
 
     classes: Indices
     values: tuple[Indices, ...]
     distinct: LevelCounts | None = None
+    are_shares: bool = False
 
     def check(self, nodes: int, classes: int, max_rows: int) -> None:
         """Raise InputError for counts of another shape, or of more rows than agreed.
@@ -45,7 +47,7 @@ class LevelCounts:
             InputError: The shape is not (nodes, classes), or there are more rows than `max_rows`.
         """
         rows = int(self.classes.sum())
-        if rows > max_rows:
+        if rows > max_rows and not self.are_shares:
             raise InputError(f"{rows} rows are more than the agreed maximum of {max_rows}")
         if self.classes.shape != (nodes, classes):
             raise InputError(f"counts have shape {self.classes.shape}, expected ({nodes}, {classes})")

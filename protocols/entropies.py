@@ -100,7 +100,7 @@ def _scores(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: 
     words = engine.words
     precision = problem.precision(words.prices)
     values = np.concatenate(counts).astype(np.uint64)
-    logs = x_log_x(engine, precision, *both_inputs(engine, values, precision.count_width))
+    logs = x_log_x(engine, precision, *both_inputs(engine, values, precision.count_width, sums="modular"))
     lengths = np.array([len(part) for part in counts])
     starts = np.cumsum(lengths) - lengths
     plus = words.total(logs, groups(starts, sizes), precision.sum_width)
@@ -122,7 +122,7 @@ def group_entropies(engine: Engine, problem: Problem, classes: Indices) -> Word:
     words = engine.words
     precision = problem.precision(words.prices)
     counts = np.concatenate([classes.sum(axis=1, keepdims=True), classes], axis=1)
-    batch = both_inputs(engine, counts.reshape(-1).astype(np.uint64), precision.count_width)
+    batch = both_inputs(engine, counts.reshape(-1).astype(np.uint64), precision.count_width, sums="modular")
     logs = x_log_x(engine, precision, *batch)
     places = np.arange(counts.size).reshape(counts.shape)
     plus, minus = (words.total(logs, part, precision.sum_width) for part in (places[:, :1], places[:, 1:]))

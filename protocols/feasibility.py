@@ -36,6 +36,7 @@ import numpy as np
 from protocols.counts import Indices
 from protocols.edges import padded
 from protocols.entropies import BATCH, group_entropies
+from protocols.inputs import Sums
 from protocols.majority import count_inputs
 from protocols.pieces import in_shards
 from protocols.precision import Precision
@@ -253,7 +254,8 @@ def _sums(engine: Engine, problem: Problem, counts: Indices) -> tuple[Bits, Bits
     if distinct == 1 and not rules.close:
         counts = counts.sum(axis=1, keepdims=True)  # one class for all rows
     netlist = sums_netlist(counts.shape[1], width, rules.k, distinct, engine.form)
-    feasible, rows, *classes = engine.run(netlist, *count_inputs(engine, counts.T, width))
+    sums: Sums = "modular" if engine.form == "size" else "whole"  # the other form looks at each number by itself
+    feasible, rows, *classes = engine.run(netlist, *count_inputs(engine, counts.T, width, sums))
     return feasible, rows, classes
 
 

@@ -161,7 +161,7 @@ def _of_nodes(
             by_value, cells = places(table.sum(axis=1)), places(table)
             for line, members in zip(lines, (whole + cells, by_class + by_value, whole, by_value), strict=True):
                 line.append(members)
-    inputs = both_inputs(engine, np.array(counts, dtype=np.uint64), precision.count_width)
+    inputs = both_inputs(engine, np.array(counts, dtype=np.int64), precision.count_width, sums="modular")
     logs = x_log_x(engine, precision, *inputs)
     sums = [words.total(logs, _filled(line), width) for line in lines]
     return words.subtract(sums[0], sums[1], width), words.subtract(sums[2], sums[3], width)

@@ -25,11 +25,12 @@ from functools import lru_cache
 import numpy as np
 
 from protocols.counts import Counts, Indices, RowCounts, Rows
+from protocols.inputs import both_inputs
 from protocols.majority import count_inputs, greatest_sum
 from protocols.openings import Decisions
 from protocols.problem import Problem
 from protocols.release.leaf_counts import own_leaf_counts
-from protocols.threshold import reached, side_bits
+from protocols.threshold import reached, side_width
 from protocols.tree import Leaf, Split, Tree
 from smc.circuit import Builder, Form, Netlist, any_of
 from smc.engines import Engine
@@ -197,12 +198,17 @@ def verdicts(engine: Engine, problem: Problem, growing: Indices, gains: Indices)
         ProtocolError: The opened bits cannot come from an honest run.
     """
     classes, width = problem.classes, problem.count_width
-    matrix = side_bits(gains.T.reshape(-1), problem.max_rows)
-    netlist = _netlist(classes, width, len(matrix), engine.form)
+    sides_of = gains.T.reshape(-1)
+    gain_width = side_width(engine, sides_of, problem.max_rows)
+    netlist = _netlist(classes, width, gain_width, engine.form)
     with engine.session.phase("holdout"):
         counts = count_inputs(engine, growing.T, width)
         starts = range(0, gains.size, len(gains))
-        sides = [side.take(slice(i, i + len(gains))) for side in engine.both(matrix) for i in starts]
+        sides = [
+            side.take(slice(i, i + len(gains)))
+            for side in both_inputs(engine, sides_of, gain_width, signed=True)
+            for i in starts
+        ]
         (opened,) = engine.reveal(*engine.run(netlist, *counts, *sides))
     decisions = Decisions.read(opened, classes, last=False)
     return tuple(int(c) if leaf else None for leaf, c in zip(decisions.leaves, decisions.labels, strict=True))

@@ -212,7 +212,12 @@ def _decided(
     `bits` are those of its `Ruling`, the last one that of the `root` if there is one.
     """
     netlist = leaf_netlist(classes.shape[1], width, min_rows, engine.form, len(bits) - root, root)
-    return tuple(engine.run(netlist, *count_inputs(engine, classes.T, width), inherited, *bits))
+    return tuple(engine.run(netlist, *_leaf_inputs(engine, classes, width), inherited, *bits))
+
+
+def _leaf_inputs(engine: Engine, classes: Indices, width: int) -> list[Bits]:
+    """Enter own counts, int64[nodes, classes], for `leaf_netlist`, which adds them in the form "size" only."""
+    return count_inputs(engine, classes.T, width, "modular" if engine.form == "size" else "whole")
 
 
 def _parents_majorities(engine: Engine, problem: Problem, tables: LevelCounts, parents: Indices, depth: int) -> Bits:
@@ -228,7 +233,7 @@ def _parents_majorities(engine: Engine, problem: Problem, tables: LevelCounts, p
     np.add.at(above, parents, tables.classes)
     netlist = leaf_netlist(problem.classes, problem.count_width, 0, engine.form)
     with engine.session.phase("majorities"):
-        winner, _ = engine.run(netlist, *count_inputs(engine, above.T, problem.count_width), first)
+        winner, _ = engine.run(netlist, *_leaf_inputs(engine, above, problem.count_width), first)
     return winner
 
 

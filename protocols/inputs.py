@@ -1,22 +1,36 @@
-"""Private integers as inputs of an engine."""
+"""Private integers as inputs of an engine.
+
+A protocol begins with *joint numbers*: each is the sum of one number of either party. Usually these are a party's own
+numbers, from 0 up to a public bound. With `Engine.masked_numbers` they are shares: integers modulo 2^64, each uniform,
+whose sum modulo 2^64 is the joint number. It then includes the rows of more parties (docs/holders.md). The public bound
+of a party becomes half the bound on the joint number, so the joint number fits the sum of two own numbers.
+
+A circuit that adds both inputs modulo 2^width, and whose width holds the joint number, takes shares as they are
+("modular"). Every other circuit takes two numbers of `width` bits, so it computes as on own numbers. If the width holds
+the joint number ("whole"), these are the sum of the shares modulo 2^width, and 0. Else ("two") `split_netlist` adds the
+shares modulo 2^(width + 1) and cuts the sum into two numbers. An input that is no
+summand, such as a bit of a party's own rows, enters by `Engine.both`. Its protocol has no meaning on shares.
+"""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from smc.circuit import Netlist
+from smc.circuit import Builder, Form, Netlist
+from smc.circuit.kept import kept
 from smc.engines import Bits, Engine
 from smc.errors import InputError
 from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
 Numbers = Sequence[int | float | Fraction] | NDArray[Any]
+Sums = Literal["modular", "whole", "two"]  # how a circuit takes shares, see `both_inputs`
 SHOWN_CHARACTERS = 40  # an error shows a value up to this length
 
 
@@ -117,18 +131,121 @@ def _shown(value: Any) -> str:
     return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "…"
 
 
-def both_inputs(engine: Engine, values: NDArray[np.uint64], width: int) -> tuple[Bits, Bits]:
-    """Enter each party's private integers; return party 0's and party 1's as secret bits, [width, batch] each.
+def summands(engine: Engine, values: Numbers, width: int, what: str) -> NDArray[np.uint64]:
+    """Return this party's numbers as uint64[batch] after `checked`, or its shares, which always fit.
 
     Args:
         engine: The engine of this session.
-        values: This party's numbers, uint64[batch], each below 2^width; private.
-        width: Bits of a number; public.
+        values: This party's numbers; private.
+        width: Bits of a number, 1 to 64; public.
+        what: Name of the value in an error, such as "the count".
+
+    Raises:
+        InputError: See `checked`.
     """
-    return engine.both(bitpack.from_integers(values, width))
+    return np.asarray(values).astype(np.uint64) if engine.masked_numbers else checked(values, width, what)
 
 
-def run_on_both(engine: Engine, netlist: Netlist, values: NDArray[np.uint64]) -> BitMatrix:
+def from_zero_by(engine: Engine, width: int, signed: bool) -> int:
+    """Return the integer that this party adds to its numbers, so that they are from 0 up: 2^(width - 1) if signed.
+
+    For shares the joint number must be from 0 up: party 0 adds 2^width.
+
+    Args:
+        engine: The engine of this session.
+        width: Bits of a number; public.
+        signed: True for numbers in two's complement; public.
+    """
+    shift = int(signed) << (width - 1)
+    return shift if not engine.masked_numbers else 2 * shift * (engine.party == 0)
+
+
+@kept
+def split_netlist(width: int, signed: bool, form: Form = "size") -> Netlist:
+    """Build the circuit that cuts a joint number, the sum of its inputs modulo 2^(width + 1), into two numbers.
+
+    The cut of J, from 0 to 2^(width + 1) - 2, with the top bit t and L below it, is L + t and t (2^width - 1). The
+    first has `width` bits: t = 1 leaves L at most 2^width - 2.
+
+    Args:
+        width: Bits of each number of the output.
+        signed: True to invert the top bit of both: J is their sum plus 2^width.
+        form: "size" for few gates, "depth" for few levels.
+    """
+    builder = Builder(form)
+    total = builder.input(width + 1) + builder.input(width + 1)
+    top = total[-1]
+    parts = total[:width] + builder.integer([top]), [top] * width
+    for wires in parts:
+        first = [*wires]
+        builder.output([*first[:-1], ~first[-1]] if signed else first)
+    return builder.build()
+
+
+@kept
+def _sum_netlist(width: int, form: Form) -> Netlist:
+    builder = Builder(form)
+    builder.output(builder.input(width) + builder.input(width))
+    return builder.build()
+
+
+def both_inputs(
+    engine: Engine, values: NDArray[Any], width: int, signed: bool = False, sums: Sums = "two"
+) -> tuple[Bits, Bits]:
+    """Enter each party's private summands; return two secret numbers with their sum, [width, batch] each.
+
+    Without `Engine.masked_numbers` these are the number of party 0 and that of party 1.
+
+    Args:
+        engine: The engine of this session.
+        values: This party's numbers, integers [batch] of `width` bits, or any shares; private. See `summands`.
+        width: Bits of a number, the sign included; public. A sum of shares fits width + 1 bits: from 0 to
+            2^(width + 1) - 2, or if signed from -2^width to 2^width - 2.
+        signed: True for numbers in two's complement.
+        sums: "modular" if the circuit adds both modulo 2^width, which is above every sum; "whole" if 2^width is above
+            every sum; else "two". In doubt, "two".
+    """
+    if not engine.masked_numbers:
+        return engine.both(bitpack.from_integers(values, width))
+    shares = values.astype(np.uint64)
+    if sums == "modular":
+        return engine.both(bitpack.from_integers(shares, width))
+    if sums == "whole":
+        (total,) = engine.run(_sum_netlist(width, engine.form), *engine.both(bitpack.from_integers(shares, width)))
+        return total, engine.constant(np.zeros((width, len(shares)), dtype=np.uint8))
+    if signed and engine.party == 0:
+        shares = shares + np.uint64(1 << width)
+    sides = engine.both(bitpack.from_integers(shares, width + 1))
+    left, right = engine.run(split_netlist(width, signed, engine.form), *sides)
+    return left, right
+
+
+def both_rows(engine: Engine, numbers: Sequence[tuple[NDArray[Any], int, bool]]) -> tuple[Bits, Bits]:
+    """Enter several private summands of each instance; see `both_inputs`.
+
+    Args:
+        engine: The engine of this session.
+        numbers: For each summand of an instance this party's numbers, integers [batch] or shares; the width; and
+            whether it is signed. The numbers are private, all else is public. The caller has checked own numbers.
+
+    Returns:
+        Two batches of secret bits, [sum of widths, batch] each, with the bits of the summands in their order.
+    """
+    if not engine.masked_numbers:
+        return engine.both(np.concatenate([bitpack.from_integers(values, width) for values, width, _ in numbers]))
+    parts: dict[int, tuple[Bits, Bits]] = {}
+    for width, signed in dict.fromkeys((width, signed) for _, width, signed in numbers):
+        alike = [i for i, number in enumerate(numbers) if number[1:] == (width, signed)]
+        sides = both_inputs(engine, np.concatenate([numbers[i][0] for i in alike]), width, signed=signed)
+        batch = len(numbers[alike[0]][0])
+        for place, i in enumerate(alike):
+            left, right = (side.take(slice(place * batch, (place + 1) * batch)) for side in sides)
+            parts[i] = left, right
+    left, right = (Bits(np.concatenate([parts[i][side].data for i in range(len(numbers))])) for side in (0, 1))
+    return left, right
+
+
+def run_on_both(engine: Engine, netlist: Netlist, values: NDArray[np.uint64], sums: Sums = "two") -> BitMatrix:
     """Run a circuit on a number of either party and open its only output.
 
     Large batches are run in parts to bound the memory; all outputs are opened at once.
@@ -136,7 +253,8 @@ def run_on_both(engine: Engine, netlist: Netlist, values: NDArray[np.uint64]) ->
     Args:
         engine: The engine of this session.
         netlist: A circuit of two inputs of one width, the first for party 0; public.
-        values: This party's numbers, uint64[batch]; private.
+        values: This party's numbers, uint64[batch]; private. See `summands`.
+        sums: How the circuit takes shares, see `both_inputs`.
 
     Returns:
         The output, uint8[width, batch]; both parties learn it.
@@ -145,6 +263,7 @@ def run_on_both(engine: Engine, netlist: Netlist, values: NDArray[np.uint64]) ->
     size = max(1, engine.comfortable // width)
     engine.expect(width * len(values))
     starts = range(0, max(1, len(values)), size)
-    parts = [engine.run(netlist, *both_inputs(engine, values[start : start + size], width))[0] for start in starts]
+    sides = (both_inputs(engine, values[start : start + size], width, sums=sums) for start in starts)
+    parts = [engine.run(netlist, *pair)[0] for pair in sides]
     (opened,) = engine.reveal(Bits.join(parts))
     return opened

@@ -21,7 +21,7 @@ from functools import lru_cache
 import numpy as np
 
 from protocols.counts import Indices
-from protocols.inputs import both_inputs, checked
+from protocols.inputs import both_inputs, summands
 from protocols.opened import index_below
 from smc.circuit import Builder, Form, Netlist, all_of, any_of
 from smc.engines import Bits, Choice, Engine
@@ -75,8 +75,8 @@ def _areas(engine: Engine, tables: Indices, width: int) -> tuple[list[Bits], lis
     count, _, bins = tables.shape
     below = 2 * (tables[:, 0].cumsum(axis=1) - tables[:, 0]) + tables[:, 0]
     words, size = engine.words, 2 * width + 3
-    positives = both_inputs(engine, checked(tables[:, 1].reshape(-1), width, "the number of rows"), width)
-    beaten = both_inputs(engine, checked(below.reshape(-1), width + 1, "the number of rows"), width + 1)
+    positives = both_inputs(engine, summands(engine, tables[:, 1].reshape(-1), width, "the number of rows"), width)
+    beaten = both_inputs(engine, summands(engine, below.reshape(-1), width + 1, "the number of rows"), width + 1)
     with engine.session.phase("bins"):
         netlist = _product_netlist(width, engine.form)
         (products,) = engine.run(netlist, positives[0], beaten[0], positives[1], beaten[1])
@@ -84,7 +84,7 @@ def _areas(engine: Engine, tables: Indices, width: int) -> tuple[list[Bits], lis
         ((terms,),) = words.select([Choice(products, [[1 << i for i in range(products.width)]])], size)
         sums = words.bits(words.total(terms, np.arange(count * bins).reshape(count, bins), size))
     totals = tables[:, ::-1].sum(axis=2).reshape(-1)  # P, M of each table
-    sides = both_inputs(engine, checked(totals, width, "the number of rows"), width)
+    sides = both_inputs(engine, summands(engine, totals, width, "the number of rows"), width)
     rows = [side.take(slice(i, i + 1)) for side in sides for i in range(2 * count)]
     return [sums.take(slice(i, i + 1)) for i in range(count)], rows
 

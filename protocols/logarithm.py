@@ -25,7 +25,7 @@ import gmpy2
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.inputs import both_inputs, checked
+from protocols.inputs import both_inputs, summands
 from protocols.precision import Precision, derive
 from smc.circuit import Builder, Form, Netlist, decode, normalise
 from smc.circuit.kept import kept
@@ -152,8 +152,8 @@ def open_logarithm(
         [1.1, -inf]
     """
     precision = derive(delta, bound, prices=engine.words.prices)
-    inputs = checked(counts, precision.count_width, "the count")
-    left, right = both_inputs(engine, inputs, precision.count_width)
+    inputs = summands(engine, counts, precision.count_width, "the count")
+    left, right = both_inputs(engine, inputs, precision.count_width, sums="modular")
     if times_x:
         word = x_log_x(engine, precision, left, right)
         (opened,) = engine.reveal(engine.words.bits(word))

@@ -37,7 +37,7 @@ from functools import lru_cache
 import numpy as np
 
 from protocols.counts import Indices
-from protocols.inputs import both_inputs, checked
+from protocols.inputs import both_inputs, summands
 from protocols.opened import index_below
 from smc.circuit import Builder, Form, Integer, Netlist, any_of, concatenate, multiply, select
 from smc.circuit import fraction as cut_fraction
@@ -130,7 +130,7 @@ def differ(engine: Engine, rows: Indices, quantile: float, max_rows: int) -> boo
     at_risk = rows.sum(axis=1)[:, ::-1].cumsum(axis=1)[:, ::-1]
     of_bins = np.concatenate([at_risk, rows[:, 1].sum(axis=0)[None]]).reshape(-1)
     events = rows[1, 1].sum(keepdims=True)
-    fitting = checked(np.concatenate([of_bins, events]), width, "the number of rows")
+    fitting = summands(engine, np.concatenate([of_bins, events]), width, "the number of rows")
     inputs = both_inputs(engine, fitting, width)
     by_bin = [side.take(slice(i * bins, (i + 1) * bins)) for side in inputs for i in range(3)]
     with session.phase("bins"):

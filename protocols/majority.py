@@ -18,12 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.inputs import checked
+from protocols.inputs import Sums, both_inputs, summands
 from protocols.opened import index_below
 from smc.circuit import GROUP, Builder, Form, Integer, Netlist, Wire, argmax, pick, total, unbeaten
 from smc.engines import Bits, Engine
 from smc.errors import InputError
-from smc.primitives import bits as bitpack
 
 
 @lru_cache(maxsize=128)
@@ -52,13 +51,14 @@ def greatest_sum(left: Sequence[Integer], right: Sequence[Integer]) -> Integer:
     return pick(unbeaten(len(left), less), [Integer.constant(graph, i) for i in range(len(left))])
 
 
-def count_inputs(engine: Engine, counts: NDArray[Any], width: int) -> list[Bits]:
+def count_inputs(engine: Engine, counts: NDArray[Any], width: int, sums: Sums = "two") -> list[Bits]:
     """Enter both parties' counts by class.
 
     Args:
         engine: The engine of this session.
         counts: This party's counts, whole numbers [classes, batch]; private.
         width: Bits of a count, 1 to 64; public.
+        sums: How the circuit takes shares of joint counts, see `both_inputs`.
 
     Returns:
         Secret bits [width, batch] for each class of party 0, then for each class of party 1.
@@ -67,8 +67,8 @@ def count_inputs(engine: Engine, counts: NDArray[Any], width: int) -> list[Bits]
         InputError: A count is negative or does not fit the width.
     """
     classes, batch = counts.shape
-    bits = bitpack.from_integers(checked(counts.reshape(-1), width, "the count"), width)
-    return [side.take(slice(c * batch, (c + 1) * batch)) for side in engine.both(bits) for c in range(classes)]
+    sides = both_inputs(engine, summands(engine, counts.reshape(-1), width, "the count"), width, sums=sums)
+    return [side.take(slice(c * batch, (c + 1) * batch)) for side in sides for c in range(classes)]
 
 
 def majority(engine: Engine, counts: NDArray[Any], width: int) -> NDArray[np.int64]:

@@ -260,7 +260,8 @@ def _right(engine: Engine, problem: Problem, each: Sequence[Indices]) -> tuple[B
     """Return the number of rows in each group's majority, from own int64[groups, classes] of each split."""
     netlist = most_netlist(problem.classes, problem.count_width, engine.form)
     parts = [
-        count_inputs(engine, np.concatenate(part).T, problem.count_width) for part in batches(each, problem.classes)
+        count_inputs(engine, np.concatenate(part).T, problem.count_width, sums="modular")
+        for part in batches(each, problem.classes)
     ]
     return (Bits.join([engine.run(netlist, *part)[0] for part in parts]),)
 

@@ -29,7 +29,7 @@ from functools import lru_cache
 import numpy as np
 
 from protocols.counts import Indices
-from protocols.inputs import both_inputs, checked
+from protocols.inputs import both_inputs, summands
 from protocols.logarithm import logarithm
 from protocols.opened import index_below
 from protocols.precision import derive
@@ -83,10 +83,10 @@ def _information(engine: Engine, tables: Sequence[Indices], bound: int) -> Bits:
     precision = derive(LOGARITHM, 4 * bound + 1, prices=engine.words.prices)
     lines = np.concatenate(list(tables))
     width = bound.bit_length()
-    odd = checked((2 * lines + (engine.party == 0)).T.ravel(), precision.count_width, "the count")
-    _, logs = logarithm(engine, precision, *both_inputs(engine, odd, precision.count_width))
+    odd = summands(engine, (2 * lines + (engine.party == 0)).T.ravel(), precision.count_width, "the count")
+    _, logs = logarithm(engine, precision, *both_inputs(engine, odd, precision.count_width, sums="modular"))
     log_bits = engine.words.bits(logs)
-    counts = checked(np.concatenate([lines.T.ravel(), tables[0].sum(axis=0)]), width, "the count")
+    counts = summands(engine, np.concatenate([lines.T.ravel(), tables[0].sum(axis=0)]), width, "the count")
     left, right = both_inputs(engine, counts, width)
     values = len(lines)
     places = [

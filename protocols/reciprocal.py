@@ -205,7 +205,7 @@ def squares(engine: Engine, parameters: Parameters, counts_by_class: Indices) ->
     """
     words, session, classes = engine.words, engine.session, counts_by_class.shape[1]
     with session.phase("normalise"):
-        inputs = count_inputs(engine, counts_by_class.T, parameters.count_width)
+        inputs = count_inputs(engine, counts_by_class.T, parameters.count_width, sums="modular")
         shifted = engine.run(shifted_netlist(parameters, classes, engine.form), *inputs)
     counts, moved, (cell, *digits) = shifted[:classes], shifted[classes : 2 * classes], shifted[2 * classes :]
     width = parameters.series_width

@@ -43,7 +43,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.inputs import both_inputs, checked
+from protocols.inputs import both_inputs, summands
 from protocols.quantiles import FRACTION, chi2_quantile, t_quantile
 from smc.circuit import (
     Builder,
@@ -124,7 +124,7 @@ def chi2_ratios(engine: Engine, tables: NDArray[np.int64], bound: int) -> tuple[
     number, rows, columns = tables.shape
     width, fraction = bound.bit_length(), fraction_bits(rows, columns, bound)
     parts = [tables.ravel(), tables.sum(axis=1).ravel(), tables.sum(axis=2).ravel(), tables.sum(axis=(1, 2))]
-    counts = checked(np.concatenate(parts), width, "the count")
+    counts = summands(engine, np.concatenate(parts), width, "the count")
     with engine.session.phase("counts"):
         (sums,) = engine.run(_sum_netlist(width, engine.form), *both_inputs(engine, counts, width))
     cells, by_column, by_row, everyone = np.split(np.arange(counts.size), np.cumsum([part.size for part in parts])[:-1])

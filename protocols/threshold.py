@@ -17,11 +17,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from protocols.inputs import both_inputs
 from smc.circuit import Builder, Form, Integer, Netlist, Wire, concatenate
 from smc.engines import Bits, Engine
 from smc.errors import InputError
-from smc.primitives import bits as bitpack
-from smc.primitives.bits import BitMatrix
 
 MOST_BITS = 63  # largest width of a side, including its sign
 FEW = 1 << 14  # above this number of questions, gates cost more than the rounds of a circuit of few gates
@@ -49,10 +48,11 @@ def reached(left: Integer, right: Integer) -> Wire:
     return ~right < left
 
 
-def side_bits(sides: NDArray[np.int64], bound: int) -> BitMatrix:
-    """Return this party's sides in two's complement, uint8[width, questions].
+def side_width(engine: Engine, sides: NDArray[np.int64], bound: int) -> int:
+    """Return the bits of a side in two's complement.
 
     Args:
+        engine: The engine of this session; it says whether the sides are shares, which fit always.
         sides: This party's sides, int64[questions]; private.
         bound: Upper bound on the absolute value of a side; public.
 
@@ -62,9 +62,9 @@ def side_bits(sides: NDArray[np.int64], bound: int) -> BitMatrix:
     width = bound.bit_length() + 1
     if width > MOST_BITS:
         raise InputError(f"a side of a threshold could take {width} bits, at most {MOST_BITS} fit: lower max_rows")
-    if sides.size and max(int(sides.max()), -int(sides.min())) > bound:
+    if sides.size and not engine.masked_numbers and max(int(sides.max()), -int(sides.min())) > bound:
         raise InputError("this party has more rows than agreed")
-    return bitpack.from_integers(sides.astype(np.uint64) & np.uint64((1 << width) - 1), width)
+    return width
 
 
 def at_least_zero(engine: Engine, sides: NDArray[np.int64], bound: int, carry: Bits | None = None) -> Bits:
@@ -79,10 +79,11 @@ def at_least_zero(engine: Engine, sides: NDArray[np.int64], bound: int, carry: B
     Raises:
         InputError: A side is beyond the bound, or the bound needs more than `MOST_BITS` bits with its sign.
     """
-    matrix = side_bits(sides, bound)
+    width = side_width(engine, sides, bound)
     form = engine.form if len(sides) <= FEW else "size"
     carries = [] if carry is None else [carry.take(np.zeros(len(sides), dtype=np.intp))]
-    return engine.run(_netlist(len(matrix), form, carry is not None), *engine.both(matrix), *carries)[0]
+    inputs = both_inputs(engine, sides, width, signed=True)
+    return engine.run(_netlist(width, form, carry is not None), *inputs, *carries)[0]
 
 
 def decided(engine: Engine, sides: NDArray[np.int64], bound: int, carry: Bits | None = None) -> NDArray[np.uint8]:

@@ -16,6 +16,7 @@ from parties.base.address import require_free
 from parties.base.settings import merge
 from parties.commands import cost_text
 from parties.commands.brief_help import Advanced, BriefCommand, both_terminals
+from parties.commands.holders import check_kind, givers_of, holder_options, with_holders
 from parties.commands.options import (
     FILE,
     TABLE,
@@ -95,6 +96,14 @@ def command_of(name: str) -> click.Command:
         outputs = Outputs.of(kind, settings)
         if flags["ray"] is not None and (getattr(settings, "shards", None) or 1) < 2:
             raise InputError("--ray: goes with shards; add --shards N if the job has it, else remove --ray")
+        givers = None
+        if on_rows:
+            givers = givers_of(flags, link, getattr(settings, "max_rows", 0))
+            settings = settings if givers is None else with_holders(settings, givers)
+            if flags["compute_only"] and (read.get("data") is not None or table is not None):
+                raise InputError("--compute-only: the two that compute have no rows; remove --data or --table")
+        if givers is not None and alone:
+            raise InputError("--alone: uses only your rows; remove --holders")
         if alone:
             without = {**flags, "report": settings.report}
             if on_rows and settings.own_table is not None and settings.own_table.person is not None:
@@ -123,7 +132,13 @@ def command_of(name: str) -> click.Command:
         party = 0 if link.listen is not None else 1
         telling = nullcontext() if alone else declining(link)
         with missing_by_flag(options), telling, console.progress("reading"):
-            task, data, remarks = kind.alone(settings, party)
+            if givers is not None and flags["compute_only"]:
+                task = kind.planned(settings)
+                data, remarks = task.of_nobody(), list[str]()
+            else:
+                task, data, remarks = kind.alone(settings, party)
+            if givers is not None:
+                check_kind(task)
         connection = None if alone else Connection(link)
         weak = [line for name in ("epsilon", "support_epsilon") for line in much(getattr(task.settings, name, None))]
         for remark in [*remarks, *people(task), *weak]:
@@ -147,12 +162,12 @@ def command_of(name: str) -> click.Command:
 
                 on_engine(None)
                 status.doing("starting")
-                state, report = connection.run_task(task, data, status, on_engine)
+                state, report = connection.run_task(task, data, status, on_engine, givers)
         _tell(outputs, kind, task.document(state), party, report, as_json)
 
     secret = f"\n\n{SEEN}" if "private" in roles else ""
     example = f"smc {name} {example_of(kind)}"
-    command = options_of(options)(TABLE(run) if on_rows else run)
+    command = options_of(options)(TABLE(holder_options(run)) if on_rows else run)
     if kind.runs_alone and "epsilon" in kind.Settings.model_fields:
         command = _ALONE(command)
     if is_typed:

@@ -347,6 +347,11 @@ class Kind(ABC):
         """True if its data come from a table; False if the operator types them."""
         return False
 
+    @property
+    def without_holders(self) -> str | None:
+        """The reason why further holders cannot give rows, a clause; None if they can (docs/holders.md)."""
+        return f"{self.name} reads the rows of two parties only"
+
     def misfit(self, inputs: Inputs) -> str | None:
         """Return the reason why this party cannot take part, a sentence that the peer may read; None if it can."""
         return None

@@ -50,6 +50,7 @@ class TabularSettings(KindSettings):
         "Schema", "Public schema agreed with the peer: columns and values.", alias="schema"
     )  # `schema` is pydantic's
     own_table: TableSettings | None = None  # table of party.toml with the rows; it has no flag
+    own_max_rows: int | None = None  # bound on own rows where `max_rows` is half of all holders' rows; it has no flag
 
     @property
     def together(self) -> int:
@@ -179,7 +180,8 @@ class BySchema(Kind):
         from parties.tables import rows
         from protocols.counts import RowCounts
 
-        table = self.settings.own_table or own_table(self.settings)
+        table, bound = self.settings.own_table or own_table(self.settings), self.settings.own_max_rows
+        bound = self.settings.max_rows if bound is None else bound
         if self.at_most != table.at_most:
             raise InputError(
                 f"at_most: is {self.at_most or 'missing'}, but {table.label} is "
@@ -188,13 +190,13 @@ class BySchema(Kind):
             )
         if self.is_grouped or not is_plain(table, schema):
             mapping = {name: column for name, column in table.columns.items() if name in schema.attributes}
-            mapped = table.model_copy(update={"max_rows": self.settings.max_rows, "columns": mapping})
+            mapped = table.model_copy(update={"max_rows": bound, "columns": mapping})
             source = open_table(mapped, schema, target, streamed=self.streamed)
             atexit.register(source.close)  # a tree queries it level by level until the command ends
             source.check()
             is_plain_file = self.settings.own_table is None and not schema.has_types
             return source, [name for name in source.names if is_plain_file and name not in schema.attributes]
-        columns = csv_columns(file_of(self.settings.data, "data"), max_rows=self.settings.max_rows)
+        columns = csv_columns(file_of(self.settings.data, "data"), max_rows=bound)
         encoded = rows.encoded(columns, schema, target)
         sizes = {name: len(values) for name, values in schema.attributes.items()}
         domains = [sizes[name] for name in schema.features(target)]

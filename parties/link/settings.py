@@ -123,6 +123,13 @@ class LinkSettings(Settings):
         return self
 
 
+class ContributeSettings(Settings):
+    """Settings of a holder: the certificates of both parties that compute, and where they listen for holders."""
+
+    nodes: tuple[LocalPath, ...] | None = None
+    at: tuple[There, ...] | None = None
+
+
 @dataclass(frozen=True)
 class Way:
     """Complete link settings: exactly one of `listen` and `connect` is set. Times in seconds, `window` in bytes."""

@@ -29,7 +29,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.inputs import both_inputs, checked
+from protocols.inputs import both_inputs, summands
 from protocols.opened import index_below
 from protocols.release.exact import sum_netlist
 from protocols.release.geometric import OneSidedGeometric
@@ -117,7 +117,7 @@ def noisy_choice(engine: Engine, own: NDArray[np.integer], width: int, law: Law 
     if candidates < 1:
         raise InputError("a choice needs at least one candidate")
     check_width(width, law)
-    scores = checked(own.reshape(-1), width, "the score").reshape(own.shape)
+    scores = summands(engine, own.reshape(-1), width, "the score").reshape(own.shape)
     if candidates == 1:
         return np.zeros(batch, dtype=np.int64)
     drawn = 0 if law is None else law.bits
@@ -158,7 +158,7 @@ def noisy_scores(engine: Engine, own: NDArray[np.integer], width: int, law: Law)
     Raises:
         InputError: A score does not fit the width.
     """
-    scores = checked(own, width, "the score")
+    scores = summands(engine, own, width, "the score")
     size = max(1, engine.comfortable // (2 * width + law.bits))
     starts = range(0, len(scores), size)
     return Bits.join([_summed(engine, scores[start : start + size], width, law) for start in starts])

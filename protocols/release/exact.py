@@ -15,22 +15,24 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.inputs import checked, run_on_both
+from protocols.inputs import from_zero_by, run_on_both, summands
 from smc.circuit import Builder, Form, Netlist
 from smc.engines import Engine
 from smc.primitives import bits as bitpack
 
 
 @lru_cache(maxsize=64)
-def sum_netlist(width: int, form: Form) -> Netlist:
+def sum_netlist(width: int, form: Form, modular: bool = False) -> Netlist:
     """Build the sum of two integers from 0 up, width + 1 bits.
 
     Args:
         width: Bits of each integer.
         form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+        modular: True for shares of width + 1 bits, whose sum is taken modulo 2^(width + 1).
     """
     builder = Builder(form)
-    builder.output(builder.input(width).wide_add(builder.input(width)))
+    left, right = (builder.input(width + modular) for _ in range(2))
+    builder.output(left + right if modular else left.wide_add(right))
     return builder.build()
 
 
@@ -47,8 +49,7 @@ def exact_sums(engine: Engine, own: NDArray[np.integer], width: int, signed: boo
         InputError: An integer does not fit the width.
     """
     offset = 1 << (width - 1) if signed else 0
-    shifted = checked(
-        [int(value) + offset for value in own], width, "the number" + " shifted by half its range" * signed
-    )
-    opened = run_on_both(engine, sum_netlist(width, engine.form), shifted)
+    own_from_zero = own.astype(np.int64) + from_zero_by(engine, width, signed)
+    shifted = summands(engine, own_from_zero, width, "the number" + " shifted by half its range" * signed)
+    opened = run_on_both(engine, sum_netlist(width, engine.form, engine.masked_numbers), shifted, "modular")
     return bitpack.to_words(opened).astype(np.int64) - 2 * offset

@@ -23,7 +23,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.inputs import both_inputs, checked
+from protocols.inputs import both_inputs, summands
 from smc.circuit import Builder, Integer, Netlist
 from smc.engines import Bits, Engine
 from smc.primitives import bits as bitpack
@@ -50,7 +50,7 @@ class JointTables:
         """
         self._engine = engine
         width = max(1, max_rows.bit_length())
-        counts = checked(own, width, "the count")
+        counts = summands(engine, own, width, "the count")
         size = max(1, engine.comfortable // (2 * width))
         with engine.session.phase("counts"):
             parts = []

@@ -16,13 +16,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.counts import Counts, Indices
+from protocols.counts import Counts, Indices, LevelCounts
 from protocols.problem import Problem
 from protocols.release.laws import Law
 from protocols.release.numbers import noisy_sums
 from protocols.tree import Leaf, Open, Split, Tree, walk
 from smc.engines import Engine
-from smc.errors import InputError
 
 
 def leaves_of(tree: Tree) -> int:
@@ -78,10 +77,9 @@ def own_leaf_counts(problem: Problem, own: Counts, tree: Tree) -> Indices:
     depths = [depth for node, depth in walk(tree) if isinstance(node, Leaf)]
     found = np.zeros((len(depths), problem.classes), dtype=np.int64)
     for depth in sorted(set(depths)):
-        level = own.level(_opened_at(tree, depth), attributes=False).classes
-        found[np.array(depths) == depth] = level
-    if (rows := int(found.sum())) > problem.max_rows:
-        raise InputError(f"{rows} rows are more than the agreed maximum of {problem.max_rows}")
+        level = own.level(_opened_at(tree, depth), attributes=False)
+        found[np.array(depths) == depth] = level.classes
+        LevelCounts(found, (), are_shares=level.are_shares).check(*found.shape, problem.max_rows)
     return found
 
 

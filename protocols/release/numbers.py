@@ -25,6 +25,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from protocols import inputs
 from protocols.release.laws import Law
 from smc.circuit import Builder, Form, Integer, Netlist, total
 from smc.engines import Bits, Engine
@@ -35,20 +36,21 @@ MOST_BITS = 63  # of an opened sum
 
 
 @lru_cache(maxsize=64)
-def noisy_sum_netlist(width: int, law: Law, form: Form = "size") -> Netlist:
+def noisy_sum_netlist(width: int, law: Law, form: Form = "size", modular: bool = False) -> Netlist:
     """Build the sum of two integers with noise, plus `from_zero_by`; the last input is the law's uniform bits.
 
     Args:
         width: Bits of each integer.
         law: Law of the noise.
         form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
+        modular: See `noisy_sum`.
     """
     builder = Builder(form)
-    builder.output(noisy_sum(builder, width, law))
+    builder.output(noisy_sum(builder, width, law, modular))
     return builder.build()
 
 
-def noisy_sum(builder: Builder, width: int, law: Law) -> Integer:
+def noisy_sum(builder: Builder, width: int, law: Law, modular: bool = False) -> Integer:
     """Add to a netlist the sum of two integers with noise.
 
     The next inputs of the netlist are the two integers and the uniform bits of the noise.
@@ -57,13 +59,14 @@ def noisy_sum(builder: Builder, width: int, law: Law) -> Integer:
         builder: Builder of the netlist.
         width: Bits of each integer.
         law: Law of the noise.
+        modular: True for shares of width + 1 bits, whose sum is taken modulo 2^(width + 1).
 
     Returns:
         The sum with noise, at least 0; see `from_zero_by` for the shift.
     """
-    left, right = builder.input(width), builder.input(width)
+    left, right = (builder.input(width + modular) for _ in range(2))
     noise = from_zero(law.draw(builder.input(law.bits)).resize(law.width))
-    return total([left, right, noise], sum_width(width, law))
+    return total([left + right, noise] if modular else [left, right, noise], sum_width(width, law))
 
 
 def from_zero(noise: Integer) -> Integer:
@@ -110,13 +113,17 @@ def noisy_sums(
     if width < 1 or opened_width > MOST_BITS:
         raise InputError(f"sums of {width} bits with this noise take {opened_width} bits, not 1 to {MOST_BITS}")
     offset = 1 << (width - 1) if signed else 0
-    numbers = _from_zero(own, width, offset)
-    netlist = noisy_sum_netlist(width, law, engine.form)
+    if not engine.masked_numbers:
+        _check_range(own, width, offset)
+    numbers = own.astype(np.int64) + inputs.from_zero_by(engine, width, signed)
+    masked = engine.masked_numbers
+    netlist = noisy_sum_netlist(width, law, engine.form, masked)
     size = max(1, engine.comfortable // (2 * width + law.bits))  # in parts, so that memory does not grow with the batch
     parts = []
     for start in range(0, max(1, len(numbers)), size):
-        mine = bitpack.from_integers(numbers[start : start + size], width)
-        parts += engine.run(netlist, *engine.both(mine), engine.random(law.bits, mine.shape[1]))
+        mine = numbers[start : start + size]
+        sides = inputs.both_inputs(engine, mine, width + masked, sums="modular")
+        parts += engine.run(netlist, *sides, engine.random(law.bits, len(mine)))
     (opened,) = engine.reveal(Bits.join(parts))
     back = 2 * offset + from_zero_by(law)
     return bitpack.to_words(opened).astype(np.int64) - back
@@ -177,11 +184,10 @@ def opened_with_noise(engine: Engine, secrets: Bits, law: Law) -> NDArray[np.int
     return bitpack.to_words(opened).astype(np.int64) - from_zero_by(law)
 
 
-def _from_zero(own: NDArray[np.integer], width: int, offset: int) -> NDArray[np.uint64]:
-    """Return this party's integers plus the offset, which must then be numbers of `width` bits."""
+def _check_range(own: NDArray[np.integer], width: int, offset: int) -> None:
+    """Raise InputError unless this party's integers plus the offset are numbers of `width` bits."""
     least, greatest = -offset, (1 << width) - 1 - offset
     wrong = np.flatnonzero((own < least) | (own > greatest))
     if wrong.size:
         where = f" number {wrong[0] + 1}" if len(own) > 1 else ""
         raise InputError(f"the integer{where} is {own[wrong[0]]}, must be from {least} to {greatest}")
-    return (own.astype(np.int64) + offset).astype(np.uint64)

@@ -99,7 +99,7 @@ class MaxQuality(Quality):
     def scores(self, engine: Engine, own: Sequence[Indices]) -> Bits:
         width, lines = self.count_width, np.concatenate(list(own))
         netlist = _greatest_netlist(lines.shape[1], width, engine.form)
-        (greatest,) = engine.run(netlist, *count_inputs(engine, lines.T, width))
+        (greatest,) = engine.run(netlist, *count_inputs(engine, lines.T, width, sums="modular"))
         return sums(engine, greatest, np.array([len(table) for table in own]))
 
 

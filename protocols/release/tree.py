@@ -294,6 +294,6 @@ def _classes(engine: Engine, problem: Problem, own: Indices) -> Bits:
 def _labelled(engine: Engine, problem: Problem, own: Indices) -> tuple[Bits]:
     """Return the secret classes of one shard."""
     law, width = problem.class_law(), problem.count_width
-    inputs = count_inputs(engine, own.T, width)
+    inputs = count_inputs(engine, own.T, width, sums="modular")
     netlist = class_netlist(width, problem.classes, law, engine.form)
     return (engine.run(netlist, *inputs, engine.random((law.bits + TIE_BITS) * problem.classes, len(own)))[0],)

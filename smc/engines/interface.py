@@ -50,6 +50,7 @@ class Engine(ABC):
     form: Form  # form of the circuits that protocols build for this engine
     comfortable = 1 << 24  # most bits of a batch that takes up to some hundred MB; larger batches should be cut
     shards: Pieces | None = None  # executor of pieces of a batch; None: the engine itself
+    masked_numbers = False  # True if own numbers are shares of joint numbers, see `protocols.inputs`; public
 
     def __init__(self, session: Session) -> None:
         self.session = session

@@ -49,6 +49,7 @@ class Task:
     work: Work
     arguments: tuple[Any, ...]
     seed: bytes  # seed of this party's contributions to joint randomness
+    masked_numbers: bool = False  # of the engine that owns the shard
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ class Shards(ABC):
         self.count = count
         self._lines: dict[int, Line] = {}
         self._failed: set[int] = set()
+        self._masked_numbers = False
 
     @abstractmethod
     def _listening(self, numbers: Sequence[int]) -> list[tuple[Line, Door]]:
@@ -132,6 +134,7 @@ class Shards(ABC):
             ShardError: At both parties, if a shard fails for the second time.
         """
         assert isinstance(engine, XorSharedEngine)
+        self._masked_numbers = engine.masked_numbers
         columns = zip(*self.run(work, [_sent(engine, piece) for piece in pieces]), strict=True)
         return tuple(_entered(engine, _joined(column)) for column in columns)
 
@@ -151,7 +154,8 @@ class Shards(ABC):
         due: Sequence[int] = range(len(pieces))
         self._meet([number for number in range(self.count) if number not in self._lines])
         seed = self.session.contributions.bytes(KEY_BYTES).tobytes()
-        tasks = [Task(work, piece, derive(seed, "shard", number)) for number, piece in enumerate(pieces)]
+        seeds = [derive(seed, "shard", number) for number in range(len(pieces))]
+        tasks = [Task(work, *part, self._masked_numbers) for part in zip(pieces, seeds, strict=True)]
         done: dict[int, Done] = {}
         while due:
             answers = self._answers(due, tasks)
@@ -264,6 +268,7 @@ def perform(engine: XorSharedEngine, task: Task) -> Done | Failed:
     """
     session = engine.session
     session.meter = Meter()
+    engine.masked_numbers = task.masked_numbers
     try:
         with session.contribute(Prg(task.seed)):
             results = task.work(engine, *_entered(engine, task.arguments))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from smc.errors import InputError, ProtocolError, SmcError
 
 if TYPE_CHECKING:  # slow imports happen where they are used, if possible while the peer is on its way
     from parties.jobs.execution.engine_selection import Choice
+    from parties.jobs.holders import Givers, Holders
     from parties.jobs.kind import Kind, State
     from parties.link.opening import Link
     from parties.link.options import LinkOptions
@@ -45,7 +46,12 @@ class Connection:
         return 0 if self._link.listen is not None else 1
 
     def run_task(
-        self, task: Kind, data: Any, status: StatusLine, on_engine: Callable[[Profile], object] = lambda _: None
+        self,
+        task: Kind,
+        data: Any,
+        status: StatusLine,
+        on_engine: Callable[[Profile], object] = lambda _: None,
+        givers: Givers | None = None,
     ) -> tuple[State, Report]:
         """Run a task from its beginning on this party's data; return its final state and the cost report.
 
@@ -54,6 +60,7 @@ class Connection:
             data: This party's data, as the task's `run` takes them.
             status: Progress line.
             on_engine: Called with the profile before the computation, if the link decided it.
+            givers: Further holders of rows; None for the rows of both parties alone.
 
         Raises:
             InputError: A machine of this party cannot do its part; the peer is informed.
@@ -77,8 +84,32 @@ class Connection:
             with suppress(SmcError):
                 self.decline()
             raise
-        with self.agreed(task.specification(), status, choice, lambda: code_of_kind(type(task))) as run:
+        specification = task.specification()
+        opened: AbstractContextManager[Holders | None] = nullcontext()
+        if givers is not None:
+            from parties.jobs.holders import open_holders
+
+            specification |= givers.terms(self.party, self._identity.certificate, self._peer).public()
+            opened = open_holders(
+                self._identity,
+                givers,
+                self.party,
+                specification,
+                self._link.wait,
+                self._link.timeout,
+                self._link.classical,
+                lambda name: status.doing(f"waiting for holder {name}"),
+            )
+        with (
+            opened as holders,
+            self.agreed(specification, status, choice, lambda: code_of_kind(type(task))) as run,
+        ):
             from parties.jobs.execution.sharding import sharded
+
+            if holders is not None:
+                from parties.jobs.holders import joined
+
+                run.engine.masked_numbers, data = True, joined(data, holders.ask)
 
             note_code(run.session, task)
             if choice.profile is None:
@@ -97,7 +128,10 @@ class Connection:
                             if not _both_say_yes(run.session, ours):
                                 raise
                         task, state = error.allowing(allowed), error.state
-            return state, run.finish(digest(task, state))
+            report = run.finish(digest(task, state))
+            if holders is not None:
+                holders.end()
+            return state, report
 
     def _options(self) -> LinkOptions:
         from parties.link.options import options_of

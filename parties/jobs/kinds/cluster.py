@@ -238,6 +238,11 @@ class Cluster(Release):
 
     # Run.
 
+    @property
+    @override
+    def without_holders(self) -> str | None:
+        return None if self.on_grid else "cluster in rounds is not built for holders: give --method grid"
+
     def _own(self, rows: Rows) -> Numbers | Own | tuple[Numbers, Own]:
         """Return the counts of the cells, the sums at any centroids, or both."""
         order = [*self.schema.features(self.target), self.target]

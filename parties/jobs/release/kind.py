@@ -265,6 +265,11 @@ class Release(BySchema):
 
     # Execution.
 
+    @property
+    @override
+    def without_holders(self) -> str | None:
+        return None
+
     @override
     def own_rows(self, source: Rows) -> Any:
         return self.query.count(source)

@@ -147,15 +147,14 @@ def decision(
     """
 
     def decide(engine: Engine, numbers: Numbers) -> list[int]:
-        from protocols.inputs import checked
-        from smc.primitives import bits
+        from protocols.inputs import both_rows, summands
 
-        fitting = [checked([int(value)], width, "the number") for value, width in zip(numbers, widths, strict=True)]
-        own_bits = np.concatenate(
-            [bits.from_integers(value, width) for value, width in zip(fitting, widths, strict=True)]
-        )
+        columns = [
+            (summands(engine, np.array([value]), width, "the number"), width, False)
+            for value, width in zip(numbers, widths, strict=True)
+        ]
         netlist = _decision_netlist(circuit, tuple(widths), engine.form)
-        (opened,) = engine.reveal(*engine.run(netlist, *engine.both(own_bits)))
+        (opened,) = engine.reveal(*engine.run(netlist, *both_rows(engine, columns)))
         return opened[0].tolist()
 
     return Question(learnt, len(widths), count, decide, show, opens="decision", bits=1, **about)

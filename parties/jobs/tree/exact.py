@@ -180,6 +180,15 @@ class ExactTree(JointTree, StoppingKind):
     # Cost and execution.
 
     @property
+    @override
+    def without_holders(self) -> str | None:
+        """Rules against the peer compare the own rows of each party."""
+        rules = self.problem.rules
+        if rules.any and rules.against == "peer":
+            return "k, l and t against the peer need each party's own rows: give --against public, or --plain"
+        return super().without_holders
+
+    @property
     def scored(self) -> int:
         """Upper bound on the nodes that score every attribute for each split node.
 

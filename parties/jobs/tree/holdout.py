@@ -83,6 +83,11 @@ class HoldoutTree(StagedTree):
 
     @property
     @override
+    def without_holders(self) -> str | None:
+        return "--prune holdout judges the rows that each party holds out by itself"
+
+    @property
+    @override
     def sizes(self) -> tuple[Sequence[int], Sequence[int]]:
         from protocols import cost_model
 

@@ -255,6 +255,11 @@ class JointTree(BySchema):
 
     # Execution.
 
+    @property
+    @override
+    def without_holders(self) -> str | None:
+        return None
+
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
         """Return this party's counts; `secret` keys its random choices."""

@@ -48,6 +48,11 @@ class Drift(Release):
     Settings = DriftSettings
     streamed = True
 
+    @property
+    @override
+    def without_holders(self) -> str | None:
+        return "evaluate drift compares the tables of two parties"
+
     @override
     def ask(self) -> Question:
         columns, rows = self.named(self.settings), self.settings.max_rows

@@ -164,14 +164,13 @@ def _netlist(size: int, parts: int, width: int, form: Form) -> Netlist:
 
 def _exact(engine: Engine, numbers: Numbers, sizes: Sequence[int], parts: int, rows: int) -> list[int]:
     """Open the group that starts each edge, column by column; the number of groups if the edge is beyond all."""
-    from protocols.inputs import checked
+    from protocols.inputs import both_rows, summands
     from protocols.opened import index_below
-    from smc.primitives import bits
 
     width, of_edges = rows.bit_length(), []
     for of_column in np.split(numbers, np.cumsum(sizes)[:-1]):
-        below = checked(of_column.cumsum(), width, "the number of rows")
-        own_bits = np.concatenate([bits.from_integers([int(number)], width) for number in below])
-        opened = engine.reveal(*engine.run(_netlist(len(of_column), parts, width, engine.form), *engine.both(own_bits)))
+        below = summands(engine, of_column.cumsum(), width, "the number of rows")
+        sides = both_rows(engine, [(number, width, False) for number in below[:, None]])
+        opened = engine.reveal(*engine.run(_netlist(len(of_column), parts, width, engine.form), *sides))
         of_edges += [int(index_below(number, len(of_column) + 1, "an edge")[0]) for number in opened]
     return of_edges

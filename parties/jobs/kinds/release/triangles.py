@@ -68,6 +68,11 @@ class Triangles(Release):
 
     @property
     @override
+    def without_holders(self) -> str | None:
+        return "release triangles counts an edge of several parties once, so its edges are no summands"
+
+    @property
+    @override
     def warnings(self) -> list[str]:
         delta = self.settings.delta
         if not delta or delta * 2 * self.settings.max_rows < 1:

@@ -1,0 +1,104 @@
+"""`smc contribute`: give shares of your numbers to two parties that compute."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from parties.base import console
+from parties.base.settings import merge, required
+from parties.commands.options import TABLE, find_party_file, party_config
+from parties.commands.own_table import check_file, chosen
+from parties.commands.signature import command, option
+from parties.link.settings import LinkSettings
+from parties.party_file import load
+from parties.sources.settings import TableSettings
+from smc.errors import InputError
+
+SILENCE = 3600.0  # seconds of a node's silence between two questions, while both compute
+ANSWER_SECONDS = 60.0  # both nodes wait for the answer meanwhile
+
+
+@command("contribute", "smc contribute --config clinic/party.toml")
+def contribute_command(
+    config_file: Path | None = party_config,
+    nodes: str | None = option("Certificates of the two who compute, A.crt,B.crt.", "LIST"),
+    at: str | None = option("Where these two listen for holders: HOST:PORT,HOST:PORT.", "LIST"),
+    data: Path | None = option("Your rows, a CSV or Parquet file; private."),
+    schema_file: Path | None = option("The agreed schema."),
+    table: str | None = TABLE,
+    max_rows: int | None = option("Public bound on your rows."),
+    identity: Path | None = option("Your private key, NAME.key."),
+    certificate: Path | None = option("Your certificate, NAME.crt."),
+    wait: float | None = option("Seconds to wait for the two who compute."),
+    yes: bool = option("Consent without being asked."),
+) -> None:
+    """Give shares of your numbers to two parties, who compute the answer of all rows.
+
+    You see the question first. Neither of the two learns your numbers, unless both put their shares together.
+    """
+    file = load(find_party_file(config_file))
+    link = merge(file.link, {"identity": identity, "certificate": certificate, "wait": wait})
+    settings = merge(file.contribute, {"nodes": _parts(nodes), "at": _parts(at)})
+    own = _table(file.tables, table, data, schema_file, max_rows, link)
+    from parties.jobs.contributing import contribute
+    from parties.link.identity import load_certificate, load_identity
+    from parties.link.options import LinkOptions
+
+    own_identity = load_identity(
+        required(link.identity, "link.identity"), required(link.certificate, "link.certificate")
+    )
+    peers = [load_certificate(path) for path in required(settings.nodes, "contribute.nodes")]
+    if len(peers) != 2 or peers[0] == peers[1]:
+        raise InputError("--nodes: give the certificates of two different parties")
+    addresses = required(settings.at, "contribute.at")
+    if len(addresses) != 2:
+        raise InputError("--at: give two addresses, in the order of --nodes")
+    more: dict[str, Any] = {"wait": link.wait, "timeout": SILENCE, "classical": link.classical, "kernels": []}
+    ways = [
+        LinkOptions(own_identity, peer, connect=address, **more) for peer, address in zip(peers, addresses, strict=True)
+    ]
+
+    def consent(lines: list[str], status: console.StatusLine) -> None:
+        for line in lines:
+            status.say(line)
+        if not yes and not console.is_asked():
+            raise InputError("there is no terminal to ask you: add --yes if you consent to the question above")
+        if not yes and not status.asked("Give your shares? [y/N] ", ANSWER_SECONDS):
+            raise InputError("you have not consented: nothing was given")
+
+    with console.progress("waiting for the two parties") as status:
+        answered = contribute(ways, own, lambda lines: consent(lines, status), status.say)
+    console.out.print(f"done: you gave shares for {answered} {'question' if answered == 1 else 'questions'}")
+
+
+def _parts(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(part.strip() for part in text.split(","))
+
+
+def _table(
+    tables: Mapping[str, TableSettings],
+    named: str | None,
+    data: Path | None,
+    schema_file: Path | None,
+    max_rows: int | None,
+    link: LinkSettings,
+) -> TableSettings:
+    """Return the table that gives rows. Raise InputError if it is not clear which, or if only a node may read it."""
+    if data is not None and named is not None:
+        raise InputError("--table: --data already names the rows; give one of them")
+    if data is None:
+        name = chosen(named, tables)
+        table = tables[name]
+        if table.budget is not None:
+            raise InputError(f"tables.{name}: has a budget, which only a node keeps; holders cannot be nodes yet")
+    else:
+        check_file(data, tables)
+        if schema_file is None:
+            raise InputError("--schema is missing: give the schema of --data")
+        table = TableSettings.model_validate({"source": str(data), "schema": schema_file})
+    if max_rows is not None:
+        table = merge(table, {"max_rows": max_rows})
+    table.owned_by(link.identity)
+    return table

@@ -1,0 +1,94 @@
+"""Options of commands on rows for further holders, at the two parties that compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from parties.commands.brief_help import Advanced
+from parties.commands.options import Command
+from parties.jobs.kind import Kind
+from parties.link.settings import LinkSettings, require_link
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from parties.jobs.holders import Givers
+    from parties.jobs.tabular import TabularSettings
+
+NAMES = ("holders", "holders_at", "compute_only")
+_OPTIONS: tuple[Callable[[Command], Command], ...] = (
+    click.option("--holders", cls=Advanced, metavar="LIST", help="Certificates of further holders of rows."),
+    click.option("--holders-at", cls=Advanced, metavar="HOST:PORT", help="Listen here for the holders."),
+    click.option("--compute-only", cls=Advanced, is_flag=True, help="Neither of the two that compute has rows."),
+)
+
+
+def holder_options(command: Command) -> Command:
+    """Add the options --holders, --holders-at and --compute-only."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def givers_of(flags: Mapping[str, Any], link: LinkSettings, rows: int) -> Givers | None:
+    """Return the holders that the flags name; None without any.
+
+    Args:
+        flags: Values of `holder_options`.
+        link: Settings of the link to the peer.
+        rows: Greatest number of rows of each holder; public.
+
+    Raises:
+        InputError: A flag is missing, a file is no certificate, or a holder is listed twice or computes.
+    """
+    if flags["holders"] is None:
+        for name in NAMES[1:]:
+            if flags[name]:
+                raise InputError(f"--{name.replace('_', '-')}: goes with --holders; add --holders anna.crt,bert.crt")
+        return None
+    if flags["holders_at"] is None:
+        raise InputError("--holders-at is missing: give HOST:PORT, where the holders reach you")
+    from parties.jobs.holders import Givers, check_holders
+    from parties.link.identity import load_certificate
+
+    files = [part.strip() for part in flags["holders"].split(",") if part.strip()]
+    if not files:
+        raise InputError("--holders: names no certificate; give at least one, as anna.crt,bert.crt")
+    if len(set(files)) < len(files):
+        twice = next(file for file in files if files.count(file) > 1)
+        raise InputError(f"--holders: {twice} is listed twice; list each holder once")
+    certificates = {file: load_certificate(Path(file)) for file in files}
+    way = require_link(link)
+    own, peer = load_certificate(way.certificate), load_certificate(way.peer)
+    check_holders(certificates, own, peer, flags["compute_only"])
+    return Givers(tuple(certificates.values()), flags["holders_at"], rows, not flags["compute_only"])
+
+
+def with_holders(settings: TabularSettings, givers: Givers) -> TabularSettings:
+    """Return settings whose bound holds the rows of all: half of them for each node.
+
+    Args:
+        settings: Settings with the bound on the rows of each holder.
+        givers: The holders.
+
+    Raises:
+        InputError: The bound of all rows is too large.
+    """
+    from parties.jobs.settings import MOST_ROWS
+
+    rows, parties = givers.rows, len(givers.certificates) + 2 * givers.nodes_give
+    whole = -(-rows * parties // 2)
+    if whole > MOST_ROWS:
+        raise InputError(
+            f"--max-rows: {parties} parties with {rows:,} rows each exceed {2 * MOST_ROWS:,} rows in all; lower it"
+        )
+    return settings.model_copy(update={"max_rows": whole, "own_max_rows": rows})
+
+
+def check_kind(task: Kind) -> None:
+    """Raise InputError if further holders cannot give rows for this task."""
+    if why := task.without_holders:
+        raise InputError(f"--holders: {why}")

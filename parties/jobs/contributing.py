@@ -1,0 +1,184 @@
+"""A holder of rows: it gives shares of its numbers to two computing nodes, and computes nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from parties.base.text import listed
+from parties.jobs import kinds
+from parties.jobs.holders import CONSENT, LINK_JOB, Terms, question_bytes, receive_sized
+from parties.jobs.inputs import Inputs
+from parties.jobs.kind import Kind, refusal
+from parties.jobs.tree.joint import JointTree
+from parties.link.handshake import differences
+from parties.link.identity import common_name, fingerprint
+from parties.link.opening import open_link
+from parties.link.options import LinkOptions
+from parties.tables import schema as schemas
+from protocols.tree import Split, decode, walk
+from smc.errors import InputError, JobMismatchError, ProtocolError
+
+if TYPE_CHECKING:
+    from parties.link.opening import Link
+    from parties.sources.settings import TableSettings
+    from protocols.shares import Question
+
+
+class Job:
+    """The job that both nodes show: the task, and who computes and gives."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        """Read a job. Raise ProtocolError if it is none."""
+        try:
+            self.terms = Terms.of(document)
+            specification = {name: value for name, value in document.items() if name not in self.terms.public()}
+            self.task: Kind = kinds.find(str(specification["protocol"])).agreed(specification)
+        except (KeyError, TypeError, ValueError, InputError) as error:
+            raise ProtocolError(f"the nodes ask for a job that cannot be read: {error}") from None
+
+    def check(self, own: str, nodes: Sequence[str], table: TableSettings) -> None:
+        """Raise InputError unless this holder can take part.
+
+        Args:
+            own: Fingerprint of this holder.
+            nodes: Fingerprints of the nodes that were dialled.
+            table: The holder's table.
+        """
+        terms, bound = self.terms, getattr(self.task.settings, "max_rows", 0)
+        if set(terms.nodes) != set(nodes):
+            raise InputError("--nodes: the job is computed by others than these two; do not take part")
+        if terms.holders.count(own) != 1:
+            raise InputError("the job does not list this holder once; ask the two that compute for their --holders")
+        if why := self.task.without_holders:
+            raise InputError(f"the job cannot take rows of holders: {why}")
+        if table.max_rows > terms.holder_rows:
+            raise InputError(
+                f"max_rows of the table is {table.max_rows:,}; the job takes {terms.holder_rows:,} of a holder"
+            )
+        if bound < terms.max_rows:
+            raise InputError(
+                f"the job computes with {2 * bound:,} rows at most, but {terms.givers} parties may have "
+                f"{terms.holder_rows:,} each: both that compute must raise --max-rows"
+            )
+        schema = schemas.load(table.schema_file)
+        if why := refusal(self.task, Inputs(1, table, schema)):
+            raise InputError(f"the schema or the bounds here do not fit the job: {why}")
+
+    def check_question(self, question: Question) -> None:
+        """Raise ProtocolError if the job has no such question."""
+        if question is None:
+            return
+        trees = question[0] if isinstance(question[0], tuple) else (question[0],)
+        domains = self.task.questions.domains if isinstance(self.task, JointTree) else ()
+        for node, _ in (pair for tree in trees for pair in walk(tree)):
+            if isinstance(node, Split) and not (
+                node.attribute in range(len(domains)) and len(node.children) == domains[node.attribute]
+            ):
+                raise ProtocolError("the nodes ask for a level of a tree that the job cannot have")
+
+    def lines(self, names: Mapping[str, str]) -> list[str]:
+        """Return what a holder consents to, a line each; `names` are the nodes' names by fingerprint."""
+        disclosure = self.task.disclosure
+        opens = "Noise hides each row." if disclosure.spends else "Nothing has noise."
+        if disclosure.opens_exact_too:
+            opens = "Some of it has noise."
+        computing = " and ".join(f"{names[node]} ({node[:23]})" for node in self.terms.nodes)
+        return [
+            f"Question: {disclosure.question or self.task.about.title}. {opens}",
+            f"{computing} compute. They learn the answer.",
+            "If these two put their shares together, they learn your numbers.",
+            f"{self.terms.givers} parties give rows, at most {self.terms.holder_rows:,} each.",
+        ]
+
+
+def contribute(
+    nodes: Sequence[LinkOptions],
+    table: TableSettings,
+    consent: Callable[[list[str]], object],
+    said: Callable[[str], object],
+) -> int:
+    """Take part in the job that two nodes ask for, until it ends; return the number of answered questions.
+
+    Args:
+        nodes: Options of the links to both nodes, which are dialled.
+        table: The holder's table.
+        consent: Called with the terms, a line each; raises InputError unless the holder consents.
+        said: Called with a line for each question that was answered.
+
+    Raises:
+        InputError: The job does not fit the holder's table, or it does not consent.
+        JobMismatchError: The nodes ask for different jobs, or for different levels; nothing was answered.
+        LinkError: A node cannot be reached, or is lost.
+    """
+    with ExitStack() as stack:
+        links = [stack.enter_context(open_link(options, LINK_JOB)) for options in nodes]
+        job = Job(_same(links, "job"))
+        names = {fingerprint(options.peer): common_name(options.peer) for options in nodes}
+        job.check(fingerprint(nodes[0].identity.certificate), [*names], table)
+        consent(job.lines(names))
+        by_party = [links[[*names].index(node)] for node in job.terms.nodes]
+        inputs = Inputs(1, table, schemas.load(table.schema_file))
+        with job.task.open(inputs) as opened:
+            for link in links:
+                link.channel.send("consent", CONSENT)
+            number = 0
+            while "end" not in (asked := _same(links, "question")):
+                question = _question(asked, number)
+                job.check_question(question)
+                data = _numbers(opened.data, question)
+                _give(by_party, data, question, number)
+                said(f"question {number + 1}: shares of {len(data):,} numbers")
+                number += 1
+        return number
+
+
+def _same(links: Sequence[Link], step: str) -> dict[str, Any]:
+    """Return the JSON object that both nodes send. Raise JobMismatchError if they differ."""
+    ours, theirs = (receive_sized(link.channel, step) for link in links)
+    try:
+        one, other = json.loads(ours), json.loads(theirs)
+    except (ValueError, RecursionError):
+        raise ProtocolError(f"a node's {step} is not JSON") from None
+    if ours != theirs:
+        raise JobMismatchError(f"the two nodes ask for different things ({step}): {listed(differences(one, other))}")
+    if not isinstance(one, dict):
+        raise ProtocolError(f"a node's {step} is not a JSON object")
+    return one
+
+
+def _question(asked: Mapping[str, Any], number: int) -> Question:
+    """Return the question. Raise ProtocolError unless it is the next one."""
+    if asked.get("number") != number:
+        raise ProtocolError(f"the nodes ask for question {asked.get('number')}, expected {number}: nothing is answered")
+    if asked.keys() == {"number"}:
+        return None
+    try:
+        trees = tuple(map(decode, asked["trees"])) if "trees" in asked else decode(asked["tree"])
+        return trees, bool(asked["attributes"])
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise ProtocolError("the nodes ask for a level of something that is no tree") from None
+
+
+def _numbers(data: Any, question: Question) -> Any:
+    """Return own numbers for a question, int64[size]. Raise ProtocolError if the job has no such question."""
+    from protocols.shares import flat
+
+    if (question is None) != isinstance(data, np.ndarray):
+        raise ProtocolError("the nodes ask for numbers that the job does not have")
+    return data.reshape(-1) if question is None else flat(data.level(*question))
+
+
+def _give(links: Sequence[Link], numbers: Any, question: Question, number: int) -> None:
+    """Send each node its share: a fresh seed to party 0, the masked numbers to party 1."""
+    from protocols.shares import SEED_BYTES, masked
+
+    seed = os.urandom(SEED_BYTES)
+    links[0].channel.send("share", seed)
+    shares = masked(numbers, seed, question_bytes(question, number), number)
+    links[1].channel.send("share", shares.astype("<u8").tobytes())

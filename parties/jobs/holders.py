@@ -1,0 +1,312 @@
+"""Holders of rows at a computing node: their links, the job that they see, and the sums of their shares.
+
+Messages to a holder: the job, then a question for each level or batch, then the end. A holder answers the job with its
+consent, and a question with its share for this node: a seed to party 0, masked numbers to party 1 (`protocols.shares`).
+"""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from parties.base.address import parse_address
+from parties.base.canonical import canonical
+from parties.link.identity import Identity, common_name, fingerprint
+from parties.link.listening import Admit, Port, RefusedError, Take
+from parties.link.opening import Link, hello_for, link_over, outbox_for
+from parties.link.options import KEEPALIVE_SECONDS, LinkOptions
+from parties.link.outbox import Outbox
+from parties.link.transport import Stream
+from smc.errors import InputError, LinkError, ProtocolError
+
+if TYPE_CHECKING:
+    from cryptography import x509
+
+    from protocols.shares import Ask, Question, Shares
+    from smc.channel import Channel
+
+LINK_JOB = {"protocol": "contribute"}  # what the hellos between a node and a holder compare
+MOST_BYTES = 1 << 26  # of a job or a question
+SIZE_BYTES = 8
+CONSENT = b"\x01"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What all agree on, besides the task: who computes, who gives, and how many rows each may have."""
+
+    nodes: tuple[str, str]  # fingerprints of party 0 and party 1
+    holders: tuple[str, ...]  # fingerprints, in their order
+    holder_rows: int  # greatest number of rows of each that gives
+    nodes_give: bool  # whether the nodes may have rows too
+
+    def public(self) -> dict[str, Any]:
+        """Return the terms as JSON, to be compared by both nodes and shown to the holders."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Self:
+        """Return the terms in a job. Raise KeyError, TypeError or ValueError if there are none."""
+        first, second = map(str, document["nodes"])
+        holders = tuple(map(str, document["holders"]))
+        return cls((first, second), holders, int(document["holder_rows"]), bool(document["nodes_give"]))
+
+    @property
+    def givers(self) -> int:
+        """The number of those that may have rows."""
+        return len(self.holders) + 2 * self.nodes_give
+
+    @property
+    def max_rows(self) -> int:
+        """The bound on a party's rows that the task needs: half the rows of all, rounded up."""
+        return -(-self.holder_rows * self.givers // 2)
+
+
+def check_holders(
+    holders: Mapping[str, x509.Certificate], own: x509.Certificate, peer: x509.Certificate, compute_only: bool
+) -> None:
+    """Raise InputError unless the holders are others than both nodes, and each is listed once.
+
+    Args:
+        holders: Certificates by the names of their files.
+        own: This node's certificate.
+        peer: The other node's certificate.
+        compute_only: True if neither node has rows.
+    """
+    names: dict[str, str] = {}
+    for file, certificate in holders.items():
+        if certificate in (own, peer):
+            whose = "this node's own" if certificate == own else "the peer's"
+            raise InputError(f"--holders: {file} is {whose} certificate; a node that computes gives rows with --data")
+        if (other := names.setdefault(fingerprint(certificate), file)) != file:
+            raise InputError(f"--holders: {other} and {file} are one certificate; list each holder once")
+    if compute_only and len(holders) < 2:
+        raise InputError("--compute-only: with one holder the answer could be of its rows alone; list two at least")
+
+
+@dataclass(frozen=True)
+class Givers:
+    """The holders that a command names, before they have connected."""
+
+    certificates: tuple[x509.Certificate, ...]
+    address: str  # HOST:PORT to listen on for them
+    rows: int  # greatest number of rows of each that gives
+    nodes_give: bool  # whether the nodes may have rows too
+
+    def terms(self, party: int, own: x509.Certificate, peer: x509.Certificate) -> Terms:
+        """Return the terms of a job.
+
+        Args:
+            party: Number of this node.
+            own: Certificate of this node.
+            peer: Certificate of the other node.
+        """
+        ours, theirs = fingerprint(own), fingerprint(peer)
+        holders = tuple(sorted(map(fingerprint, self.certificates)))
+        nodes = (ours, theirs) if party == 0 else (theirs, ours)
+        return Terms(nodes, holders, self.rows, self.nodes_give)
+
+
+def joined(data: Any, ask: Ask) -> Any:
+    """Return this party's shares of all parties' data: its own, and what the holders send.
+
+    Args:
+        data: This party's data, as the task's `run` takes them: numbers, or a source of counts; private.
+        ask: Asks the holders.
+
+    Raises:
+        InputError: The data are of another form.
+    """
+    from protocols.shares import SharedCounts
+
+    if isinstance(data, np.ndarray) and data.dtype.kind in "iu":
+        numbers = data.astype(np.uint64).reshape(-1) + ask(None, data.size)
+        return numbers.astype(np.int64).reshape(data.shape)
+    if hasattr(data, "level"):
+        return SharedCounts(data, ask)
+    raise InputError("this kind of job cannot read rows of holders")
+
+
+class Holders:
+    """Open links to all holders of a job, which all consent."""
+
+    def __init__(self, party: int, links: Sequence[Link]) -> None:
+        self._party, self._links = party, links
+        self._number = 0
+
+    def ask(self, question: Question, size: int) -> Shares:
+        """Return the sum of the shares of all holders modulo 2^64, uint64[size]; see `protocols.shares.Ask`.
+
+        Args:
+            question: The question; public.
+            size: Number of numbers of an answer; public.
+
+        Raises:
+            LinkError: A holder does not answer.
+            ProtocolError: A share has another length.
+        """
+        from protocols.shares import SEED_BYTES, mask
+
+        asked = question_bytes(question, self._number)
+        for link in self._links:
+            send_sized(link.channel, "question", asked)
+        total = np.zeros(size, dtype=np.uint64)
+        for link in self._links:
+            if self._party == 0:
+                seed = bytes(self._received(link, SEED_BYTES))
+                total += mask(seed, asked, self._number, size)
+            else:
+                total += np.frombuffer(self._received(link, 8 * size), dtype="<u8")
+        self._number += 1
+        return total
+
+    def end(self) -> None:
+        """Tell all holders that there is no further question; a digest of the answer would reveal a small number."""
+        for link in self._links:
+            send_sized(link.channel, "question", canonical({"end": True}).encode())
+
+    @staticmethod
+    def _received(link: Link, size: int) -> Any:
+        try:
+            return link.channel.receive("share", size)
+        except ProtocolError as error:
+            assert link.options is not None
+            raise ProtocolError(f"the share of holder {common_name(link.options.peer)}: {error}") from None
+
+
+def question_bytes(question: Question, number: int) -> bytes:
+    """Return a question as canonical JSON, which both nodes must send alike.
+
+    Args:
+        question: The question.
+        number: Its number in the run.
+    """
+    from protocols.tree import encode
+
+    if question is None:
+        return canonical({"number": number}).encode()
+    trees, attributes = question
+    state = {"trees": [*map(encode, trees)]} if isinstance(trees, tuple) else {"tree": encode(trees)}
+    return canonical({"number": number, **state, "attributes": attributes}).encode()
+
+
+def send_sized(channel: Channel, step: str, data: bytes) -> None:
+    """Send a message of any size: its size first.
+
+    Args:
+        channel: The channel.
+        step: Label of the step.
+        data: The message.
+    """
+    channel.send(f"{step} size", len(data).to_bytes(SIZE_BYTES, "little"))
+    channel.send(step, data)
+
+
+def receive_sized(channel: Channel, step: str) -> bytes:
+    """Return a message that was sent by `send_sized`.
+
+    Args:
+        channel: The channel.
+        step: Label of the step.
+
+    Raises:
+        ProtocolError: The message is too large.
+    """
+    size = int.from_bytes(bytes(channel.receive(f"{step} size", SIZE_BYTES)), "little")
+    if size > MOST_BYTES:
+        raise ProtocolError(f"a message of {size:,} bytes at step '{step}', at most {MOST_BYTES:,} are taken")
+    return bytes(channel.receive(step, size))
+
+
+@contextmanager
+def open_holders(
+    identity: Identity,
+    givers: Givers,
+    party: int,
+    job: Mapping[str, Any],
+    wait: float,
+    timeout: float,
+    classical: bool = False,
+    on_waiting: Callable[[str], object] = lambda _: None,
+) -> Iterator[Holders]:
+    """Wait until all holders have connected and consent to the job; yield their links.
+
+    Args:
+        identity: Key and certificate of this node.
+        givers: The holders and the address for them.
+        party: Number of this node.
+        job: The task's specification with the `Terms`; both nodes show the same.
+        wait: Seconds to wait for all of them.
+        timeout: Seconds of silence that end a link.
+        classical: Whether a link's key exchange may be other than post-quantum.
+        on_waiting: Called with the name of the holder that is waited for.
+
+    Raises:
+        InputError: The address cannot be used.
+        LinkError: A holder does not connect in time, or does not consent.
+    """
+    data, deadline = canonical(job).encode(), time.monotonic() + wait
+    more: dict[str, Any] = {"listen": givers.address, "timeout": timeout, "classical": classical}
+    doors = [_Door(LinkOptions(identity, peer, **more)) for peer in givers.certificates]
+    port = Port(
+        parse_address(givers.address, lowest_port=0),
+        identity,
+        {door.options.peer: door.admit for door in doors},
+        KEEPALIVE_SECONDS,
+        streams=1,
+        classical=classical,
+    )
+    with ExitStack() as stack:
+        stack.callback(port.close)
+        links = []
+        for door in doors:
+            name = common_name(door.options.peer)
+            on_waiting(name)
+            stream = door.accepted(max(0.0, deadline - time.monotonic()))
+            if stream is None:
+                raise LinkError(f"holder {name} did not connect to {port.address} within {wait:g} s")
+            links.append(stack.enter_context(link_over(stream, door.options, door.hello)))
+            send_sized(links[-1].channel, "job", data)
+        for link in links:
+            if bytes(link.channel.receive("consent", len(CONSENT))) != CONSENT:
+                raise ProtocolError("a holder answered the job with another word than its consent")
+        yield Holders(party, links)
+
+
+class _Door:
+    """The place of one holder: takes its first stream."""
+
+    def __init__(self, options: LinkOptions) -> None:
+        self.options = options
+        self.hello = hello_for(0, LINK_JOB, options)
+        self._outbox = outbox_for(options, self.hello)
+        self._streams: queue.Queue[Stream] = queue.Queue()
+        self._free: queue.Queue[None] = queue.Queue()
+        self._free.put(None)
+
+    @property
+    def admit(self) -> Admit:
+        """The function that admits a stream."""
+
+        def admit(label: str) -> tuple[Outbox, Take]:
+            del label
+            try:
+                self._free.get_nowait()
+            except queue.Empty:
+                raise RefusedError("this holder is connected already") from None
+            return self._outbox, self._streams.put
+
+        return admit
+
+    def accepted(self, wait: float) -> Stream | None:
+        """Return the holder's stream, or None if it did not arrive in time."""
+        try:
+            return self._streams.get(timeout=wait)
+        except queue.Empty:
+            return None

@@ -1,0 +1,193 @@
+"""Every kind on shares: party 0's numbers plus r, party 1's minus r modulo 2^64, give the same answer and bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from parties.jobs import kinds
+from parties.tables.schema import Schema
+from parties.tables.types import Domain, FlagType, IntegerType, RealType
+from protocols.counts import RowCounts
+from smc.engines import Profile
+from tests.support.shares import outcome
+
+SCHEMA = Schema(
+    {
+        "age": ("young", "middle", "old"),
+        "sex": ("male", "female"),
+        "visits": ("3.5", "0", "-1", "?", "2"),
+        "n": tuple(map(str, range(6))),
+        "days": Domain(IntegerType(low=0, high=1800, edges=(30, 90, 365), missing=True)),
+        "score": Domain(RealType(low=0, high=1, edges=(0.2, 0.4, 0.6, 0.8), missing=True)),
+        "older": Domain(RealType(low=0, high=1, edges=(0.5,))),
+        "died": Domain(FlagType(missing=True)),
+        "outcome": ("good", "bad"),
+    },
+    "outcome",
+)
+ROWS = 63  # of party 0: all bits of the bound are in use
+NOISY, EXACT = {"epsilon": 1.0}, {"exact": True}
+PLAIN = {"plain": True, "max_depth": 3}
+SCORES = {"scores": "score", "target": "died"}
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("release count", {"where": "sex = male; age = old", **NOISY}),
+    ("release count", {"where": "sex = male", **EXACT}),
+    ("release count", {"where": "sex = male", **NOISY, "delta": 1e-9}),
+    ("release sum", {"column": "visits", **NOISY}),
+    ("release sum", {"column": "visits", **EXACT}),
+    ("release mean", {"column": "visits", "by": ("age",), **EXACT}),
+    ("release mean", {"column": "visits", **NOISY}),
+    ("release histogram", {"by": "age", **NOISY}),
+    ("release histogram", {"by": "age", **EXACT}),
+    ("release table", {"by": ("age", "sex"), **NOISY}),
+    ("release table", {"by": ("age", "sex"), **EXACT}),
+    ("release deviation", {"column": "visits", **NOISY}),
+    ("release correlation", {"numeric": ("visits", "n"), **EXACT}),
+    ("release median", {"column": "n", **NOISY}),
+    ("release top", {"column": "age", **NOISY}),
+    ("release top", {"column": "age", "first": 2, **EXACT}),
+    ("release choose", {"column": "n", "prices": "1, 2.5", **NOISY}),
+    ("release edges", {"numeric": ("n",), "parts": 2, **NOISY}),
+    ("release edges", {"numeric": ("n", "visits"), "parts": 3, **EXACT}),
+    ("release marginals", {"ways": 2, **NOISY, "delta": 1e-9}),
+    ("release naive-bayes", {"target": "outcome", **EXACT}),
+    ("synthesise", {**NOISY, "delta": 1e-9, "columns": ("age", "sex")}),
+    ("variance", {"column": "n", "above": 2.0}),
+    ("quantile", {"column": "n", "at": 0.5, **NOISY}),
+    ("scorecard", {"target": "outcome", **NOISY}),
+    *(("rank", {"target": "outcome", "measure": measure}) for measure in ("mi", "iv", "chi2", "gini")),
+    ("test chi2", {"columns": ("age", "sex")}),
+    ("test chi2", {"columns": ("age", "sex"), **NOISY}),
+    ("test proportions", {"target": "outcome", "by": "sex"}),
+    ("test trend", {"target": "outcome", "by": "n"}),
+    ("test welch", {"column": "n", "by": "sex"}),
+    ("survive curve", {"time": "days", "event": "died", **NOISY}),
+    ("survive compare", {"time": "days", "event": "died", "arm": "sex"}),
+    ("evaluate auc", {**SCORES, "at_least": 0.5}),
+    ("evaluate better", {**SCORES, "than": "older"}),
+    ("evaluate report", {**SCORES, **NOISY}),
+    ("cluster", {"columns": ("n", "visits"), "bounds": ("0:5", "-1:4"), "k": 2, **NOISY}),
+    ("id3", PLAIN),
+    ("id3", {**PLAIN, "splits": "binary", "min_rows": 4}),
+    ("id3", {**PLAIN, "criterion": "gini"}),
+    ("id3", {**PLAIN, "criterion": "gain-ratio"}),
+    ("id3", {**PLAIN, "weights": ("good:3",)}),
+    *(("id3", {**PLAIN, "prune": way}) for way in ("mdl", "chi2", "pessimistic")),
+    ("id3", {"k": 3, "against": "public", "max_depth": 3}),
+    ("id3", {"l": 2.0, "t": 0.9, "against": "public", "max_depth": 2}),
+    ("id3", {"l": 1.2, "diversity": "entropy", "against": "public", "max_depth": 2}),
+    ("id3", {**PLAIN, "support_epsilon": 1.0}),
+    *(("id3", {**NOISY, "quality": quality, "max_depth": 2}) for quality in ("max", "gini", "entropy")),
+    ("id3", {**NOISY, "trees": 3, "max_depth": 2}),
+    ("forest", {"trees": 3, "plain": True, "max_depth": 2}),
+    ("forest", {"trees": 2, "k": 2, "l": 2.0, "against": "public", "max_depth": 2}),
+]
+BARRED: dict[str, dict[str, Any] | None] = {  # kinds that read rows of two parties only, with the settings of one task
+    "boost": {**NOISY},
+    "evaluate drift": {"columns": ("age",)},
+    "publish joint": None,
+    "publish joint-table": None,
+    "publish lattice": None,
+    "regress joint": None,
+    "release triangles": {"columns": ("age", "sex"), **NOISY},
+    "rules": {},
+}
+ENGINES = ("yao", "gmw", "mixed", "lean")
+IN_CIRCUITS: list[tuple[str, dict[str, Any]]] = [  # without noise, which depends on the order of draws
+    ("release sum", {"column": "visits", **EXACT}),
+    ("release edges", {"numeric": ("n",), "parts": 2, **EXACT}),
+    ("test chi2", {"columns": ("age", "sex")}),
+    ("quantile", {"column": "n", "at": 0.5, **EXACT}),
+    ("id3", {"plain": True, "max_depth": 2, "columns": ("age", "sex", "n")}),
+    ("id3", {"k": 3, "against": "public", "max_depth": 1, "columns": ("age", "sex")}),
+    ("id3", {"plain": True, "criterion": "gini", "max_depth": 1, "columns": ("age", "sex")}),
+]
+
+
+@cache
+def task_of(name: str, items: tuple[tuple[str, Any], ...]) -> Any:
+    kind: Any = kinds.find(name)
+    return kind.canonical(kind.Settings.model_validate({"max_rows": ROWS, **dict(items)}), SCHEMA)
+
+
+def data_of(task: Any, seed: int = 1, sizes: Sequence[int] = (ROWS, 30)) -> list[Any]:
+    """Own rows of parties, by default of two: one has as many as allowed."""
+    return [task.own_rows(rows) for rows in rows_of(task, seed, sizes)]
+
+
+def rows_of(task: Any, seed: int, sizes: Sequence[int]) -> list[RowCounts]:
+    random, domains = np.random.default_rng(seed), task.schema.attributes
+    names = task.schema.features(task.target)
+
+    def drawn(column: str, rows: int) -> Any:
+        return random.integers(0, len(domains[column]), rows)
+
+    bounds, cells = np.cumsum(sizes)[:-1], [drawn(name, sum(sizes)) for name in (*names, task.target)]
+    table = np.array(cells[:-1], dtype=np.int64).reshape(len(names), sum(sizes)).T
+    parts = zip(np.split(table, bounds), np.split(cells[-1], bounds), strict=True)
+    return [RowCounts([len(domains[name]) for name in names], len(domains[task.target]), *part) for part in parts]
+
+
+@pytest.mark.slow  # every kind in both forms
+@pytest.mark.parametrize("form", ["size", "depth"])
+@pytest.mark.parametrize("case", range(len(CASES)), ids=lambda i: f"{CASES[i][0]}-{i}")
+def test_shares_of_joint_numbers_give_the_answer_of_own_numbers(case: int, form: Any) -> None:
+    name, settings = CASES[case]
+    task = task_of(name, tuple(settings.items()))
+    assert task.without_holders is None
+    data, profile = data_of(task), Profile("clear", form=form)
+    own, cost_of_own = outcome(task, data, profile, shares=False)
+    random, cost = outcome(task, data, profile, random=case)
+    assert own == random  # the noise too: it follows from the seed
+    assert cost_of_own["bits_opened"] == cost["bits_opened"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", range(len(IN_CIRCUITS)), ids=lambda i: IN_CIRCUITS[i][0])
+def test_shares_on_every_engine(case: int, engine: Any) -> None:
+    name, settings = IN_CIRCUITS[case]
+    task = task_of(name, tuple(settings.items()))
+    data, profile = data_of(task), Profile(engine)
+    own, _ = outcome(task, data, profile, shares=False)
+    zero, cost_of_zero = outcome(task, data, profile)
+    random, cost = outcome(task, data, profile, random=case)
+    assert own == zero == random
+    assert cost_of_zero == cost  # bytes, messages, gates and opened bits
+
+
+@pytest.mark.parametrize("holders", [3, 7])
+@pytest.mark.parametrize("case", range(len(IN_CIRCUITS)), ids=lambda i: IN_CIRCUITS[i][0])
+def test_holders_give_the_answer_of_the_union(case: int, holders: int) -> None:
+    """One holder has no row, and neither party that computes."""
+    name, settings = IN_CIRCUITS[case]
+    task = task_of(name, tuple(settings.items()))
+    union = data_of(task, sizes=(ROWS, 30))
+    sizes = [0, 50, 13, *(5,) * (holders - 4), 30 - 5 * (holders - 4)] if holders > 3 else [0, ROWS, 30]
+    given = data_of(task, sizes=sizes)
+    expected, _ = outcome(task, union, Profile("clear"), shares=False)
+    nothing = [task.of_nobody() for _ in (0, 1)]
+    assert outcome(task, nothing, Profile("clear"), holders=given)[0] == expected
+
+
+def test_every_kind_on_rows_takes_shares_or_has_a_reason() -> None:
+    on_rows = {name for name in kinds.BUILT_IN if "own_table" in kinds.find(name).Settings.model_fields}
+    assert on_rows == {name for name, _ in CASES} | BARRED.keys()
+    for name, settings in BARRED.items():
+        if settings is not None:
+            assert task_of(name, tuple(settings.items())).without_holders
+    assert "--against public" in task_of("id3", (("k", 3),)).without_holders
+    assert task_of("id3", (("prune", "holdout"),)).without_holders
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_shards_of_an_engine_take_shares(criterion: str) -> None:
+    task = task_of("id3", (("plain", True), ("max_depth", 1), ("criterion", criterion), ("columns", ("age", "n"))))
+    data = data_of(task)
+    alone, _ = outcome(task, data, Profile("gmw"), shares=False)
+    assert outcome(task, data, Profile("gmw", shards=2), random=3)[0] == alone
