@@ -141,6 +141,11 @@ def sends(step: str) -> Callable[[FrameType], bool]:
     return lambda frame: frame.f_locals["step"].endswith(step)
 
 
+def decides(frame: FrameType) -> bool:
+    """Return whether a decision of the operator is kept, not a statement of the peer that comes meanwhile."""
+    return frame.f_back is not None and frame.f_back.f_code.co_name == "decide"
+
+
 def is_heard(frame: FrameType) -> bool:
     """Return whether a signature is kept because the peer's has come: the other party has kept both when it signed."""
     return frame.f_back is not None and frame.f_back.f_code.co_name == "_heard"
@@ -195,7 +200,7 @@ WALKS = (
             Point("smc/session.py", "Session.send", "sent", sends("statement")),
             Point("parties/node/log/jobs.py", "Jobs.apply", "in the peer's log"),
             Point("parties/operator/client.py", "_call.request", "the peer's operator consents", calls("approve")),
-            Point("parties/node/log/jobs.py", "Jobs.apply", "consent, in the peer's log"),
+            Point("parties/node/log/jobs.py", "Jobs.apply", "consent, in the peer's log", decides),
             Point("parties/node/acts/runs.py", "Runs.begin", "a session"),
             Point("parties/node/links/executor.py", "Worker.__init__", "an order to a worker"),
             Point("parties/node/links/executor.py", "run", "run by a worker"),

@@ -28,6 +28,9 @@ from tests.support.specified import CLASSIFIER, SCHEMA, made
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=8)
 
 
+AUTO = st.just({"engine": "auto"})
+
+
 def engines(names: tuple[str, ...]) -> st.SearchStrategy[dict[str, Any]]:
     one = {
         "engine": st.sampled_from(names),
@@ -35,7 +38,8 @@ def engines(names: tuple[str, ...]) -> st.SearchStrategy[dict[str, Any]]:
         "garbling": st.sampled_from(get_args(Garbling)),
         "form": st.sampled_from(["size", "depth"]),
     }
-    return st.fixed_dictionaries({}, optional=one) | st.just({"engine": "auto"})
+    named = st.fixed_dictionaries({}, optional=one)
+    return named.filter(lambda it: it.get("engine") not in ("gmw", "lean") or "garbling" not in it) | AUTO
 
 
 def fields(optional: dict[str, st.SearchStrategy[Any]], **always: Any) -> st.SearchStrategy[dict[str, Any]]:
