@@ -151,10 +151,10 @@ def infer_command(
 ) -> Report:
     """Guess a sensitive value from published rows.
 
-    The attacker knows other columns of each person. Four attacks guess: by all rows that fit, by the nearest rows, by
-    the row with the rarest match, and by naive Bayes learnt from all rows. The report compares them with a guess
-    without the published rows. A guessed number is right within 5 % of a standard deviation. With --config, --known is
-    read and mapped like its table.
+    The attacker knows other columns of each person. Five attacks guess: by all rows that fit, by the nearest row, by
+    the ten nearest rows, by the row with the rarest match, and by naive Bayes learnt from all rows. The report
+    compares them with a guess without the published rows. A guessed number is right within 5 % of a standard
+    deviation. With --config, --known is read and mapped like its table.
     """
     from parties.alone.attacks import inference, linking
     from parties.alone.attacks.agreement import measured

@@ -54,7 +54,7 @@ def shadows_command(
     epsilon: float | None = option(
         "Epsilon of the noise, as in the command that learns it  [no noise]", Between(0, min_open=True)
     ),
-    k: int | None = option("With model tree: minimum rows of a leaf  [5]", click.IntRange(1)),
+    k: int | None = option("With exact trees (no --epsilon): minimum rows of a leaf  [5]", click.IntRange(1)),
     max_depth: int | None = option("Trees: maximum depth  [chosen; no limit with --k 1]", click.IntRange(0)),
     trees: int | None = option("Forests: number of trees  [20]", click.IntRange(2, 1000)),
     select: str | None = option(

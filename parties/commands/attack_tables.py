@@ -64,7 +64,7 @@ def reconstruct_command(
     """Rebuild rows from published tables.
 
     The attack searches for tables of rows that give all published counts, by integer programming. It draws many of
-    them. A row that occurs in most of them is likely true (Dick et al. 2023). A published table is a file of smc
+    them. The more of them have a row, the more certain it is (Dick et al. 2023). A published table is a file of smc
     publish table, or a CSV file with a line for every count. With --config, --truth is read and mapped like its table.
     """
     from parties.alone.attacks import reconstruction

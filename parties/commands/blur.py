@@ -123,7 +123,7 @@ def rules_command(
     max_length: int = option("Maximum number of values in a set  [4]", click.IntRange(2, 8), default=4),
     show: str = option(
         "Rules to show. non-redundant omits rules that follow from others; maximal shows only "
-        "rules of the largest sets  [non-redundant]",
+        "rules of sets that no other frequent set contains  [non-redundant]",
         click.Choice(["non-redundant", "maximal", "all"]),
         default="non-redundant",
     ),

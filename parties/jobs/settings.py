@@ -98,7 +98,7 @@ def own_file(title: str, help_: str, *, argument: bool = False, data: bool = Fal
 
 def of_people(node: bool = False) -> AnyField:
     """Return the field `at_most`."""
-    help_text = "Maximum rows of a person that are used. Noise then protects the person, not a row. Both tables set it"
+    help_text = "Maximum rows of a person that are used. Noise then hides all of them. Both tables must agree"
     return public(None, "Rows of a person", help_text, none="noise protects a row", node=node, advanced=True)
 
 

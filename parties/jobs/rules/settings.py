@@ -45,7 +45,7 @@ class RulesSettings(ManyGatesSettings, TabularSettings):
     confidence: Share = public(
         0.8,
         "Confidence",
-        "Minimum confidence: share of the rows that meet a rule's condition and must have its conclusion too",
+        "Minimum confidence: of the rows that meet a rule's condition, the share that must have its conclusion too",
     )
     lift: Annotated[float, Field(strict=True, ge=0, le=1000, allow_inf_nan=False)] = public(
         1.0, "Lift", "Minimum lift: a rule's confidence divided by the share of all rows with its conclusion; 0 = any"
@@ -81,7 +81,7 @@ class RulesSettings(ManyGatesSettings, TabularSettings):
         "non-redundant",
         "Shown",
         "Rules to show. non-redundant omits rules that follow from others; maximal shows only "
-        "rules of the largest sets",
+        "rules of sets that no other frequent set contains",
         advanced=True,
     )
     max_rows: RowBound = row_bound()

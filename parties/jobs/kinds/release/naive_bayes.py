@@ -36,7 +36,7 @@ class NaiveBayesSettings(GaussianSettings):
     delta: Annotated[float, Field(strict=True, ge=0, lt=1, allow_inf_nan=False)] | None = public(
         None,
         "Delta",
-        "Delta, the probability that epsilon fails; it selects Gaussian noise. 0 = never fails, Laplace noise",
+        "Delta, the probability that epsilon fails; it selects Gaussian noise. 0 = no delta, Laplace noise",
         none="a thousandth of one over all rows, or less, if many columns halve their noise by it; else none",
     )
 
