@@ -98,7 +98,7 @@ class _Message:
 
 
 class MemoryChannel(Channel):
-    """One end of a channel between two threads of a process. Receiving fails after a deadline."""
+    """One end of a channel between two threads of a process. Sending and receiving fail after a deadline."""
 
     def __init__(
         self,

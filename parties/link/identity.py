@@ -87,7 +87,7 @@ class Identity:
 
     @property
     def secret(self) -> bytes:
-        """Secret bytes derived from the private key: they stay the same as long as the party has the key."""
+        """Secret bytes, of the private key in PEM or of its token: they stay the same as long as the key does."""
         return self.key_pem if self.token is None else self.token.secret
 
     def require_file(self) -> None:

@@ -109,7 +109,7 @@ def change(share: Fraction, replaced: bool) -> int:
 
 
 def margin(scale: Fraction, candidates: int) -> int:
-    """Return the even number of values to leave beyond an extreme: the result then misses all values in 1 of 20 runs.
+    """Return the even number of values to aim at beyond an extreme: the answer is beyond all in at most 1 of 20 runs.
 
     Args:
         scale: Scale of the noise on each number.

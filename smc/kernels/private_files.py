@@ -23,7 +23,7 @@ ROOT = 0  # user id of root, who installs for all users
 
 
 class UnsafeError(Exception):
-    """Error for a file or folder that other users can write."""
+    """Error for a file or folder that is a symbolic link, or that other users own or can write."""
 
 
 def _check(handle: int, path: Path, owners: Container[int]) -> None:

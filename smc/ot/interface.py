@@ -54,7 +54,7 @@ class Role:
         self.name = name
 
     def setup(self) -> None:
-        """Run the base OTs of the session; a second call does nothing.
+        """Run the set-up of the session, such as base OTs or keys; a second call does nothing.
 
         The first use calls it at the latest.
         """

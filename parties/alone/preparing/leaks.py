@@ -14,8 +14,8 @@ ALMOST = 0.95  # of the rows that a majority guess gets wrong: a column that dec
 class Leak:
     """How well the values of a column predict whether a row has one class.
 
-    `decided` is the share of the rows outside the more frequent answer that the column predicts correctly. `right` is
-    the share of all rows that it predicts correctly.
+    `decided` is the share of the errors of the more frequent answer that a prediction by the column avoids, net of its
+    own errors. `right` is the share of all rows that the column predicts correctly.
     """
 
     label: str

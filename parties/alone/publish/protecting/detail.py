@@ -76,7 +76,7 @@ class LevelOfDetail(Method):
 
 
 def too_small(sizes: Floats, least: float) -> Any:
-    """Return the categories to merge, bool[categories]: the smallest ones, as few as together reach the minimum.
+    """Return the categories to merge, bool[categories]: all below the minimum, and the next ones until they reach it.
 
     Args:
         sizes: people in each category
