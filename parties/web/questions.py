@@ -138,7 +138,7 @@ MEANS = {  # meaning of a setting's default, for people
     "select": "The counts are chosen step by step, where the model fits worst.",
     "show": "Rules that a shorter one implies are omitted.",
     "sets": "Every set of this number of columns is counted.",
-    "splits": "A node has two branches; in a plain tree one for each value, in a noisy tree two for numbers only.",
+    "splits": "Two branches a node. A plain tree has one for each value, a noisy one two for ordered columns only.",
     "shares": "Later rounds get more epsilon, because they decide the result.",
     "steps": "Chosen so that the noise stays small.",
     "stop": "A branch may end before the maximum depth if no split helps.",
