@@ -196,7 +196,7 @@ def new_secret(what: str, path: Path | None) -> str:
         path: The file; None to ask at the terminal.
 
     Raises:
-        InputError: The secret is too short.
+        InputError: The secret is too short, or there is neither a file nor a terminal.
     """
     from parties.operator.accounts import check_length
 

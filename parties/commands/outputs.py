@@ -56,7 +56,7 @@ def check_new(
         added_to: Outputs that may exist, because they are extended.
 
     Raises:
-        InputError: An output exists or cannot be written.
+        InputError: An output exists, cannot be written, or is an input.
     """
     check_outputs({**outputs, **(added_to or {})}, inputs, config_file)
     for flag, path in outputs.items():
@@ -103,7 +103,8 @@ class Outputs:
             force: Whether existing files may be replaced.
 
         Raises:
-            InputError: A file cannot be written, is an input, or needs a library that is not installed.
+            InputError: A file exists and `force` is not set, cannot be written, is an input, or needs a library that is
+                not installed.
         """
         for file in self.kind.files() if self.kind is not None else ():
             if file.option is not None and self.paths.get(file.option) is not None:

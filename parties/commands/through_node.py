@@ -49,6 +49,7 @@ def ask(
         wait: Seconds to wait for the peer's decision.
 
     Raises:
+        InputError: Several peers are known, and none is named.
         LinkError: The peer has not decided in time.
         SmcError: The job has ended without a result, see `end_of`.
     """
