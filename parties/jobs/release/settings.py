@@ -98,7 +98,7 @@ class GaussianSettings(ReleaseSettings):
         None,
         "Delta",
         "Delta, the probability that epsilon fails; it selects Gaussian noise. Choose it far below 1 / rows",
-        none="none, epsilon always holds",
+        none="none; the samples alone add at most 2^-38",
     )
 
 

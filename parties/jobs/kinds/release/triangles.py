@@ -40,7 +40,7 @@ class TrianglesSettings(GaussianSettings):
         None,
         "Delta",
         "Delta, the probability that epsilon fails. With it the result has an interval",
-        none="none, epsilon always holds",
+        none="none; the samples alone add at most 2^-38",
     )
     gives_no_row_away: ClassVar[bool] = True  # of a bound too small by k: delta e^(-(k - 1) epsilon / 2)
     usual: ClassVar[str] = "gmw"
