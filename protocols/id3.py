@@ -282,6 +282,13 @@ def _least(engine: Engine, most: int, lengths: Indices, scores: Word, feasible: 
     """Return the position of each node's least score, from `lengths` scores node by node, at most `most` for a node."""
     bits = engine.words.bits(scores)
     inputs = [bits.take(column) for column in padded(lengths, np.cumsum(lengths) - lengths, most).T]
+
+    def least(number: int) -> tuple[Bits, ...]:
+        netlist = argmin_netlist(number, scores.width, engine.form, ruled=bool(feasible))
+        return tuple(engine.run(netlist, *inputs[:number], *feasible[:number]))
+
     with engine.sampled(most) as some:
-        netlist = argmin_netlist(some, scores.width, engine.form, ruled=bool(feasible))
-        return tuple(engine.run(netlist, *inputs[:some], *feasible[:some]))
+        found = least(some)
+    if some < most:  # a forecast, which counts the parts and then the comparison of their winners
+        least(-(-most // some))
+    return found

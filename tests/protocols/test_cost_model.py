@@ -200,7 +200,8 @@ def test_the_bound_knows_that_a_way_asks_each_attribute_once() -> None:
     assert narrow < mixed < wide / 5
 
 
-def test_a_wide_typical_tree_builds_small_circuits(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("profile", [Profile("mixed"), Profile("lean", form="size"), Profile("gmw", form="depth")])
+def test_a_wide_typical_tree_builds_small_circuits(monkeypatch: pytest.MonkeyPatch, profile: Profile) -> None:
     compared: list[int] = []
 
     def counted(candidates: int, *more: Any, **named: Any) -> Any:
@@ -208,7 +209,7 @@ def test_a_wide_typical_tree_builds_small_circuits(monkeypatch: pytest.MonkeyPat
         return argmin_netlist(candidates, *more, **named)
 
     monkeypatch.setattr("protocols.id3.argmin_netlist", counted)
-    runs, profile = tuple(Run(i, i + 1) for i in range(100)), Profile("mixed")
+    runs = tuple(Run(i, i + 1) for i in range(100))
     problem = Problem((2,) * 100, 2, 400, delta=0.05, max_depth=1, runs=runs, edges=3)
     sampled = forecast(lambda engine: typical(engine, problem, 1 << 20), profile)
     assert max(compared) <= COMPARED
@@ -220,5 +221,7 @@ def test_a_wide_typical_tree_builds_small_circuits(monkeypatch: pytest.MonkeyPat
     assert sampled.bytes == pytest.approx(whole.bytes, rel=0.02)
     gates = [sum(cost.and_gates for cost in count.costs) for count in (sampled, whole)]
     assert gates[0] == pytest.approx(gates[1], rel=0.02)
+    rounds = [sum(cost.rounds for cost in count.costs) for count in (sampled, whole)]
+    assert rounds[0] == pytest.approx(rounds[1], rel=0.02)
     built = [count.lines()["building circuits"] for count in (sampled, whole)]
     assert sampled.seconds(LinkShape()) - whole.seconds(LinkShape()) == pytest.approx(built[1] - built[0], rel=0.1)
