@@ -58,8 +58,8 @@ def logarithm(engine: Engine, count: int) -> View:
         (result,) = to_integers(opened, signed=True)
         computed, exact = result / (1 << precision.fraction), total * true
         view.step(
-            "The protocol computes x ln x on integers, with rounded table entries and cut digits of d. That error is "
-            "beside the series' own. The bound on both together is proven.",
+            "The protocol computes x ln x on integers, with rounded table entries and cut digits of d. This error "
+            "adds to that of the series. The bound on both together is proven.",
             fraction_bits=precision.fraction,
             x_ln_x=f"{computed:.6f}",
             true_value=f"{exact:.6f}",

@@ -155,7 +155,9 @@ class Provider:
             answer: The query of the browser's return.
         """
         if not hmac.compare_digest(request.state.encode(), answer.get("state", "").encode()):
-            raise InputError("this answer of the log-in provider belongs to a request of another browser")
+            raise InputError(
+                "the log-in provider's answer belongs to a request of another browser; begin the log-in again here"
+            )
         says_who = self.metadata().get("authorization_response_iss_parameter_supported") is True  # RFC 9207
         if answer.get("iss", "" if says_who else self._settings.issuer) != self._settings.issuer:
             raise InputError("this answer comes from another log-in provider")

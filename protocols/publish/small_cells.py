@@ -274,7 +274,9 @@ def noisy_cells(
         few, opened = engine.reveal(*engine.run(netlist, *inputs))
     hidden: NDArray[np.bool_] = few[0].astype(np.bool_)
     if opened[:, hidden].any():
-        raise ProtocolError("a hidden cell was opened: the peer's messages are wrong")
+        raise ProtocolError(
+            "the peer's messages are wrong: a cell with too few rows was opened with a number other than 0"
+        )
     return hidden, bitpack.to_words(opened).astype(np.int64)[~hidden] - from_zero_by(law)
 
 

@@ -97,7 +97,10 @@ def check_width(width: int, law: Law | None) -> None:
     """
     bits = width + 1 if law is None else sum_width(width, law)
     if bits > MOST_BITS:
-        raise InputError(f"scores of {width} bits with this noise take {bits} bits, at most {MOST_BITS}")
+        noise, remedy = ("", "") if law is None else (" with this noise", ", or raise epsilon")
+        raise InputError(
+            f"scores of {width} bits{noise} take {bits} bits, at most {MOST_BITS} fit; lower max_rows{remedy}"
+        )
 
 
 def noisy_choice(engine: Engine, own: NDArray[np.integer], width: int, law: Law | None) -> NDArray[np.int64]:

@@ -66,14 +66,14 @@ class ColumnBlur(Settings):
         if self.noise == "response" or self.noise == "none":
             raise InputError(f"noise {self.noise} is not for numbers")
         if self.privacy is None:
-            raise InputError(f"noise {self.noise} needs low, high and privacy")
+            raise InputError(f"noise {self.noise}: set low, high and privacy for this column")
         return at_privacy(self.noise, self.privacy, *self.range, self.confidence)
 
     @property
     def range(self) -> tuple[float, float]:
         """Range of the true values; InputError if the plan has none."""
         if self.low is None or self.high is None:
-            raise InputError(f"noise {self.noise} needs low, high and privacy")
+            raise InputError(f"noise {self.noise}: set low, high and privacy for this column")
         return self.low, self.high
 
     @property

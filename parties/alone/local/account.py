@@ -131,13 +131,13 @@ def load(key_file: Path, device: Device) -> Account:
     try:
         account = Account.model_validate_json(json.dumps(files.read_json(path)))
     except ValidationError as error:
-        raise InputError(f"{path}: is not an account: {explained(error, Account)}") from None
+        raise InputError(f"{path}: is not the privacy account of a device key: {explained(error, Account)}") from None
     if account.device != _mark(device, "device"):
-        raise InputError(f"{path}: is the account of another key")
+        raise InputError(f"{path}: is the privacy account of another key")
     if any(entry.epsilon is None and entry.lasting is None for entry in account.entries):
-        raise InputError(f"{path}: is not an account: an entry has no bound")
+        raise InputError(f"{path}: is not the privacy account of a device key: an entry has no bound")
     if len({(entry.plan, entry.value) for entry in account.entries}) < len(account.entries):
-        raise InputError(f"{path}: is not an account: a value has two entries")
+        raise InputError(f"{path}: is not the privacy account of a device key: a value has two entries")
     return account
 
 

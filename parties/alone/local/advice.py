@@ -124,7 +124,7 @@ def verdict(advice: dict[str, Any]) -> str:
     if best["found_from"] >= 1:
         return f"{reports:,} reports are too few: no share of {values:,} values can be distinguished from 0"
     even = best["reports_for_even_share"]
-    more = "" if even <= reports else f"; that all are found if they are even takes {even:,} reports"
+    more = "" if even <= reports else f"; if all values are equally frequent, finding all takes {even:,} reports"
     shorter = [
         row for row in advice["mechanisms"] if row["bytes"] < best["bytes"] and row["error"] <= SHORT * best["error"]
     ]

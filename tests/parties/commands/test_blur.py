@@ -129,14 +129,17 @@ def test_one_column_can_be_attacked_and_none_cannot(place: Path, capsys: pytest.
     [
         (("high = 100, privacy = 0.5", "high = 50, privacy = 0.5"), "is not between 0 and 50, the bounds of the plan"),
         (("privacy = 0.5", "privacy = 0"), "column 'salary': privacy must be over 0, not 0"),
-        (("low = 0, high = 50", "high = 50"), "column 'bonus': noise gaussian needs low, high and privacy"),
+        (
+            ("low = 0, high = 50", "high = 50"),
+            "column 'bonus': noise gaussian: set low, high and privacy for this column",
+        ),
         (('"Trent", ', ""), "column 'city': 'Trent' is not among the plan's values 'Padua', 'Verona'"),
         (('"Trent"', '"Padua"'), "values: one value is listed twice; remove it"),
         (("keep = 0.6", "keep = 1.6"), "keep must be between 0 and 1, not 1.6"),
         (("salary", "salry"), "there is no column 'salry' (did you mean 'salary'?)"),
         (
             ('city = { noise = "response"', 'name = { noise = "uniform", low = 0, high = 1'),
-            "needs low, high and privacy",
+            "set low, high and privacy for this column",
         ),
         (('age = { noise = "cells"', 'name = { noise = "uniform"'), "column 'name': not all values are numbers"),
     ],

@@ -53,7 +53,9 @@ NUMERIC = (Microaggregation, RankSwapping, TopBottomCoding, Noise)
 def methods_of(plan: PublishPlan) -> list[Method]:
     """Return the plan's methods in their order; raise InputError without methods, or with other measures."""
     if plan.models:
-        raise InputError("models: are for smc publish anonymise; write a separate plan with [[methods]]")
+        raise InputError(
+            "models: belong to smc publish anonymise; for smc publish protect, write a separate plan with [[methods]]"
+        )
     if not plan.methods:
         raise InputError("methods: give at least one, such as local-suppression")
     for name, column in plan.columns.items():

@@ -149,11 +149,14 @@ def test_an_account_names_no_value_and_is_its_keys(place: Path) -> None:
     [
         (None, "is missing, so the spent budget is unknown"),
         ("{", "not valid JSON"),
-        ("[]", "is not an account"),
-        ('{"device": "%s", "entries": [{"plan": "p", "question": "q", "reports": 1}]}', "is not an account"),
+        ("[]", "is not the privacy account of a device key"),
+        (
+            '{"device": "%s", "entries": [{"plan": "p", "question": "q", "reports": 1}]}',
+            "is not the privacy account of a device key",
+        ),
         (
             '{"device": "%s", "entries": [{"plan": "p", "question": "q", "reports": -1, "epsilon": 1, "lasting": 1}]}',
-            "is not an account",
+            "is not the privacy account of a device key",
         ),
         (
             '{"device": "%s", "entries": '

@@ -84,7 +84,10 @@ def test_the_example_of_the_docs_runs(here: Path) -> None:
         ('method = "sampling"\nshare = 1.5', "methods: sampling: share: must be <= 1, not 1.5"),
         ('method = "record-swapping"\ncolumn = "region"\nsimilar = ["region"]', "similar: contains the swapped column"),
         ('method = "local-suppression"\nk = 1', "methods: local-suppression: k: must be >= 2, not 1"),
-        ('method = "pram"\ncolumns = ["disease"]\n[[models]]\nmodel = "k-anonymity"\nk = 2', "models: are for"),
+        (
+            'method = "pram"\ncolumns = ["disease"]\n[[models]]\nmodel = "k-anonymity"\nk = 2',
+            "models: belong to smc publish anonymise",
+        ),
     ],
 )
 def test_what_is_refused(here: Path, capsys: pytest.CaptureFixture[str], method: str, line: str) -> None:
