@@ -79,7 +79,7 @@ class Agreement:
         return b"".join(chain.digest()[:size] for chain, (_, size) in zip(self._chains, CHAINS, strict=True))
 
     def agreed(self) -> None:
-        """Record that the peer's digest of all notes equals this party's."""
+        """Record that the peer's digest of all noted steps equals this party's."""
         self.is_heard = True
         self._has_same_code = self._holds_code
         self._recent.clear()

@@ -18,10 +18,12 @@ Form = Literal["size", "depth"]  # goal of circuits: few AND gates, or few level
 
 @dataclass(frozen=True)
 class Prices:
-    """Costs of operations, in bytes or any other unit, to choose between sufficient parameters.
+    """Costs of operations, in bytes or any other unit, to choose the cheapest parameters that are precise enough.
 
-    Prices of an AND gate; of a one-hot bit that selects; of a bit of the factor in a product, 0 if products consist of
-    AND gates.
+    Attributes:
+        and_gate: An AND gate.
+        selected_bit: A one-hot bit that selects an entry of a table.
+        factor_bit: A bit of one factor of a product; 0 if products consist of AND gates.
     """
 
     and_gate: float

@@ -99,9 +99,9 @@ def visible(text: str) -> str:
     """Return texts of other people in `printable` form, with escapes for invisible marks and look-alike letters.
 
     Joiners that belong to the spelling of a script stay. Invisible marks can turn the direction of the text around them
-    and make a line read as another one (Boucher and Anderson, "Trojan Source", 2021). Letters of another script that
-    look Latin, mathematical and full-width letters, and marks over a letter that no script combines make one word read
-    as another. Unassigned code points are escaped too.
+    and make a line read as another one (Boucher and Anderson, "Trojan Source", 2021). Three groups make
+    one word look like another: letters of another script that look Latin; mathematical and full-width letters; and
+    marks over a letter that no script combines with it. Unassigned code points are escaped too.
     """
     if text.isascii() and text.isprintable():
         return text

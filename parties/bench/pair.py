@@ -56,7 +56,7 @@ def lead(directory: Path, arguments: Sequence[str], shape: LinkShape | None = No
 
 @contextmanager
 def beside(arguments: Sequence[str]) -> Iterator[Session]:
-    """Yield party 0's session with a party in another process, as `lead` does, in a temporary directory."""
+    """Yield party 0's session with a second process, as `lead` does; a temporary directory holds the identities."""
     with tempfile.TemporaryDirectory(prefix="smc-bench-") as name, lead(Path(name), arguments) as session:
         yield session
 

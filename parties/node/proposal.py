@@ -40,7 +40,7 @@ class JobHead(Settings):
 
 
 class JobFile(JobHead, KindSettings):
-    """An operator's proposal, `smc submit JOB.toml`: the head, and the settings of its kind."""
+    """An operator's proposal, `smc submit JOB.toml`: the keys of `JobHead`, and the settings of its kind."""
 
     @model_validator(mode="after")
     def _no_files(self) -> JobFile:

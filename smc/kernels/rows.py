@@ -71,13 +71,13 @@ def nearest(points, centroids, apart, chosen):  # type: ignore[no-untyped-def]
 
 
 def add_chosen(points, numbers, chosen, unit, sums):  # type: ignore[no-untyped-def]
-    """Add the coordinates of each point to the sums of its centroid, as often as the point counts.
+    """Add the coordinates of each point to the sums of its centroid, times the point's multiplicity.
 
     Args:
         points: i64[columns, rows].
-        numbers: How often each point counts, i64[rows].
+        numbers: Multiplicity of each point, i64[rows].
         chosen: The centroid of each point, i64[rows].
-        unit: A point adds `unit` in column 0 of the sums, then its own columns.
+        unit: Added to column 0 of the sums for each point, times its multiplicity.
         sums: Changed in place, i64[centroids, 1 + columns].
     """
     for row in range(chosen.shape[0]):

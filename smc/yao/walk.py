@@ -98,7 +98,8 @@ def walk(
         inputs: Labels of each input argument, uint64[width, batch, 2].
         batch: Number of instances.
         true_label: Label of the constant 1, uint64[2]; that of 0 is 0.
-        run: run(state, piece) does the gates of a piece on state, uint64[slots, 2 instances], in place.
+        run: Called as run(state, piece) for consecutive gates. It evaluates them in place on state,
+            uint64[slots, 2 * instances].
 
     Returns:
         Labels of the outputs, uint64[outputs, batch, 2].

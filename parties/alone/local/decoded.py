@@ -39,8 +39,8 @@ def document(
         delta: delta at which the epsilon of shuffled reports is stated; None: leave shuffling out
 
     Raises:
-        InputError: the shares need not sum to 1, a share has no reports, or `delta` is given and the mechanism has a
-            delta of its own
+        InputError: `projected` is true, and the mechanism's shares need not sum to 1 or a share has no reports; or
+            `delta` is given, and the mechanism has a delta of its own
     """
     intervals = estimates.intervals()
     if delta is not None and mechanism.delta:

@@ -110,7 +110,7 @@ def guess(question: Question) -> str:
 
 @dataclass(frozen=True)
 class Choices:
-    """Readings that the operator has given by column, `*` for all of them, and who is asked for others."""
+    """Readings that the operator gave by column (`*` = every column), and the callback that chooses the others."""
 
     given: Mapping[str, Sequence[str]] = field(default_factory=dict)
     ask: Chooser = refuse

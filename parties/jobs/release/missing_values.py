@@ -20,7 +20,7 @@ LEAVE_OUT: Missing = "leave out"
 
 
 def missing_values(where: str) -> AnyField:
-    """Return the field `missing`; `where` says of which columns."""
+    """Return the setting `missing`; `where` names the columns in its help, such as "in the tested columns"."""
     words = f"Rows with a missing value {where}: leave them out, as R and SciPy do, or take '?' as a value"
     return public(LEAVE_OUT, "Missing values", words, advanced=True)
 

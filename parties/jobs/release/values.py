@@ -103,11 +103,11 @@ class Values:
         return self.ones * self.span - self.from_zero.vector
 
     def change(self, replaced: bool, groups: int) -> int:
-        """Return the sensitivity: the largest change of all groups' sums together by one row, in units.
+        """Return the sensitivity: the largest change of all groups' sums together by one row, in multiples of
+        `unit`.
 
-        A row is in one group at most. A row added or removed changes a sum by its own value. A replaced row changes the
-        sums by the difference of two values or by one value if there is one group, and by two values if there are
-        several.
+        A row is in one group at most; a row in no group counts as 0. Adding or removing a row changes one sum by its
+        value. Replacing a row changes one sum by the difference of two values, or two groups' sums by one value each.
 
         Args:
             replaced: Whether neighbouring tables may differ by a replaced row.

@@ -42,7 +42,10 @@ class Pins:
         self.revoked |= {fingerprint(who.peer)}
 
     def succeed(self, who: PeerIdentity) -> PeerIdentity:
-        """Replace a peer's certificate by its successor, once; return the peer with the new one."""
+        """Replace a peer's certificate by its successor; return the peer with the new one.
+
+        The log gets one entry, however often this is called.
+        """
         with self._log.writing():
             if not self._is_replaced(who):
                 new = {"peer": who.peer_name, "peer_fingerprint": fingerprint(who.succeeded.peer)}

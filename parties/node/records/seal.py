@@ -82,7 +82,10 @@ class Seal:
         self.go_back()
 
     def go_back(self) -> None:
-        """Restore the sums after a failed transaction."""
+        """Reset the tables' digests to those of the stored seal, or recompute them if there is none.
+
+        Called after a failed transaction.
+        """
         kept = _kept(self._connection)
         self._sums = _summed(self._connection) if kept is None else _read(kept.sums)
         self._is_changed = kept is None

@@ -214,6 +214,6 @@ def masks(tables: Linked, hidden: Mask) -> list[NDArray[np.bool_]]:
 
     Args:
         tables: The linked tables.
-        hidden: Which cells of the common system are hidden, bool[cells].
+        hidden: Hidden cells in the order of `tables.values`, which has a cell of several tables once, bool[cells].
     """
     return [hidden[indices] for indices in tables.places]

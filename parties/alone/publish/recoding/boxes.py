@@ -13,7 +13,7 @@ from parties.base.arrays import Counts
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """Boxes of pieces of cells; box b begins with the piece `starts[b]`.
+    """Boxes as arrays of pieces; a piece is all or some rows of one cell. Box b begins with piece `starts[b]`.
 
     Attributes:
         members: cell of each piece

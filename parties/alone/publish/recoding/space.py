@@ -76,12 +76,12 @@ class Space:
         return self.partition(*_joined(parts), boxes)
 
     def partition(self, members: Counts | ValueCodes, counts: Counts, classes: Counts, boxes: list[Box]) -> Partition:
-        """Return the partition of the table's own rows.
+        """Return the partition of this table's rows; pieces of cells that only the public table has are left out.
 
         Args:
-            members: cell of each piece
+            members: cell of each piece; a piece is all or some rows of one cell
             counts: rows of each piece
-            classes: class of each piece
+            classes: index of the class of each piece
             boxes: published values of each class
         """
         public = None
