@@ -43,7 +43,7 @@ def schema_command(
     target: str | None = option("Class column.", "COLUMN"),
     exclude: tuple[str, ...] = option("Leave this column out; repeatable.", "COLUMN"),
     numbers: tuple[str, ...] = option(
-        "Column of whole numbers in public bounds, all of them listed; repeatable.",
+        "Column of whole numbers; the schema lists every number from LOW to HIGH. Repeatable.",
         flag="--numeric",
         metavar="COLUMN=LOW:HIGH",
     ),

@@ -55,7 +55,9 @@ def shadows_command(
         "Epsilon of the noise, as in the command that learns it  [no noise]", Between(0, min_open=True)
     ),
     k: int | None = option("With exact trees (no --epsilon): minimum rows of a leaf  [5]", click.IntRange(1)),
-    max_depth: int | None = option("Trees: maximum depth  [chosen; no limit with --k 1]", click.IntRange(0)),
+    max_depth: int | None = option(
+        "Trees and forests: maximum depth  [chosen; no limit with --k 1]", click.IntRange(0)
+    ),
     trees: int | None = option("Forests: number of trees  [20]", click.IntRange(2, 1000)),
     select: str | None = option(
         "Synthetic rows: which column sets are counted, as in smc synthesise  [aim]", click.Choice(["aim", "mst"])
@@ -126,10 +128,11 @@ def membership_command(
 ) -> Report:
     """Guess the rows behind a model or synthetic rows.
 
-    Members are the rows that a model or synthetic rows were learnt from. A model may predict its members more surely
-    than other rows. Synthetic rows may be nearer to their members. The report has the share of members among the
-    surest guesses. It also has the number of members that are the only row in a count of the model. With --config,
-    --members and --others are read and mapped like its table.
+    Members are the rows that a model or synthetic rows were learnt from. A model may predict its members correctly more
+    often than other rows. Synthetic rows may be nearer to their members. The report has the numbers of members and of
+    other rows among the surest guesses. For a naive Bayes model, it also has the number of members with a value that
+    only one row of the model has. With --config, a table of party.toml maps the cells of --members and --others to
+    its categories.
     """
     from parties.alone.attacks import membership, published_counts
     from parties.models.bayes import NaiveBayesModel

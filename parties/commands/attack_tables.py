@@ -57,7 +57,7 @@ def reconstruct_command(
     seconds: int = option(
         "Time limit in seconds for proving that rows are certain  [60]", click.IntRange(0), default=60
     ),
-    out: Path | None = option("Write the rebuilt rows, surest first, CSV."),
+    out: Path | None = option("Write the rebuilt rows, most certain first, CSV."),
     config_file: Path | None = CONFIG,
     force: bool = FORCE,
 ) -> Report:
@@ -65,7 +65,8 @@ def reconstruct_command(
 
     The attack searches for tables of rows that give all published counts, by integer programming. It draws many of
     them. The more of them have a row, the more certain it is (Dick et al. 2023). A published table is a file of smc
-    publish table, or a CSV file with a line for every count. With --config, --truth is read and mapped like its table.
+    publish table, or a CSV file with a line for every count. With --config, a table of party.toml gives the formats of
+    the cells of --truth.
     """
     from parties.alone.attacks import reconstruction
     from parties.alone.attacks.tables import counts_of
@@ -130,7 +131,8 @@ def counts_command(
 
     The attack counts the people with the fact in many random subsets, and solves for every person by least squares
     (Dinur, Nissim 2003). Each count has discrete Laplace noise of scale 1 / epsilon. Without a budget, enough
-    questions disclose nearly everybody. With --config, --data is read and mapped like its table.
+    questions disclose nearly everybody. With --config, a table of party.toml gives the formats of the
+    cells of --data.
     """
     from parties.alone.attacks.noisy_counts import most_success, success
 

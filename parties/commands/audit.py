@@ -120,7 +120,7 @@ def verify_command(
     """Verify that the records of a node are unchanged.
 
     In the log, no entry may be changed, moved, removed or inserted. In a state directory, the jobs and the other files
-    are checked too. Exit code 0 if all records are whole, 2 if not; each problem is then a line.
+    are checked too. Exit code 0 if all records are whole, 2 if not. Each problem is printed on its own line.
     """
     from parties.node.log import integrity
 
@@ -251,7 +251,8 @@ def gaps_command(
     """Find gaps in the received copy of a log.
 
     Give the files of shipped entries, in any order. Entries may have the prefix of a syslog server. Exit code 0 if the
-    entries are one chain, 2 if an entry is missing, cut or changed; each problem is then a line.
+    entries are one chain, 2 if an entry is missing, cut or changed. Each problem is printed on its own
+    line.
     """
     all_received = gaps.read(received, first)
     state = audit.state(Checked(problems=all_received.problems))
@@ -282,8 +283,8 @@ def archive_command(
 ) -> None:
     """Move old jobs from the node's database to a file.
 
-    Results and texts move. Spent budgets stay. You can verify the log with or without the file. The node does this
-    daily, after retention_days. Stop the node first.
+    Results and texts move to the file. Spent budgets stay in the database. You can verify the log with or without the
+    file. A running node does this daily, for jobs older than retention_days. Stop the node before this command.
     """
     from parties.node import peers
     from parties.node.log.jobs import Jobs
@@ -380,9 +381,9 @@ def accept_rollback_command(
     """Continue although records were rolled back.
 
     Entries missing in your log, or in a peer's, are lost. Both operators must accept the loss. If your log lacks
-    entries, jobs with the peer may have spent an unknown amount. From now on, the peer's whole share of each budget is
-    charged. Use --lost, --lost-delta and --lost-bits to charge less. Before you accept, revoke again the certificates
-    whose revocation your log has lost. The node may be running.
+    entries, jobs with the peer may have spent an unknown amount. The command therefore charges the peer's whole share
+    of each budget. Use --lost, --lost-delta and --lost-bits to charge less. Before you accept, revoke
+    again the certificates whose revocation your log has lost. The node may be running.
     """
     from parties.node import peers
     from parties.node.starting import rollback

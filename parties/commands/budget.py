@@ -60,7 +60,9 @@ def show_command(
 
 
 def _simulate(job: dict[str, Any], file: Path | None, config_file: Path | None, state: Path | None) -> Report:
-    """Simulate the budget that a job would spend, and its refusal. Nothing is proposed or changed.
+    """Simulate the budget that a job would spend. Nothing is proposed or changed.
+
+    The output also states whether the job would be refused.
 
     Exit codes: 0 the job would not be refused, 2 it would be refused.
     """
@@ -75,7 +77,8 @@ def _simulate(job: dict[str, Any], file: Path | None, config_file: Path | None, 
     return report
 
 
-group.add_command(Proposed("budget simulate", _simulate, node_options))
+_INTENT = "Simulate the budget that this job would spend, and whether it would be refused. Nothing is proposed or run."
+group.add_command(Proposed("budget simulate", _INTENT, _simulate, node_options))
 
 
 @command("export", "smc budget export --config party.toml --out epsilons.json", group)

@@ -90,8 +90,9 @@ class _Estimates(click.Group):
 def group() -> None:
     """Estimate the cost of a job on every engine: AND gates, bytes each way, messages, rounds, seconds on a link.
 
-    Nothing runs and you need no peer. The line above the table says how gates, bytes, messages and rounds (of party 0
-    and party 1) are meant: "exact" = as the run will measure, "at most", or "typical". Seconds are a prediction.
+    Nothing runs and you need no peer. The first line of output states how to read gates, bytes, messages and rounds
+    (of party 0 and party 1). "exact": as the run will measure. "at most": no run costs more. "typical": a guess.
+    Seconds are a prediction.
     """
 
 
@@ -152,7 +153,10 @@ def _estimate_of(name: str) -> click.Command:
         by_itself = task.own_seconds() if isinstance(task, BySchema) else {}
         return _report(task.cost(Inputs(), beside), kind.about.integers, shards, link, by_itself, named)
 
-    help_ = f"Estimate `smc {name}`: {kinds.line(name)} The line above the table says whether it is exact."
+    help_ = (
+        f"Estimate the cost of `smc {name}`: {kinds.line(name)} The first line of output states whether the costs are "
+        "exact, at most, or typical."
+    )
     example = kind.about.estimate_example or kind.about.flags([option.flag for option in options])
     if issubclass(kind.Settings, TabularSettings):
         example = f"--schema schema.toml {example}"

@@ -44,8 +44,8 @@ def export(
     Input cells are the categories of the model. With --schema they are raw values of its types. With --config they are
     the raw values of a table, and an SQL query leaves out the rows that the table leaves out.
 
-    You can export trees, forests, linear models, boosted trees and naive Bayes, such as scorecards. LightGBM takes only
-    boosted trees.
+    You can export trees, forests, linear models, boosted trees and naive Bayes models. Scorecards are naive Bayes
+    models. LightGBM takes only boosted trees.
     """
     if schema_file is not None and config_file is not None:
         raise InputError("--schema: the tables of --config have a schema; give one of the two")

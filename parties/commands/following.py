@@ -11,7 +11,7 @@ from parties.operator.client import NodeClient
 from parties.operator.interface import ENDED, JobView
 from smc.errors import InputError, JobMismatchError, LinkError, SmcError
 
-FOLLOW = "Follow the job to its end; the exit code tells how it ended."
+FOLLOW = "Follow the job to its end; the exit code shows how it ended."
 
 
 def follow(node: NodeClient, job: JobView) -> JobView:

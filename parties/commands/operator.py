@@ -50,7 +50,7 @@ def _submit(job: dict[str, Any], file: Path | None, wait: bool, config_file: Pat
     return told(follow(node, view) if wait else view)
 
 
-submit = Proposed("submit", _submit, _submit_options)
+submit = Proposed("submit", "Propose this job to the peer.", _submit, _submit_options)
 
 
 @command(example="smc jobs --only waiting")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from typing_extensions import override
 
 from parties.base import console, files
 from parties.base.settings import merge
@@ -49,12 +50,22 @@ class Between(click.FloatRange):
     """Finite number in a range: click's own type accepts NaN in every range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Convert as click does, and then check once more."""
+        """Convert as click does, and refuse NaN and infinity."""
         number: float = super().convert(value, param, ctx)
         if not math.isfinite(number):
             name = "" if param is None else f"{param.opts[0]}: "
             raise InputError(f"{name}must be a number, not {value}")
         return number
+
+    @override
+    def _describe_range(self) -> str:
+        """Describe the range as click does, with powers of two and whole numbers in short form."""
+        return re.sub(r"[\d.e-]{4,}", lambda match: _short(float(match[0])), super()._describe_range())
+
+
+def _short(number: float) -> str:
+    mantissa, exponent = math.frexp(number)
+    return f"2^{exponent - 1}" if mantissa == 0.5 and exponent < -8 else f"{number:,.12g}"
 
 
 FILE = _File(path_type=Path, dir_okay=False)
@@ -239,7 +250,7 @@ def be_sure(lines: Sequence[str], question: str, undone: str) -> None:
     Args:
         lines: Text above the question.
         question: The question.
-        undone: Fact for the message if the user does not confirm.
+        undone: Error message if the user declines, such as "nothing was archived".
 
     Raises:
         InputError: The user does not confirm.

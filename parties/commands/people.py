@@ -86,7 +86,7 @@ def password_command(
 ) -> Report:
     """Change an operator's password.
 
-    Sessions on the page that began with the old password end.
+    Page sessions that were opened with the old password end at once.
     """
     accounts = _accounts(config_file)
     _known(accounts.all(), name)

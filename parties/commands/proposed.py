@@ -28,10 +28,9 @@ AnyCommand: TypeAlias = Callable[..., Any]
 OF_A_FILE = "JOB.toml"
 HEAD = {  # settings of every kind
     "table": ("NAME", "Your table, if the job reads rows"),
-    "peer_table": ("NAME", "Table of the peer  [same name]"),
+    "peer_table": ("NAME", "Peer's table  [named as your table]"),
     "purpose": ("TEXT", "Purpose, shown to the peer; rules and the peer may require it"),
 }
-_PEER = click.option("--peer", metavar="NAME", help="Peer, needed if the node has several  [as in the file]")
 input_options: Any = click.option(
     "--input",
     "inputs",
@@ -64,14 +63,20 @@ class _OfFile(click.Command):
 class Proposed(click.Group):
     """A command that takes JOB.toml, or a kind of job and what that may be told as flags.
 
-    `path` is what is typed behind `smc`. `act` is the callback of both: it is called with the job,
-    its file or None, and the values of what `options` add, and its report is printed; its docstring is the help.
+    Args:
+        path: Words of the command after `smc`.
+        intent: Sentence about what the command does with a job, for the help of a kind.
+        act: Callback, called with the job, its file or None, and the values of `options`. It returns the report to
+            print. Its docstring is the help of JOB.toml.
+        options: Decorator that adds options.
     """
 
-    def __init__(self, path: str, act: Callable[..., Report], options: Callable[[AnyCommand], AnyCommand]) -> None:
+    def __init__(
+        self, path: str, intent: str, act: Callable[..., Report], options: Callable[[AnyCommand], AnyCommand]
+    ) -> None:
         example = f"Example:  smc {path} {OF_A_FILE} --config party.toml"
         super().__init__(path.split()[-1], help=inspect.cleandoc(act.__doc__ or ""), epilog=example)
-        self._path, self._act, self._options = path, act, options
+        self._path, self._intent, self._act, self._options = path, intent, act, options
 
     @override
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -94,7 +99,7 @@ class Proposed(click.Group):
     @override
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Give a job file, or a kind with flags"):
-            lines = [(OF_A_FILE, "File with protocol, and the flags as keys.")]
+            lines = [(OF_A_FILE, 'Job file: protocol = "KIND", and the flags of the kind as keys.')]
             formatter.write_dl([*lines, *((name, kinds.line(name)) for name in kinds.names())])
 
     def _of_file(self) -> click.Command:
@@ -104,7 +109,7 @@ class Proposed(click.Group):
             return self._act(job, file, **others)
 
         command = click.command(OF_A_FILE, cls=_OfFile, help=self.help, epilog=self.epilog)(
-            _PEER(input_options(self._options(reporting(of_file))))
+            _peer("as in JOB.toml, or the only peer")(input_options(self._options(reporting(of_file))))
         )
         command.params.insert(0, click.Argument(["file"], metavar=OF_A_FILE, type=FILE))
         return command
@@ -121,14 +126,19 @@ class Proposed(click.Group):
                 return self._act({"protocol": name} | _present(head | read), None, **others)
 
         example = f"Example:  smc {self._path} {name} {_example_of(name, options)}"
-        command = click.command(name, BriefCommand, help=kinds.line(name), epilog=example)(
-            options_of(options)(_PEER(self._options(reporting(of_kind))))
+        help_ = f"{self._intent} The job: {kinds.line(name)}"
+        command = click.command(name, BriefCommand, help=help_, epilog=example)(
+            options_of(options)(_peer("the only peer")(self._options(reporting(of_kind))))
         )
         named = (("--" + key.replace("_", "-"), key, *words) for key, words in HEAD.items())
         command.params[:0] = [
             click.Option([flag, key], metavar=metavar, help=text) for flag, key, metavar, text in named
         ]
         return command
+
+
+def _peer(default: str) -> Any:
+    return click.option("--peer", metavar="NAME", help=f"Peer, needed if the node has several  [{default}]")
 
 
 def at_file(file: Path | None) -> AbstractContextManager[None]:

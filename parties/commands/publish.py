@@ -29,7 +29,7 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.alone.publish.settings import PublishPlan
 
-OUT: Any = click.option("--out", type=FILE, help="File for the published rows: CSV, or Parquet by its name.")
+OUT: Any = click.option("--out", type=FILE, help="Output file: CSV, or Parquet if its name ends in .parquet.")
 MOST = 0.5  # share of a column above which the report has a line
 INTO: Any = click.option("--into", metavar="TABLE", help="New table in the source's database, instead of --out.")
 
@@ -54,8 +54,8 @@ def plan_command(
 ) -> Report:
     """Propose a plan for a table. Complete it with your knowledge of the table.
 
-    Columns that single people out are listed. The plan includes the spelling of a file: from --config as smc prepare
-    wrote it, else detected.
+    The output lists the columns whose values identify single people. The plan includes the formats of the file: those
+    in --config, which smc prepare writes, or else detected ones.
     """
     from parties.alone.preparing.profile import profile
     from parties.alone.publish.planning import propose
@@ -188,7 +188,10 @@ def apply_command(
     record: Record = settings(Record),
     telling: Telling = settings(Telling),
 ) -> Report:
-    """Recode later rows as earlier ones, and check them again. Rows that do not fit are suppressed, up to the bound."""
+    """Recode later rows as earlier ones, and check them again.
+
+    Rows that do not fit are suppressed, up to --max-suppressed.
+    """
     from parties.alone.publish.applying import apply
     from parties.alone.publish.recoding.recoding import load
 

@@ -67,14 +67,15 @@ def keys(of: Keys = settings(Keys)) -> None:
 def pseudonyms(
     plan_file: Path = PLAN,
     of: Keys = settings(Keys),
-    out: Path = option("File for the rows: CSV, or Parquet by its name."),
+    out: Path = option("Output file: CSV, or Parquet if its name ends in .parquet."),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
     record: Record = settings(Record),
 ) -> None:
-    """Replace identifiers of a table by pseudonyms, as in the plan. Its other columns stay unchanged.
+    """Replace identifiers of a table by pseudonyms, as in the plan.
 
-    Identifiers without a pseudonym are dropped, and so are columns missing in the plan.
+    Other columns of the plan stay unchanged. Identifiers without a pseudonym are dropped, and so are columns missing in
+    the plan.
     """
     from parties.alone.publish.pseudonyms import Pseudonyms, write
     from parties.alone.publish.settings import unrecorded
@@ -116,10 +117,10 @@ def restore(
     ),
     of: Keys = settings(Keys),
     purpose: str = option("Purpose, for the record."),
-    out: Path = option("File for the restored rows: CSV, or Parquet by its name."),
+    out: Path = option("Output file: CSV, or Parquet if its name ends in .parquet."),
     force: bool = FORCE,
 ) -> None:
-    """Restore the values behind pseudonyms. The records of the keys list this."""
+    """Restore the values behind pseudonyms. The use is recorded in the file of keys."""
     from parties.alone.publish import pseudonyms as made
     from parties.alone.publish.keys.keyring import user
 
@@ -167,7 +168,9 @@ def forget(
     if subject == "-":
         subject = typed_line("the subject")
     if (table is None) != (record.config_file is None):
-        raise InputError("--config: goes with --table, the person's table for the log; give both or neither")
+        raise InputError(
+            "--config and --table: give both or neither; --table names the person's table in party.toml, for the log"
+        )
     with record.of("forget", table or "") as log, of.opened() as ring:
         if not ring.forget(subject.strip()):
             raise InputError(f"{of.keys}: has no key of this person; it was never made, or is already destroyed")

@@ -17,7 +17,7 @@ from smc.errors import InputError
 @command("protect", "smc publish protect --plan protect.toml --out protected.csv")
 def protect_command(
     plan_file: Path = PLAN,
-    out: Path = option("File for the published rows: CSV, or Parquet by its name."),
+    out: Path = option("Output file: CSV, or Parquet if its name ends in .parquet."),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
     report_file: Path | None = option("Write information loss and remaining risks as JSON."),
@@ -54,13 +54,13 @@ def protect_command(
 @command("invariant", "smc publish invariant --plan growing.toml --out july.csv")
 def invariant_command(
     plan_file: Path = PLAN,
-    out: Path = option("File for the published rows: CSV, or Parquet by its name."),
+    out: Path = option("Output file: CSV, or Parquet if its name ends in .parquet."),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
     record: Record = settings(Record),
     telling: Telling = settings(Telling),
 ) -> Report:
-    """Publish a growing table again. In every version, each row could have one of the same m values.
+    """Publish a growing table again. In every version, a person could have any of the same m sensitive values.
 
     People may come and go. A class that lacks a value gets a counterfeit row. The number of counterfeits in each class
     is published.
@@ -94,14 +94,15 @@ def invariant_command(
 @command("mask", "smc publish mask --plan publish.toml --out masked.csv")
 def mask(
     plan_file: Path = PLAN,
-    out: Path = option("File for the rows: CSV, or Parquet by its name."),
+    out: Path = option("Output file: CSV, or Parquet if its name ends in .parquet."),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
     record: Record = settings(Record),
 ) -> None:
-    """Mask columns of a table by the plan, and write it. Its other columns stay unchanged.
+    """Mask columns of a table by the plan, and write it.
 
-    Identifiers without a mask are dropped, and so are columns missing in the plan.
+    Other columns of the plan stay unchanged. Identifiers without a mask are dropped, and so are columns missing in the
+    plan.
     """
     from parties.alone.publish.pseudonyms import write
     from parties.alone.publish.settings import unrecorded

@@ -49,7 +49,10 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
     "--column", "columns", metavar="NAME", multiple=True, required=True, help="Column of whole numbers; repeatable."
 )
 @click.option(
-    "--schema", "schema_file", type=FILE, help="A column's values, if they are no numbers: their indices count."
+    "--schema",
+    "schema_file",
+    type=FILE,
+    help="Public schema, if the column's values are not numbers: their indices count.",
 )
 @click.option("--low", type=int, help="Public lower bound; smaller numbers count as this bound.")
 @click.option("--high", type=int, help="Public upper bound; larger numbers count as this bound.")

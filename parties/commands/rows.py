@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from parties.sources.opened import RowQuery
 
 CONFIG: Any = click.option(
-    "--config", "config_file", type=FILE, help="party.toml: spelling of the table, and people who are left out."
+    "--config",
+    "config_file",
+    type=FILE,
+    help="party.toml; its table gives the formats of the cells, and the people to leave out.",
 )
 TABLE: Any = click.option("--table", metavar="NAME", help="Table, if the source is a database.")
 

@@ -30,7 +30,7 @@ class RoundedSettings(ReleaseSettings):
         None,
         "Rounded to",
         "Width of the range that is opened instead of the number, such as 5 for ages",
-        none="every number",
+        none="no rounding: the number itself",
     )
 
 

@@ -49,7 +49,7 @@ def condition() -> AnyField:
     return public(
         None,
         "Only rows where",
-        "Use only these rows, those that meet a condition such as 'age in [young, middle] and sex = male'",
+        "Use only the rows that meet a condition, such as 'age in [young, middle] and sex = male'",
         none="all rows",
         joined="; ",
         examples=["age in [young, middle] and sex = male"],

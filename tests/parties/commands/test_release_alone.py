@@ -85,7 +85,7 @@ WRONG = [
     ("--epsilon 1", "low and high: are missing; take the bounds from general knowledge"),
     ("--epsilon 1 --low 0", "low and high: are missing; take the bounds"),
     ("--epsilon 1 --low 3 --high 3", "low and high: the bounds are 3 and 3"),
-    (f"{BOUNDS} --epsilon 0", "'--epsilon': 0.0 is not in the range 9.5367431640625e-07<=x<=16.0"),
+    (f"{BOUNDS} --epsilon 0", "'--epsilon': 0.0 is not in the range 2^-20<=x<=16"),
     (f"{BOUNDS} --epsilon nan", "--epsilon: must be a number, not nan"),
     (f"{BOUNDS} --epsilon 1 --way smooth", "delta: is missing; the way smooth needs it"),
     (f"{BOUNDS} --epsilon 1 --delta 1e-6", "delta: the way choice does not use it"),

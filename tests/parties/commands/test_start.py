@@ -176,7 +176,7 @@ def test_a_wrong_answer_is_named_and_asked_again(folders: dict[str, Path]) -> No
         terminal.see("smc: both sides must have the same files")
         terminal.answer(ALIKE, "y")
         terminal.answer("Number", "9", "2")
-        terminal.answer("Use only these rows", "sex = M", "")
+        terminal.answer("Use only the rows", "sex = M", "")
         terminal.answer("Privacy loss", "0", "much")
         terminal.see("type a number, not 'much'")
         terminal.type(INTERRUPT)

@@ -37,7 +37,8 @@ class NaiveBayesSettings(GaussianSettings):
         None,
         "Delta",
         "Delta, the probability that epsilon fails; it selects Gaussian noise. 0 = no delta, Laplace noise",
-        none="a thousandth of one over all rows, or less, if many columns halve their noise by it; else none",
+        none="the largest power of ten up to 1 / (2,000 max_rows), if Gaussian noise then has less than half the "
+        "variance of Laplace noise; else none",
     )
 
     target: Name | None = public(None, "Target", "Class column", none="target in the schema", column=True)
@@ -51,7 +52,8 @@ class NaiveBayes(Release):
     themselves.
 
     A row counts once for each of the d columns, so the noise of each number has scale d / epsilon. With --delta
-    it is Gaussian, and grows only with the root of d; this is the default where it halves the variance.
+    it is Gaussian, and grows only with the root of d; this is the default if it has less than half the
+    variance.
     """
 
     name = "release naive-bayes"

@@ -31,7 +31,7 @@ class TableSettings(DrawnSettings):
     within: Columns | None = public(
         None,
         "Percent within",
-        "Some of the columns by. Percentages are then shares of the rows with equal values in these columns",
+        "A part of the counted columns. Percentages are then shares of the rows with equal values in these columns",
         none="of all rows",
     )
 

@@ -37,8 +37,8 @@ class TopSettings(ChoiceSettings):
 class Top(Release):
     """Find the most frequent values of a column in the rows of both parties. Both learn them, in order.
 
-    No number is opened. All places share epsilon: noise of scale K / epsilon for the first K, or (K + 1) /
-    epsilon if neighbouring tables differ by a replaced row. Groups (--by) cost no further epsilon.
+    No number is opened. The K values of --first share epsilon: the noise has scale K / epsilon, or (K + 1) / epsilon
+    if neighbouring tables differ by a replaced row. Groups (--by) cost no further epsilon.
     """
 
     name = "release top"

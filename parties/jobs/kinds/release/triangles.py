@@ -58,8 +58,8 @@ class Triangles(Release):
     A row is an edge between the vertices in two columns. Its direction does not count, and an edge that occurs
     twice, at one party or at both, counts once. The vertices are the values of both columns, at most 1,000. The
     noise grows with the largest number of common neighbours of two vertices; this number is not opened. With
-    --delta one half of epsilon opens a bound of it, the other half is noise of that bound, and the result has an
-    interval.
+    --delta, half of epsilon opens a noisy upper bound on this number. The other half adds noise to the triangles, on
+    the scale of the bound, and the result has an interval.
     """
 
     name = "release triangles"
