@@ -109,7 +109,8 @@ def test_the_example_of_a_proposal_is_a_whole_job(name: str, monkeypatch: pytest
 
     group = Proposed("submit", "Propose this job.", act, lambda command: command)
     command = group.get_command(click.Context(group), name)
-    assert command is not None and command.help == f"Propose this job. The job: {kinds.line(name)}"
+    assert command is not None
+    assert command.help == f"Propose this job. The job: {kinds.line(name)}"
     typed = shlex.split((command.epilog or "").partition(f"smc submit {name}")[2])
     done = CliRunner().invoke(command, typed)
     assert done.exception is None
