@@ -245,7 +245,7 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "protocols/release/leaf_counts.py": (
         _with(
-            "level = own.level(_opened_at(tree, depth), attributes=False).classes",
+            "level = own.level(_opened_at(tree, depth), attributes=False)",
             "False",
             "True",
             "the additional counts by attributes are not read",

@@ -22,6 +22,7 @@ from parties.jobs import kinds
 from parties.jobs.execution import engine_selection, profiles, sharding
 from parties.jobs.execution.engine_selection import Choice
 from parties.jobs.execution.running import Connection
+from parties.jobs.tree.exact import ExactTree
 from parties.link import preflight
 from parties.link.identity import Identity
 from parties.tables.schema import Schema
@@ -228,7 +229,7 @@ def test_where_the_link_decides_the_cost_of_its_engine_is_said_before_it_runs(
     def ended(*_: Any) -> Any:
         raise InputError("enough was said")
 
-    monkeypatch.setattr(Connection, "_run", ended)
+    monkeypatch.setattr(ExactTree, "run", ended)
     way = link(identities["alice"], identities["bob"], "connect", 9, 0.1)
     rows = 900 + shards  # of a job that no other test has counted
     assert run(["id3", "--data", "days.csv", "--max-rows", str(rows), "--shards", str(shards), *way]) == 2

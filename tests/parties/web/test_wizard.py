@@ -62,7 +62,9 @@ def test_it_shows_what_prepare_shows(table: TableSettings) -> None:
 
 
 def several_readings(table: TableSettings) -> None:
-    days = [f"{i % 12 + 1:02}/{i % 5 + 1:02}/2024;{i % 9},{i % 10}00;{'yes' if i % 3 else 'no'}" for i in range(200)]
+    days = [
+        f"{i % 12 + 1:02}/{i % 5 + 1:02}/2024;{i % 9 + 1},{i % 10}00;{'yes' if i % 3 else 'no'}" for i in range(200)
+    ]
     Path(table.source).write_text("\n".join(["booked;amount;outcome", *days]) + "\n")
 
 
