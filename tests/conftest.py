@@ -15,7 +15,7 @@ from smc.channel import Buffer, Channel
 from smc.engines import Engine, make_engine
 from smc.local import run_local
 from smc.meter import Meter
-from tests.support import examples, slow
+from tests.support import examples, short, slow
 from tests.support.places import SHARED
 
 examples.load_profile()
@@ -56,7 +56,9 @@ def pytest_itemcollected(item: pytest.Item) -> None:
         item.add_marker(pytest.mark.slow)
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m campaign` selects
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    short.mark_the_rest(items)
     if examples.EXPLORING:
         return
     skip = pytest.mark.skip(reason="a campaign: run `make campaign`")

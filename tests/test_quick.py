@@ -1,4 +1,4 @@
-"""`make quick` runs what is not marked as slow, and does not even import the rest."""
+"""`make quick` runs what is not marked as slow, without importing the rest; `make test` has short forms."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from tests.support.places import ROOT
+from tests.support.short import is_taken
 
 pytestmark = pytest.mark.slow
 
@@ -39,3 +40,11 @@ def test_what_starts_programs_is_slow_and_what_stands_beside_it_is_not() -> None
     assert "test_both_get_the_result" in found["slow"]
     assert found["not slow"]
     assert not found["slow"] & found["not slow"]
+
+
+@pytest.mark.parametrize("share", range(1, 8))
+def test_a_short_form_meets_every_value(share: int) -> None:
+    places = [place for place in range(share * share) if is_taken(place, share)]
+    assert len(places) == share
+    assert {place // share for place in places} == set(range(share))
+    assert {place % share for place in places} == set(range(share))

@@ -138,6 +138,7 @@ def random_tree(draw: st.DrawFn, problem: Problem) -> Tree:
     return grown(2 * problem.max_rows, tuple(range(len(problem.domains))), 0)
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("profile", PROFILES, ids=str)
 @pytest.mark.parametrize("largest", [10**9, 200])
 @given(data=st.data())

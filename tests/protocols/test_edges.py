@@ -168,6 +168,7 @@ def test_a_plain_id3_accepts_every_step(case: tuple[Questions, Problem, np.ndarr
         check(tree, plain, 0, 0, questions, problem, [tuple(range(size)) for size in questions.sizes])
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("profile", PROFILES, ids=str)
 @pytest.mark.parametrize("rules", RULES, ids=str)
 @pytest.mark.parametrize(("max_depth", "edges", "middle"), [(None, None, ()), (2, None, (0,)), (3, 1, ())])

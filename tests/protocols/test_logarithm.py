@@ -58,6 +58,7 @@ def test_every_count_up_to_two_to_the_twenty(play, delta: float, prices: Prices)
     assert worst <= float(derive(delta, bound, prices=prices).error) + 1e-9
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("name", ENGINES)
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize("bound", [1, 2, 3, 4, 13, 1000, 131070, 1 << 20])

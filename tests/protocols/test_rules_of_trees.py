@@ -92,6 +92,7 @@ TRIED = {  # each of them changes the tree, and leaves some of it
 }
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("name", ["clear", "yao", "gmw", "mixed"])
 @pytest.mark.parametrize("tried", TRIED)
 def test_trees_with_something_to_say(play, tried: str, name: str) -> None:
@@ -198,6 +199,7 @@ def test_a_run_goes_on_from_every_level(play, tried: str) -> None:
             assert later == {path: cost.bits_opened for path, cost in other.phases.items() if cost.bits_opened}
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("tried", TRIED)
 def test_only_the_tree_is_opened_and_costs_are_foreseen(tried: str) -> None:
     """A run costs to the byte what is counted for its tree alone, and at most what is counted for any tree."""

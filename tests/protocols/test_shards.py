@@ -81,6 +81,7 @@ def run(problem: Problem | noisy.Problem, profile: Profile, meeting: Meeting | N
     return tree, meters
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize(
     ("problem", "profile"),
     [

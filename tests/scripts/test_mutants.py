@@ -60,6 +60,7 @@ def test_each_place_is_changed_as_is_said() -> None:
     assert [one.line for one in found] == [5] * 2 + [6] * 5 + [7] * 3 + [8] * 2 + [10]
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize(
     "file", ["parties/node/records/chain.py", "smc/ot/lpn.py", "protocols/release/tails.py", *EQUIVALENT]
 )

@@ -91,6 +91,7 @@ def fair(honest: Ending, other: Ending) -> bool:
     return alike and (honest.code == 0 or honest.line.startswith(REFUSED))
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_lie_is_the_liars_fault(name: str, tmp_path: Path, identities: dict[str, Identity], kept: OpenedOnce) -> None:
     """`make test` has each party as the liar once, of every second kind the first one as who believes it."""
@@ -103,6 +104,7 @@ def test_a_lie_is_the_liars_fault(name: str, tmp_path: Path, identities: dict[st
         assert fair(both[1 - liar], both[liar]), (seed, both[1 - liar].line, both[liar].line)
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_reveal_turned_round_is_noticed(name: str, tmp_path: Path, identities: dict[str, Identity]) -> None:
     """One bit of the first reveal, told to the peer alone: the results differ, and the honest side says so.

@@ -126,6 +126,7 @@ def tables_stay_open(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize(("name", "form"), BROKEN)
 def test_a_break_at_any_message(orders: Any, name: str, form: dict[str, Any]) -> None:
     """Both end with one result, and of each opening each party has sent one share."""
@@ -146,6 +147,7 @@ def test_a_break_at_any_message(orders: Any, name: str, form: dict[str, Any]) ->
             job.opened_once()
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize(("name", "form"), CASES)
 def test_a_peer_that_hangs_up_with_our_share(
     orders: Any, name: str, form: dict[str, Any], monkeypatch: pytest.MonkeyPatch

@@ -175,6 +175,7 @@ def test_no_kind_is_left_out() -> None:
     assert {*JOBS, *EXCUSED} == set(kinds.BUILT_IN)
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize(("name", "number"), EVERY, ids=IDS)
 @settings(max_examples=2 if EXPLORING else 1)
 @given(rows=FIT)
@@ -186,6 +187,7 @@ def test_tables_within_their_bounds_look_alike(table: Table, name: str, number: 
     assert table.seen(name, number, rows) == usual
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize(("name", "number"), SECOND)
 @settings(max_examples=2 if EXPLORING else 1)
 @given(data=st.data())

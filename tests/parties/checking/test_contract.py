@@ -55,6 +55,7 @@ def test_the_cases_are_all_kinds_that_spend() -> None:
     }
 
 
+@pytest.mark.one_of(5)
 @pytest.mark.parametrize(
     ("adjacency", "at_most"),
     [("add-remove", None), ("replace", None), ("replace", 1), ("add-remove", 2), ("replace", 5)],
@@ -67,6 +68,7 @@ def test_a_kind_loses_what_it_charges(case: Case, adjacency: Any, at_most: int |
     assert (at_most or 1) > 1 or shown > LOOSE.get(case.kind, 0.45)  # or a bug would have room
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.slow
 @pytest.mark.parametrize(("adjacency", "at_most"), [("add-remove", None), ("replace", 2)])
 @pytest.mark.parametrize("case", [case for case in CASES if is_long(case)], ids=lambda case: case.kind)

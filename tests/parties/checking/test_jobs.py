@@ -42,6 +42,7 @@ def found(mechanism: Mechanism, samples: int = SAMPLES) -> Finding:
     return check(mechanism, samples, seed=b"jobs")
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("epsilon", BUDGETS)
 @pytest.mark.parametrize("name", JOBS)
 def test_jobs_keep_their_promises_and_not_half_of_them(name: str, epsilon: str) -> None:

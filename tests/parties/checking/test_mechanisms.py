@@ -38,6 +38,7 @@ def found(mechanism: Mechanism) -> Finding:
     return check(mechanism, SAMPLES, seed=b"check")
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize(("adjacency", "epsilon"), [*(("add-remove", one) for one in BUDGETS), ("replace", "2")])
 @pytest.mark.parametrize("name", CIRCUITS)
 def test_what_we_publish_keeps_its_promise_and_not_half_of_it(name: str, adjacency: Adjacency, epsilon: str) -> None:

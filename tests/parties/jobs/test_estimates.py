@@ -179,6 +179,7 @@ def bounded_beforehand(task: Kind, bits: Bits) -> Bits:
     return exact
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize(("name", "asked", "word", "profile"), ESTIMATED)
 @given(seed=st.integers(0, 1 << 32))
 @settings(max_examples=4 if EXPLORING else 1)
@@ -255,6 +256,7 @@ def opens_bits(task: Kind) -> None:
     assert task.disclosure.bits.at_most != 0 or task.disclosure.bits.of_step(Step(0, 1, task.states.beginning, "")) == 0
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize(("name", "asked", "fixed"), DECIDING)
 @given(rows=st.tuples(*[st.lists(ROW, min_size=4, max_size=30)] * 2))
 @settings(max_examples=2, deadline=None)

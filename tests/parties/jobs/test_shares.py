@@ -133,6 +133,7 @@ def rows_of(task: Any, seed: int, sizes: Sequence[int]) -> list[RowCounts]:
     return [RowCounts([len(domains[name]) for name in names], len(domains[task.target]), *part) for part in parts]
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.slow  # every kind in both forms
 @pytest.mark.parametrize("form", ["size", "depth"])
 @pytest.mark.parametrize("case", range(len(CASES)), ids=lambda i: f"{CASES[i][0]}-{i}")

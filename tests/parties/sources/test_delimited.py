@@ -115,7 +115,7 @@ def test_what_a_csv_writer_wrote_is_read(tmp_path_factory: pytest.TempPathFactor
 
 
 @given(TEXTS, st.sampled_from([",", ";", "\t", "|"]), st.sampled_from(['"', "'"]), st.booleans(), st.booleans())
-@settings(max_examples=300)
+@settings(max_examples=100)
 @example('"a\nb",c\r\n1,2\r\n3,4\r\n', ",", '"', False, False)
 @example("a,b\n1,2,\n", ",", '"', False, False)
 @example('a,b\n "x",2\n', ",", '"', False, False)

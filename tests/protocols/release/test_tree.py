@@ -320,6 +320,7 @@ def public(cost: Cost) -> dict[str, Any]:
     return fields
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("profile", PROFILES, ids=str)
 @pytest.mark.parametrize(
     "made",

@@ -118,6 +118,7 @@ def tree_of(draw: st.DrawFn, made: Problem) -> Tree:
     return grown(tuple(range(len(made.domains))), 0)
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES, ids=str)
 @pytest.mark.parametrize("largest", [10**6, 60])

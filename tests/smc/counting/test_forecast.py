@@ -77,6 +77,7 @@ def public(cost: Cost) -> dict[str, float]:
     return fields
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("profile", PROFILES, ids=str)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_forecast_is_exact(profile: Profile, name: str) -> None:

@@ -92,6 +92,7 @@ def inconsistent(tree: int, ot: int, guess: int, k: int) -> Callable[[ColumnRece
     return cheat
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("ot", [0, 63, 64, COUNT - 1])
 def test_a_tree_that_is_corrected_otherwise_passes_with_the_right_guess_alone(kind: OTKind, ot: int) -> None:

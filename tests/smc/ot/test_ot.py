@@ -60,6 +60,7 @@ def transfer(roles: Roles, sender, receiver, seed: bytes | None = None):  # type
     return run_local(program, seed=seed)
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize(("name", "count"), CASES)
 @pytest.mark.parametrize("choices", [2, 4])
 def test_random_ot(name: str, count: int, choices: int) -> None:

@@ -233,6 +233,7 @@ def test_the_default_leaves_a_quarter_of_a_table_s_bits() -> None:
     assert BudgetSettings(epsilon=1).bits * 3 == DEFAULT_BITS * 4
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize(("target", "adjacency"), [*product(["ill", "kind", "visits"], ["add-remove", "replace"])])
 def test_the_noise_hides_what_a_row_changes(target: str, adjacency: str) -> None:
     """A row more or less, or another: the sums of the leaves, as they are opened, move by no more than was said."""

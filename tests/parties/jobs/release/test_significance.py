@@ -209,6 +209,7 @@ def test_p_values_count_the_noise() -> None:
     assert 10 <= differ <= 55  # of 30 expected: five standard deviations
 
 
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("rows", [300, 3000])
 @pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0])
 @pytest.mark.parametrize(("name", "margins"), [("chi2", [0.9, 0.06, 0.04]), ("proportions", [0.95, 0.05])])
