@@ -166,13 +166,13 @@ def test_extremes_leave_a_known_number_of_rows_beyond(at: float) -> None:
 
 
 def test_bounds_for_clipping_from_a_wide_public_range() -> None:
-    """Of 4,001 numbers 24 rows lie beyond each bound: 2 ln(20 x 4,001) = 22.6, rounded up to an even number."""
-    wide = Schema({"age": Domain(read_type({"type": "real", "low": 0, "high": 40000, "step": 10}))})
+    """Of 401 numbers 18 rows lie beyond each bound: 2 ln(20 x 401) = 17.98, rounded up to an even number."""
+    wide = Schema({"age": Domain(read_type({"type": "real", "low": 0, "high": 4000, "step": 10}))})
     rows = np.repeat(np.arange(100, 300), 5)  # indices of 1,000 to 2,990
-    for at, bound in ((0.0, 1040), (1.0, 2950)):
+    for at, bound in ((0.0, 1030), (1.0, 2960)):
         task = task_of(schema=wide, epsilon=1.0, at=at, max_rows=1000)
-        assert task.query.noise["rows_beyond"] == 24
-        numbers = task.own_rows(RowCounts([], 4001, np.zeros((1000, 0), dtype=np.int64), rows))
+        assert task.query.noise["rows_beyond"] == 18
+        numbers = task.own_rows(RowCounts([], 401, np.zeros((1000, 0), dtype=np.int64), rows))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Noise, "law", known_noise(0))
             quiet = task_of(schema=wide, epsilon=1.0, at=at, max_rows=1000)
