@@ -531,9 +531,8 @@ class _Looker:
                 changed = column
             if changed is not column:
                 again[place] = changed
-        settled = _measured(self._ask, [*again.values()], [self._cells[place] for place in again], total)
-        looked = dict(zip(again, settled, strict=True))
-        return [looked.get(place, column) for place, column in enumerate(columns)]
+        changed_columns = [again.get(place, column) for place, column in enumerate(columns)]
+        return _measured(self._ask, changed_columns, self._cells, total, again)
 
     def _century(self, column: ColumnProfile, cell: _Cell, latest: float) -> ColumnProfile:
         """Return the column with the century of its years: those after today are of the last one, or it is asked.
@@ -787,10 +786,22 @@ def _decimals(x: str, cell: _Cell, mark: str, where: str) -> str:
 
 
 def _measured(
-    ask: Callable[[str], Any], columns: Sequence[ColumnProfile], cells: Sequence[_Cell], total: int
+    ask: Callable[[str], Any],
+    columns: Sequence[ColumnProfile],
+    cells: Sequence[_Cell],
+    total: int,
+    only: Container[int] | None = None,
 ) -> list[ColumnProfile]:
-    """Return the columns with the bounds of those that have an order; numbers without decimals become integers."""
-    places = [place for place, column in enumerate(columns) if column.reads != "text"]
+    """Return the columns with the bounds of those that have an order; numbers without decimals become integers.
+
+    Args:
+        ask: Runs a query.
+        columns: The columns of all pieces.
+        cells: Their cells.
+        total: The number of rows.
+        only: Places of the columns to measure; None for all.
+    """
+    places = [p for p, column in enumerate(columns) if column.reads != "text" and (only is None or p in only)]
     numbers = {place: _number_of(columns[place], cells[place]) for place in places}
     facts = _of_numbers(ask, {i: [x] for i, x in numbers.items()}, lambda i, x: _measure(columns[i], cells[i], x[0]))
     sample = f"{RAW} USING SAMPLE {100 * SAMPLED / total} PERCENT (bernoulli, 1)" if total > SAMPLED else RAW

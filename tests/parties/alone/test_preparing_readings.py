@@ -302,3 +302,13 @@ def test_a_column_that_cannot_be_read_back_is_named_and_set_aside(tmp_path: Path
     broken = checked(table, TableProposal(schemas.Schema(attributes, "ill"), proposal.columns), None)
     assert "town" not in broken.schema.attributes
     assert next(c.aside for c in broken.columns if c.name == "town") == "its cells cannot be read back"
+
+
+def test_a_second_look_is_at_the_columns_that_have_codes(tmp_path: Path) -> None:
+    """And not at those in front of them: one code of the third column, and short years in the last."""
+    lines = [f"{'ab'[i % 2]},{i % 40},{i % 30 if i % 5 else 999},{i % 28 + 1:02}.03.{60 + i % 30}" for i in range(300)]
+    choices = Choices(given(["age=missing:999", "born=until-2026"]))
+    table = looked(tmp_path / "x.csv", "\n".join(["sex,n,age,born", *lines]), choices)
+    assert [(found.low, found.high) for found in table.columns[1:3]] == [(0, 39), (1, 29)]
+    assert column(table, "age").rows == 300
+    assert column(table, "born").high == days_of(max(date(1960 + i % 30, 3, i % 28 + 1) for i in range(300)))
