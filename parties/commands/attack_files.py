@@ -45,7 +45,9 @@ def cells_of(path: Path, config_file: Path | None, plan: PublishPlan | None = No
     if config_file is not None:
         return _cells_at(chosen(str(path), None, config_file))
     if plan is not None:
-        return _cells_at(PlaceSettings(source=str(path), format=plan.format))
+        place = PlaceSettings(source=str(path), format=plan.format)
+        place.read_columns_as(plan.formats)
+        return _cells_at(place)
     return cells(path, MOST_ROWS)
 
 

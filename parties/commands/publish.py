@@ -12,7 +12,7 @@ import click
 
 from parties.base import console, files
 from parties.base.report import Report
-from parties.base.text import listed, quoted
+from parties.base.text import listed, printable, quoted
 from parties.commands import publish_pseudonyms
 from parties.commands.options import FILE, Between, check_outputs, check_proposal, proposal_option
 from parties.commands.outputs import FORCE, check_new
@@ -57,22 +57,33 @@ def plan_command(
     The output lists the columns whose values identify single people. The plan includes the formats of the file: those
     in --config, which smc prepare writes, or else detected ones.
     """
+    from parties.alone.preparing.mapping import column_formats
     from parties.alone.preparing.profile import profile
     from parties.alone.publish.planning import propose
     from parties.alone.publish.reading import rows_of
+    from parties.sources.column_formats import formats_of
 
     check_outputs({"--out": out}, paths(source), config_file)
     check_proposal(out)
     where = chosen(source, table, config_file)
     with console.progress("reading") as status:
-        if "://" not in source and where.party_table is None:
-            where = where.model_copy(update={"format": profile(where, None, how.choices(status)).spelling})
+        remarks, codes = [], set[str]()
+        if where.party_table is None:
+            choices = how.choices(status)
+            looked_at = profile(where, None, choices)
+            remarks = [f"{column.name}: {remark}" for column in looked_at.columns for remark in column.remarks]
+            codes = {column.name for column in looked_at.columns if column.reads == "text"}
+            where = where.model_copy(update={"format": looked_at.spelling})
+            where.read_columns_as(column_formats(looked_at, choices))
+        elif how.reading:
+            raise InputError(f"--reading: party.toml settles how {where.label} is read; remove --reading")
         with rows_of(where) as rows:
-            proposal = propose(rows, _from(out, source), table, status.doing)
+            proposal = propose(rows, _from(out, source), table, formats_of(where), codes, status.doing)
     spelling = toml_lines(where.spelling.model_dump(exclude_defaults=True, exclude={"dates"}))
     files.write_text(out, proposal.text + (f"\n[format]\n{spelling}" if spelling else ""))
-    report = Report({"notes": proposal.notes})
-    report.lines(proposal.notes)
+    notes = [*proposal.notes, *map(printable, remarks)]
+    report = Report({"notes": notes})
+    report.lines(notes)
     report.note(f"written: {out}; mark the sensitive columns there, and complete the generalisation of the others")
     return report
 
@@ -210,6 +221,9 @@ def apply_command(
         )
     if source.party_table is None:  # later rows come from the source of the first ones
         source = source.model_copy(update={"format": recoding.format})
+        source.read_columns_as(recoding.formats())
+    if register is not None:
+        register.read_columns_as(recoding.formats())
     with record.of("apply") as log, console.progress("recoding"):
         applied = apply(recoding, source, target, max_suppressed, register, escape_formulas, history)
         log.published(source, recoding.published(), [model["model"] for model in applied["models"]], target)

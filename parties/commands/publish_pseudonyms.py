@@ -78,8 +78,8 @@ def pseudonyms(
     the plan.
     """
     from parties.alone.publish.pseudonyms import Pseudonyms, write
+    from parties.alone.publish.reading import unchanged_rows_of
     from parties.alone.publish.settings import unrecorded
-    from parties.sources import open_rows
 
     plan = unrecorded(plan_file)
     check_new({"--out": out}, [plan_file, of.master, of.keys, *paths(plan.source)], record.config_file, force)
@@ -89,7 +89,7 @@ def pseudonyms(
     with (
         record.of("pseudonyms") as log,
         of.opened() as ring,
-        open_rows(plan) as rows,
+        unchanged_rows_of(plan) as rows,
         console.progress("making pseudonyms"),
     ):
         for warning in Pseudonyms(plan, ring).guessable(rows):

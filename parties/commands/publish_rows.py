@@ -105,14 +105,14 @@ def mask(
     plan.
     """
     from parties.alone.publish.pseudonyms import write
+    from parties.alone.publish.reading import unchanged_rows_of
     from parties.alone.publish.settings import unrecorded
-    from parties.sources import open_rows
 
     plan = unrecorded(plan_file)
     check_new({"--out": out}, [plan_file, *paths(plan.source)], record.config_file, force)
     choose(plan, record.config_file)
     with record.of("mask") as log, console.progress("masking"):
-        with open_rows(plan) as rows:
+        with unchanged_rows_of(plan) as rows:
             written = write(rows, plan, None, out, escape_formulas)
         masks = [f"{name}: {column.mask.kind} mask" for name, column in plan.columns.items() if column.mask is not None]
         log.published(plan, [name for name, column in plan.columns.items() if column.shown], masks, out)
@@ -132,14 +132,14 @@ def view(
 
     With --config the view leaves out the rows that a table of that party.toml leaves out by `where` or consent.
     """
+    from parties.alone.publish.reading import unchanged_rows_of
     from parties.alone.publish.settings import unrecorded
     from parties.alone.publish.views import view as statement
-    from parties.sources import open_rows
 
     plan = unrecorded(plan_file)
     check_new({"--out": out}, [plan_file, *paths(plan.source)], config_file, force)
     choose(plan, config_file)
-    with open_rows(plan) as rows:
+    with unchanged_rows_of(plan) as rows:
         text = statement(rows, plan, name, role)
     if out is None:
         console.out.print(text, end="")

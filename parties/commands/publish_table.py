@@ -71,7 +71,7 @@ def table_command(
     from parties.alone.publish.hiding.cell_rules import CellRules
     from parties.alone.publish.hiding.table_text import as_csv, percentages
     from parties.alone.publish.hiding.tabulation import tabulate
-    from parties.sources import open_rows
+    from parties.alone.publish.reading import rows_of
 
     check_new({"--out": out, "--report": report_file}, paths(source), record.config_file, force)
     if base is not None:
@@ -88,7 +88,7 @@ def table_command(
     where = place(source, table)
     choose(where, record.config_file)
     with record.of("table") as log, console.progress("counting") as status:
-        with open_rows(where) as rows:
+        with rows_of(where) as rows:
             tabulated = tabulate(rows, by, across, summed, rules.largest)
         status.doing("hiding cells" if base is None else "rounding cells")
         texts, data = _told(tabulated, rules, base, rounding, summed is not None)
@@ -160,7 +160,7 @@ def tables_command(
     from parties.alone.publish.hiding.cell_rules import CellRules
     from parties.alone.publish.hiding.table_text import as_csv, covered
     from parties.alone.publish.hiding.tabulation import tabulate
-    from parties.sources import open_rows
+    from parties.alone.publish.reading import rows_of
 
     outputs: dict[str, Path | None] = {f"--cross {name}": out for name, out in crosses}
     if len(outputs) < len(crosses):
@@ -172,7 +172,7 @@ def tables_command(
     where = place(source, table)
     choose(where, record.config_file)
     with record.of("table") as log, console.progress("counting") as status:
-        with open_rows(where) as rows:
+        with rows_of(where) as rows:
             tables = [tabulate(rows, by, across, summed, rules.largest) for by, across in axes]
         status.doing("hiding cells")
         masks, data = _hidden(axes, tables, rules, summed is not None)

@@ -284,7 +284,7 @@ class ColumnSettings(SpellingSettings):
 
 
 class SourceSettings(SpellingSettings):
-    """Spelling of a column that a derived column reads. `missing` are further texts that mean no value."""
+    """Spelling of a column that is derived from or published. `missing` are further texts that mean no value."""
 
     missing: tuple[str, ...] = ()
 
@@ -436,6 +436,16 @@ class PlaceSettings(Settings):
     memory: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*(\.[0-9]+)? ?[KMGT]i?B$")] = "2GB"
     threads: Annotated[int, Field(strict=True, ge=1)] | None = None
     _party_table: TableSettings | None = PrivateAttr(None)
+    _formats: Mapping[str, SourceSettings] = PrivateAttr(default_factory=dict)
+
+    def read_columns_as(self, formats: Mapping[str, SourceSettings]) -> None:
+        """Read these columns of the place by their own spellings."""
+        self._formats = formats
+
+    @property
+    def formats(self) -> Mapping[str, SourceSettings]:
+        """Spellings of single columns by name; those of the party's table are not among them."""
+        return self._formats
 
     def read_as(self, table: TableSettings) -> None:
         """Read the rows as the party's table at this place does: with its spelling, without left-out rows."""

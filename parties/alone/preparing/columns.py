@@ -15,8 +15,9 @@ class ColumnProfile:
     `rows` have a value, of about `distinct` ones; `frequent` are the most frequent. Ordered columns lie from `low` to
     `high`, the middle 98 % from `inner[0]` to `inner[1]`, as numbers of `parties.tables.types`; `odd` are their texts
     that are none. `parted` if thousands have a mark, `is_marked` if any number has one. `spelling` is that of its
-    cells. `codes` are numbers that mean no value. `remarks` say how cells were read where there was a choice. `counts`
-    are rows by value and class of the target, of columns with few values.
+    cells, with the texts that mean no value by the operator's word as `missing`. `codes` are numbers that mean no
+    value. `remarks` say how cells were read where there was a choice. `counts` are rows by value and class of the
+    target, of columns with few values.
     """
 
     name: str

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from parties.alone.preparing.columns import ColumnProfile, TableProfile
+from parties.alone.preparing.readings import PLAIN, Choices
 from parties.base.text import listed
+from parties.sources.settings import SourceSettings
 from parties.tables.delimited import MISSING
 from parties.tables.spellings import canonical, composed, look_alike, readings, unaccented
 from parties.tables.toml_text import toml_key
@@ -132,6 +135,24 @@ def spelled(column: ColumnProfile, table: TableProfile) -> dict[str, Any]:
     if "drop" in settings:
         settings["drop"] = list(settings["drop"])
     return settings
+
+
+def column_formats(table: TableProfile, choices: Choices) -> dict[str, SourceSettings]:
+    """Return the spelling of each column that differs from its table's, by name. Days that are not ISO always differ.
+
+    Args:
+        table: Profile of the raw table.
+        choices: The readings that are given.
+    """
+    ours = replace(
+        table, spelling=table.spelling.model_copy(update={"dates": PLAIN.dates, "last_year": PLAIN.last_year})
+    )
+    formats = {}
+    for column in table.columns:
+        codes = dict.fromkeys((*column.spelling.missing, *choices.codes(column.name)))
+        missing = tuple(code for code in codes if code not in table.spelling.missing)
+        formats[column.name] = SourceSettings(**spelled(column, ours), missing=missing)
+    return {name: own for name, own in formats.items() if own != SourceSettings()}
 
 
 def unique(texts: Iterable[str], key: Callable[[str], str]) -> dict[str, str]:

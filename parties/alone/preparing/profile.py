@@ -453,7 +453,7 @@ class _Looker:
             if self._stays_text(name, {"number": f"{listed(versions)} are one number", "text": stay}):
                 return None
         beyond = beyond_limits(texts, reading)
-        if beyond and not any(chosen.startswith("missing:") for chosen in self._choices.of(name)):
+        if beyond and not self._choices.codes(name):
             listing = ", ".join([f"{quoted(text)} is {value}" for text, value in beyond.items()][:EXAMPLES])
             options = {
                 f"missing:{','.join(beyond)}": "they mean no value",
@@ -463,10 +463,10 @@ class _Looker:
             answer = self._choices.choose(Question(self._place.label, name, options))
             if answer == "text":
                 return None
-            if answer == "number":
-                marks = {mark.strip() for text in beyond for mark in LIMIT.findall(text)}
-                drop = tuple(sorted({*reading.spelling.drop, *marks}, key=lambda word: (-len(word), word)))
-                reading = replace(reading, spelling=reading.spelling.model_copy(update={"drop": drop}))
+            marks = {mark.strip() for text in beyond for mark in LIMIT.findall(text)}
+            drop = tuple(sorted({*reading.spelling.drop, *marks}, key=lambda word: (-len(word), word)))
+            means = {"drop": drop} if answer == "number" else {"missing": tuple(beyond)}
+            reading = replace(reading, spelling=reading.spelling.model_copy(update=means))
         return reading
 
     def _stays_text(self, name: str, options: Mapping[str, str]) -> bool:
@@ -585,12 +585,9 @@ class _Looker:
     def _codes(self, column: ColumnProfile) -> ColumnProfile:
         """Return the column without the numbers that mean no value, by its operator's word."""
         kind = "days" if column.reads == "date" else "numbers"
-        given = [name for name in self._choices.of(column.name) if name.startswith("missing:")]
-        if given:
-            codes = [word for name in given for word in name[8:].split(",")]
-        elif not (codes := _sentinels(column)):
-            return column
-        else:
+        if not (codes := self._choices.codes(column.name)):
+            if not (codes := _sentinels(column)):
+                return column
             missing = f"missing:{','.join(codes)}"
             options = {"value": f"they are {kind} like the others", missing: "they mean no value"}
             if self._choices.choose(Question(self._place.label, column.name, options)) != missing:
@@ -598,7 +595,8 @@ class _Looker:
                 return replace(column, remarks=(*column.remarks, remark))
         present = [text for text in codes if text not in column.odd]
         remark = f"{listed(codes)}: read as a missing value"
-        return replace(column, codes=tuple(present), remarks=(*column.remarks, remark))
+        spelling = column.spelling.model_copy(update={"missing": tuple(codes)})
+        return replace(column, codes=tuple(present), spelling=spelling, remarks=(*column.remarks, remark))
 
 
 def _year(day: float) -> int:

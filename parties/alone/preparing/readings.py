@@ -38,6 +38,7 @@ ORDERS = {"d": "day-first", "m": "month-first", "b": "month-first", "B": "month-
 ORDERS["y"] = ORDERS["Y"]
 
 EXCEL_DAYS = 20_000, 60_000  # its days of 1954 to 2064
+CODES = "missing:"  # begins a reading that names texts without a value
 FORMS = ("day-first", "month-first", "year-first", "decimal-point", "decimal-comma")
 _OTHERS = re.compile(rf"until-\d{{4}}|missing:.+|value|text|number|{EXCEL}")
 
@@ -118,6 +119,10 @@ class Choices:
     def of(self, column: str) -> list[str]:
         """Return the readings that are given for a column."""
         return [*self.given.get(column, ()), *self.given.get("*", ())]
+
+    def codes(self, column: str) -> list[str]:
+        """Return the texts that are given to mean no value in a column."""
+        return [code for name in self.of(column) if name.startswith(CODES) for code in name[len(CODES) :].split(",")]
 
     def choose(self, question: Question) -> str:
         """Return the reading that is given, or the answer."""

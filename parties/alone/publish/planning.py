@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from parties.base.arrays import Counts
 from parties.base.text import listed, printable
 from parties.sources.mapping import NUMBER
 from parties.sources.opened import RowQuery
+from parties.sources.settings import SourceSettings
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
@@ -43,7 +45,7 @@ SENSITIVE = re.compile(
 )  # names of columns on health, money, and the special categories of data of GDPR art. 9 and 10
 PATTERNS = {  # pattern that all values of a column must match, for an engine; the rule itself accepts more
     "iso": r"^[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}$",
-    "dmy": "|".join(rf"^[0-9]{{1,2}}[{mark}][0-9]{{1,2}}[{mark}]([0-9]{{2}}|[0-9]{{4}})$" for mark in "/.-"),
+    "dmy": "|".join(rf"^[0-9]{{1,2}}[{mark}][0-9]{{1,2}}[{mark}][0-9]{{4}}$" for mark in "/.-"),
     "prefixes": r"^[0-9]{4,40}$",
     "ranges": NUMBER,
 }
@@ -73,7 +75,12 @@ class _Sample:
 
 
 def propose(
-    rows: RowQuery, source: str, table: str | None, doing: Callable[[str], object] = lambda step: None
+    rows: RowQuery,
+    source: str,
+    table: str | None,
+    formats: Mapping[str, SourceSettings] = MappingProxyType({}),
+    codes: Container[str] = (),
+    doing: Callable[[str], object] = lambda step: None,
 ) -> Proposal:
     """Return a proposed plan: identifiers are columns of (nearly) distinct text, all others quasi-identifiers, k is 5.
 
@@ -86,6 +93,8 @@ def propose(
         rows: the table
         source: its source, as in the plan
         table: its table in the source's database, as in the plan
+        formats: spellings by which `rows` are read, by column
+        codes: columns whose numbers are texts, such as versions
         doing: called with a description before each step
 
     Raises:
@@ -106,7 +115,8 @@ def propose(
         raise InputError(f"{rows.engine.place}: {total} rows are too few to publish; a class needs {K}")
     doing("looking for rules")
     sample = _sampled(rows, distinct_rows, len(names), lines)
-    rules, misfits = _rules(rows, distinct_rows, sample, distinct)
+    texts_of_digits = {i for i, name in enumerate(names) if name in codes}
+    rules, misfits = _rules(rows, distinct_rows, sample, distinct, texts_of_digits)
     plan: dict[str, Any] = {"source": source} | ({} if table is None else {"table": table})
     plan |= {"max_suppressed": 0.02, "columns": {}, "models": [{"model": "k-anonymity", "k": K}]}
     notes, quasi = [f"{total} rows, {len(rows.types)} columns"], []
@@ -127,6 +137,9 @@ def propose(
             plan["columns"][name] = {"role": "quasi-identifier", **rules[i]}
             notes += [f"{name}: {misfits[i]}"] if i in misfits else []
             quasi.append(i)
+    for name, own in formats.items():
+        if name in plan["columns"]:
+            plan["columns"][name]["format"] = own.model_dump(mode="json", exclude_defaults=True)
     if whole := [names[i] for i in quasi if not rules[i]]:
         plan["algorithm"] = "mondrian"
         notes.append(
@@ -189,16 +202,17 @@ def _sampled(rows: RowQuery, distinct_rows: exp.Select, columns: int, lines: int
 
 
 def _rules(
-    rows: RowQuery, distinct_rows: exp.Select, sample: _Sample, distinct: Sequence[int]
+    rows: RowQuery, distinct_rows: exp.Select, sample: _Sample, distinct: Sequence[int], codes: Container[int]
 ) -> tuple[list[dict[str, Any]], dict[int, str]]:
     """Return a rule for each column that all its values fit, and the misfits of the other columns.
 
     A column that would need a tree has no rule. A misfit, by the column's index, is a remark on values that differ from
-    the form of the first ones.
+    the form of the first ones. Columns among `codes` have no ranges.
     """
     rules: list[dict[str, Any]] = [{} for _ in distinct]
     misfits: dict[int, str] = {}
     open_ = {i: _guesses(values, distinct[i]) for i, values in enumerate(sample.values)}
+    open_ = {i: [form for form in forms if form != "ranges" or i not in codes] for i, forms in open_.items()}
     while untested := {i: guesses[0] for i, guesses in open_.items() if guesses}:
         for i, (present, fitting, low, high) in _measured(rows, distinct_rows, untested).items():
             form = open_[i].pop(0)

@@ -16,10 +16,12 @@ from parties.alone.publish.rules import Rule, hierarchy, number
 from parties.base.arrays import Counts
 from parties.base.text import instead, quoted
 from parties.sources import PlaceSettings, open_rows
-from parties.sources.expressions import Cell, signed_text, unmarked
+from parties.sources.column_formats import formats_of
+from parties.sources.derived import EPOCH
+from parties.sources.expressions import Cell, days_in, signed_text, unmarked
 from parties.sources.mapping import PLAIN, ColumnRule
 from parties.sources.opened import RowQuery
-from parties.sources.settings import FormatSettings
+from parties.sources.settings import FormatSettings, SourceSettings
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
@@ -121,18 +123,63 @@ def spelled(value: str | int | None) -> str:
 
 
 def rows_of(place: PlaceSettings) -> RowQuery:
-    """Open a source, with numbers normalised to a decimal point, and NULL for the format's missing values.
+    """Open a source, with numbers normalised to a decimal point, days to ISO, and NULL for what means no value.
 
-    Raise InputError as `open_rows` does.
+    Raise InputError as `open_rows` does, or if the type of a column does not fit its format.
     """
-    rows, spelling = open_rows(place), place.spelling
-    if spelling.model_copy(update={"dates": PLAIN.dates, "last_year": PLAIN.last_year}) == PLAIN:
+    return _normalised(place, place.spelling)
+
+
+def unchanged_rows_of(place: PlaceSettings) -> RowQuery:
+    """Open a source as `rows_of` does, but leave columns without a format of their own unchanged."""
+    return _normalised(place, PLAIN)
+
+
+def _normalised(place: PlaceSettings, others: FormatSettings) -> RowQuery:
+    """Return the rows of a place with normalised cells.
+
+    Args:
+        place: The place.
+        others: The spelling of columns without a format of their own.
+    """
+    formats = formats_of(place)
+    is_plain = others.model_copy(update={"dates": PLAIN.dates, "last_year": PLAIN.last_year}) == PLAIN
+    rows = open_rows(place)
+    if is_plain and not formats:
         return rows
-    cells = []
-    for name, dtype in rows.types.items():
-        cell = exp.column(name, quoted=True)
-        cells.append(_plain(cell, spelling).as_(name, quoted=True) if dtype.is_string() else cell)
-    return replace(rows, query=exp.Select().select(*cells).from_(rows.query.subquery("t")))
+    try:
+        cells = []
+        for name, dtype in rows.types.items():
+            cell: exp.Expr = exp.column(name, quoted=True)
+            if name in formats:
+                cell = _formatted(rows, name, formats[name], place.spelling)
+            elif dtype.is_string() and not is_plain:
+                cell = _plain(cell, others)
+            cells.append(cell.as_(name, quoted=True))
+        return replace(rows, query=exp.Select().select(*cells).from_(rows.query.subquery("t")))
+    except BaseException:
+        rows.engine.close()
+        raise
+
+
+def _formatted(rows: RowQuery, name: str, own: SourceSettings, table: FormatSettings) -> exp.Expr:
+    """Return the expression of a column normalised by its own format."""
+    text, dtype, spelling = _text(rows, name), rows.types[name], own.spelling(table)
+    value: exp.Expr = exp.column(name, quoted=True)
+    if own.dates is not None and not (dtype.is_date() or dtype.is_timestamp()):
+        if not (dtype.is_string() and rows.engine.lists):
+            raise InputError(
+                f"{rows.engine.place}, column {quoted(name)}: format.dates reads texts of files, and the column is of "
+                f"type {dtype}; turn it into dates in a view"
+            )
+        days = days_in(text, spelling.dates, spelling.last_year)
+        day = exp.cast(exp.Add(this=EPOCH.copy(), expression=exp.cast(days, "INT")), "DATE")
+        value = exp.Coalesce(this=exp.cast(day, "TEXT"), expressions=[value])
+    elif dtype.is_string():
+        value = _plain(value, spelling)
+    missing = [exp.Literal.string(word) for word in (*table.missing, *own.missing) if word]
+    absent = exp.In(this=text.copy(), expressions=missing)
+    return exp.case().when(absent, exp.Null()).else_(value) if missing else value
 
 
 def _plain(cell: exp.Expr, spelling: FormatSettings) -> exp.Expr:
@@ -156,17 +203,20 @@ def text_of(rows: RowQuery, name: str) -> exp.Expr:
         name: Name of the column.
     """
     require(rows, [name])
-    try:
-        cell = Cell(ColumnRule(name, name), rows.types[name], rows.engine.lists)
-    except InputError as error:
-        raise InputError(f"{rows.engine.place}, column {quoted(name)}: {error}") from None
-    text = cell.text
+    text = _text(rows, name)
     if rows.types[name].is_string():  # few cells have surrounding space, and trimming all would take longest
         column = exp.column(name, quoted=True)
         spaced = exp.RegexpLike(this=column.copy(), expression=exp.Literal.string(SPACED))
         text = exp.case().when(spaced, text).else_(column)
     empty = exp.Nullif(this=text, expression=exp.Literal.string(""))
     return exp.Coalesce(this=empty, expressions=[exp.Literal.string(MISSING)])
+
+
+def _text(rows: RowQuery, name: str) -> exp.Expr:
+    try:
+        return Cell(ColumnRule(name, name), rows.types[name], rows.engine.lists).text
+    except InputError as error:
+        raise InputError(f"{rows.engine.place}, column {quoted(name)}: {error}") from None
 
 
 def require(rows: RowQuery, names: Sequence[str]) -> None:

@@ -5,12 +5,13 @@
     [columns.zip]
     prefixes = [4, 3]             # 53715, 5371*, 537**, then *
     [columns.birth]
-    dates = "dmy"                 # 21/1/79, */1/79, */*/79, 70s, then *
+    dates = "dmy"                 # 21/1/1979, */1/1979, */*/1979, 1970s, then *
     [columns.education]
     tree = "education.csv"        # a line a value: the value, its parent, ..., the top
 
-Without a rule, a value becomes `*`. Every rule except `tree` accepts new values. `?`, a missing value, stays as it is
-up to the top. Trees have the format of ARX (fields between semicolons) or anjana (commas).
+A year has four digits: the format of a column gives the century of a year of two. Without a rule, a value becomes `*`.
+Every rule except `tree` accepts new values. `?`, a missing value, stays as it is up to the top. Trees have the format
+of ARX (fields between semicolons) or anjana (commas).
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ from smc.errors import InputError
 Dates = Literal["iso", "dmy", "mdy"]
 DATES: dict[str, str] = {
     "iso": r"(?P<y>\d{4})-(?P<m>\d\d?)-(?P<d>\d\d?)",
-    "dmy": r"(?P<d>\d\d?)(?P<s>[/.-])(?P<m>\d\d?)(?P=s)(?P<y>\d{2}|\d{4})",
-    "mdy": r"(?P<m>\d\d?)(?P<s>[/.-])(?P<d>\d\d?)(?P=s)(?P<y>\d{2}|\d{4})",
+    "dmy": r"(?P<d>\d\d?)(?P<s>[/.-])(?P<m>\d\d?)(?P=s)(?P<y>\d{4})",
+    "mdy": r"(?P<m>\d\d?)(?P<s>[/.-])(?P<d>\d\d?)(?P=s)(?P<y>\d{4})",
 }
 
 
@@ -159,7 +160,10 @@ def _dates(column: str, form: Dates, value: str) -> list[str]:
     match = re.fullmatch(DATES[form], value)
     if match is None:
         hint = did_you_mean(form, [name for name, pattern in DATES.items() if re.fullmatch(pattern, value)])
-        raise InputError(f"column {quoted(column)}: {quoted(value)} is not a date in the form {form}{hint}")
+        raise InputError(
+            f"column {quoted(column)}: {quoted(value)} is not a date in the form {form} with a year of four digits"
+            f"{hint or '; say how it is read, as format.dates and format.last_year of the column'}"
+        )
     year = match["y"]
     decade = f"{year[:-1]}0s"
     if form == "iso":

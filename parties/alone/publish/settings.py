@@ -29,6 +29,10 @@ numeric = true                   # mondrian and top-down cut it as numbers
 role = "sensitive"               # published in clear; models protect it
 [columns.visit]
 role = "other"                   # published in clear; a column that is not named is dropped
+[columns.visit.format]           # spelling of its cells: days become 2024-01-31, and what is missing becomes no value
+dates = "%d.%m.%y"
+last_year = 2026                 # of two-digit years
+missing = ["01.01.00"]
 
 [[models]]
 model = "k-anonymity"
@@ -55,10 +59,12 @@ m = 3                            # for `smc publish invariant`: least number of 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, ValidationError, model_validator
+from typing_extensions import override
 
 from parties.alone.publish.keys.ciphers import Mode
 from parties.alone.publish.masks import Mask
@@ -68,7 +74,7 @@ from parties.base import files
 from parties.base.settings import LocalPath, Settings, at_key, explained
 from parties.base.text import quoted
 from parties.sources import PlaceSettings
-from parties.sources.settings import Name
+from parties.sources.settings import Name, SourceSettings
 from smc.errors import InputError
 
 Role = Literal["identifier", "quasi-identifier", "sensitive", "other"]
@@ -81,6 +87,7 @@ class ColumnPlan(Rule):
 
     role: Role
     numeric: bool = False
+    format: SourceSettings | None = None
     pseudonym: Mode | None = None
     key: Name | None = None
     mask: Mask | None = None
@@ -145,6 +152,17 @@ class PublishPlan(PlaceSettings):
     subject: Name | None = None
     public: PlaceSettings | None = None
     history: HistoryPlan | None = None
+
+    @model_validator(mode="after")
+    def _public_is_spelled_alike(self) -> PublishPlan:
+        if self.public is not None:
+            self.public.read_columns_as(self.formats)
+        return self
+
+    @property
+    @override
+    def formats(self) -> Mapping[str, SourceSettings]:
+        return {name: column.format for name, column in self.columns.items() if column.format is not None}
 
     def named(self, role: Role) -> list[str]:
         """Return the columns with a role."""

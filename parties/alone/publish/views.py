@@ -13,6 +13,7 @@ from parties.alone.publish.masks import masked
 from parties.alone.publish.reading import require
 from parties.alone.publish.settings import PublishPlan
 from parties.base.text import did_you_mean, listed, quoted
+from parties.sources.column_formats import formats_of
 from parties.sources.local import ATTACHED
 from parties.sources.opened import RowQuery
 from smc.errors import InputError
@@ -59,7 +60,8 @@ def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
     if not columns:
         raise InputError("the view would show nothing: the plan drops all columns")
     is_chosen = plan.chosen_as is not None
-    select = exp.Select().select(*columns).from_(_chosen(rows, table) if is_chosen or plan.derives else table)
+    is_changed = is_chosen or plan.derives or formats_of(plan)
+    select = exp.Select().select(*columns).from_(_chosen(rows, table) if is_changed else table)
     create = exp.Create(this=exp.to_identifier(name, quoted=True), kind="VIEW", expression=select)
     if is_chosen and dialect == "postgres":  # without it, a function in a query on the view may see excluded rows
         barrier = exp.Property(this=exp.var("security_barrier"), value=exp.true())

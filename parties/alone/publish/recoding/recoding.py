@@ -23,7 +23,8 @@ from parties.base import files
 from parties.base.arrays import Counts
 from parties.base.settings import Finite, Settings, explained, validated
 from parties.base.text import quoted
-from parties.sources.settings import FormatSettings
+from parties.sources.column_formats import formats_of
+from parties.sources.settings import FormatSettings, SourceSettings
 from smc.errors import InputError
 
 FORMAT = 1
@@ -64,8 +65,9 @@ class Recoding:
             levels: level of each quasi-identifier; None with boxes
             boxes: published values of each class; None with levels
         """
-        columns = {}
+        columns, formats = {}, formats_of(plan)
         for name, column in plan.columns.items():
+            column = column.model_copy(update={"format": formats.get(name)})
             settings = column.model_dump(mode="json", exclude_defaults=True, exclude={"tree"})
             if column.tree is not None:
                 settings["paths"] = read_tree(column.tree)
@@ -97,6 +99,10 @@ class Recoding:
             name: validated(ColumnPlan, {key: value for key, value in column.items() if key != "paths"})
             for name, column in self.columns.items()
         }
+
+    def formats(self) -> dict[str, SourceSettings]:
+        """Return the spellings of single columns by name."""
+        return {name: column.format for name, column in self.plans().items() if column.format is not None}
 
     def hierarchy(self, name: str, values: Sequence[str]) -> Hierarchy:
         """Return a column's hierarchy for these values; raise InputError if one does not fit its tree or rule.

@@ -21,8 +21,8 @@ def test_prefixes_are_those_of_the_notes() -> None:
 @pytest.mark.parametrize(
     ("form", "value", "expected"),
     [
-        ("dmy", "21/1/79", ["21/1/79", "*/1/79", "*/*/79", "70s", "*"]),
-        ("mdy", "1/21/79", ["1/21/79", "1/*/79", "*/*/79", "70s", "*"]),
+        ("dmy", "21/1/1979", ["21/1/1979", "*/1/1979", "*/*/1979", "1970s", "*"]),
+        ("mdy", "1/21/1979", ["1/21/1979", "1/*/1979", "*/*/1979", "1970s", "*"]),
         ("iso", "1979-01-21", ["1979-01-21", "1979-01-*", "1979-*-*", "1970s", "*"]),
         ("dmy", "?", ["?"] * 4 + ["*"]),
     ],
@@ -102,6 +102,7 @@ def test_a_value_that_the_tree_lacks(tmp_path: Path) -> None:
     [
         (Rule(ranges=(5,)), "old", "ranges need numbers, and 'old' is not a number"),
         (Rule(dates="iso"), "21/1/79", r"'21/1/79' is not a date in the form iso"),
+        (Rule(dates="dmy"), "21/1/79", r"'21/1/79' is not a date in the form dmy with a year of four digits; say how"),
         (Rule(ranges=(5,), prefixes=(2,)), "1", "ranges and prefixes are two rules"),
     ],
 )
