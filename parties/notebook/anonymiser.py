@@ -23,8 +23,10 @@ from parties.alone.publish.recoding.recoding import Recoding, broken
 from parties.alone.publish.rules import Rule
 from parties.alone.publish.settings import ColumnPlan, ModelPlan, PublishPlan
 from parties.base.settings import validated
-from parties.base.text import quoted
+from parties.base.text import instead, quoted
 from parties.notebook.parameters import parameters
+from parties.sources.column_formats import read_text
+from parties.sources.settings import SourceSettings
 from parties.tables import categories
 from parties.tables.categories import Column
 from smc.errors import InputError
@@ -32,13 +34,17 @@ from smc.errors import InputError
 
 @parameters(
     PublishPlan, "models",
-    then=("quasi", "rules", "numeric", "algorithm", "utility", "max_suppressed", "local", "drop", "keep", "public"),
-    fixed={"numeric": (), "algorithm": "flash", "drop": (), "keep": (), "public": None},
+    then=(
+        "quasi", "rules", "formats", "numeric", "algorithm", "utility", "max_suppressed", "local", "drop", "keep",
+        "public",
+    ),
+    fixed={"formats": None, "numeric": (), "algorithm": "flash", "drop": (), "keep": (), "public": None},
     defaults=True,
     described={
         "models": "what every class has to satisfy, from `parties.alone.publish`.",
         "quasi": "the columns to recode; None means all but the sensitive ones, which the models name, and `keep`.",
         "rules": "how columns are generalised, a `Rule` by column; without one a value becomes `*`.",
+        "formats": "how columns are spelled, by column, as in publish.toml: `{\"x\": {\"missing\": [\"99\"]}}`.",
         "numeric": "columns that mondrian and top-down cut as numbers.",
         **dict.fromkeys(("algorithm", "utility", "max_suppressed", "local"), "as in publish.toml."),
         "drop": "identifiers, which do not come out.",
@@ -67,7 +73,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             InputError: The models cannot be reached, or a parameter or column is wrong.
         """
-        self._fit(categories.named_frame(X))
+        self._fit(self._frame(X))
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -80,7 +86,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             InputError: The models cannot be reached, or a parameter or column is wrong.
         """
-        frame = categories.named_frame(X)
+        frame = self._frame(X)
         cells, places, outcome = self._fit(frame)
         return self._recoded(frame, cells, places, outcome.partition)
 
@@ -93,10 +99,10 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             InputError: The result lacks a larger share of the rows than `max_suppressed`, or breaks a model.
         """
         check_is_fitted(self)
-        frame = categories.named_frame(X)
+        frame = self._frame(X)
         recoding = self.recoding_
         names = [*recoding.named("quasi-identifier"), *recoding.named("sensitive")]
-        cells, places = _cells(frame, names, len(recoding.named("quasi-identifier")), recoding, self.public)
+        cells, places = _cells(frame, names, len(recoding.named("quasi-identifier")), recoding, self._public())
         models = recoding.made()
         partition = recoding.partition(cells, models)
         if lost := broken(cells, partition, models):
@@ -108,12 +114,25 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         return self._recoded(frame, cells, places, partition)
 
+    def _frame(self, X: Any) -> categories.Frame:
+        """Return the frame with its cells read by the formats."""
+        frame = categories.named_frame(X)
+        for name, given in (self.formats or {}).items():
+            if name in frame.columns:
+                own = validated(SourceSettings, given)
+                cells = [_read(cell, own) for cell in frame[name].to_list()]
+                frame = frame.with_columns(nw.new_series(name, cells, backend=frame.implementation))
+        return frame
+
+    def _public(self) -> categories.Frame | None:
+        return None if self.public is None else self._frame(self.public)
+
     def _fit(self, frame: categories.Frame) -> tuple[Cells, Any, Outcome]:
         plan = self._plan(list(frame.columns))
         names = [*plan.named("quasi-identifier"), *plan.named("sensitive")]
         categories.select(frame, names)
         number = len(plan.named("quasi-identifier"))
-        cells, places = _cells(frame, names, number, Recoding.of(plan, None, []), self.public)
+        cells, places = _cells(frame, names, number, Recoding.of(plan, None, []), self._public())
         outcome = anonymised(cells, plan, plan.check())
         self.recoding_, self.report_ = outcome.recoding(plan), outcome.report
         return cells, places, outcome
@@ -129,9 +148,21 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                     f"column {quoted(name)} is a quasi-identifier, and cannot be sensitive, dropped or kept"
                 )
         rules = dict(self.rules or {})
-        plans = {name: ColumnPlan(role="sensitive", **_given(rules.get(name))) for name in sensitive}
+        formats = {name: validated(SourceSettings, own) for name, own in (self.formats or {}).items()}
+        for name in formats:
+            if name not in columns:
+                raise InputError(f"formats: there is no column {quoted(name)}{instead(name, columns)}")
+        plans = {
+            name: ColumnPlan(role="sensitive", format=formats.get(name), **_given(rules.get(name)))
+            for name in sensitive
+        }
         for name in quasi:
-            plans[name] = ColumnPlan(role="quasi-identifier", numeric=name in self.numeric, **_given(rules.get(name)))
+            plans[name] = ColumnPlan(
+                role="quasi-identifier",
+                numeric=name in self.numeric,
+                format=formats.get(name),
+                **_given(rules.get(name)),
+            )
         models = [{"model": model.name, **model.settings()} for model in self.models]
         fields = {
             "source": "the frame",
@@ -158,16 +189,22 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return name in self.recoding_.columns or name in self.keep
 
 
+def _read(cell: Any, own: SourceSettings) -> Any:
+    """Return a cell by the format of its column; a number stays a number."""
+    value = read_text(categories.spell(cell), own)
+    return value if value is None or isinstance(cell, str) else cell
+
+
 def _given(rule: Rule | None) -> dict[str, Any]:
     return {} if rule is None else rule.model_dump(exclude_none=True)
 
 
 def _cells(
-    frame: categories.Frame, names: Sequence[str], quasi: int, recoding: Recoding, public: Any
+    frame: categories.Frame, names: Sequence[str], quasi: int, recoding: Recoding, public: categories.Frame | None
 ) -> tuple[Cells, Any]:
     """Return the cells of a frame, and of the public one if there is one, and the cell of each row, int64[rows]."""
     spelled = _spelled(frame, names)
-    others = [] if public is None else _spelled(categories.named_frame(public), names[:quasi])
+    others = [] if public is None else _spelled(public, names[:quasi])
     values = [[*texts, *(others[i] if i < len(others) else [])] for i, texts in enumerate(spelled)]
     hierarchies = [recoding.hierarchy(name, in_order(texts)) for name, texts in zip(names, values, strict=True)]
     coded = _coded(hierarchies, spelled)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from parties.base.text import quoted
-from parties.sources.mapping import PLAIN, ColumnRule, rules
+from parties.sources.mapping import PLAIN, ColumnRule, day_of, number_of, rules
 from parties.sources.settings import SPELLED, FormatSettings, PlaceSettings, SourceSettings, TableSettings
 from parties.tables import schema
 from parties.tables.delimited import MISSING
@@ -22,6 +22,25 @@ def formats_of(place: PlaceSettings) -> dict[str, SourceSettings]:
     """
     mapped = {} if place.party_table is None else _of_table(place.party_table)
     return mapped | {**place.formats}
+
+
+def read_text(text: str, own: SourceSettings) -> str | None:
+    """Return a cell in its usual spelling, as a publication reads it in SQL; None for a missing value.
+
+    A text that is neither a day nor a number of the format stays.
+
+    Args:
+        text: The cell, without spaces around it.
+        own: The spelling of its column.
+    """
+    if text in ("", MISSING, *own.missing):
+        return None
+    spelling = own.spelling(PLAIN)
+    if own.dates is not None:
+        day = day_of(text, spelling.dates, spelling.last_year)
+        return text if day is None else day.isoformat()
+    number = None if spelling == PLAIN else number_of(text, spelling)
+    return text if number is None else f"{number:.15g}"
 
 
 def _of_table(table: TableSettings) -> dict[str, SourceSettings]:

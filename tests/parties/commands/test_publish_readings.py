@@ -12,13 +12,21 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+import pandas
+import polars
 import pyarrow
 import pyarrow.parquet
 import pytest
 import tomli_w
 
+from parties.alone.publish.models.model import KAnonymity
+from parties.alone.publish.reading import rows_of
+from parties.alone.publish.rules import Rule
 from parties.cli import run
 from parties.link import identity
+from parties.notebook import Anonymiser
+from parties.sources.column_formats import read_text
+from parties.sources.settings import PlaceSettings, SourceSettings
 
 ROWS = 240
 READINGS = ["--reading", "X=missing:99", "--reading", "visit=excel", "--reading", "born=until-2026"]
@@ -183,3 +191,40 @@ def test_cells_beside_a_reading_and_texts_of_digits(capsys: Any) -> None:
     planned("X", columns={"X": {**columns["X"], "role": "identifier", "mask": "default"}})
     assert run(["publish", "mask", "--plan", "publish.toml", "--out", "masked.csv"]) == 0
     assert column_of("masked.csv", "X") == {"": 14, "xxxx": 26}
+
+
+@pytest.mark.parametrize("kind", [pandas.read_csv, polars.read_csv])
+def test_a_notebook_recodes_as_the_commands(truth: list[Any], kind: Any) -> None:
+    """A frame read from the raw file, with the formats of the plan; the recoding serves smc publish apply."""
+    assert run(["publish", "plan", "--data", "raw.csv", "--out", "proposed.toml", *READINGS]) == 0
+    columns = tomllib.loads(Path("proposed.toml").read_text())["columns"]
+    for name, values in zip(("X", "born"), ([row[1] for row in truth], [row[3] for row in truth]), strict=True):
+        rule = Rule.model_validate({key: columns[name][key] for key in ("ranges", "dates") if key in columns[name]})
+        formats = {name: columns[name]["format"]}
+        anonymiser = Anonymiser(
+            [KAnonymity(5)], quasi=[name], rules={name: rule}, formats=formats, public=kind("raw.csv")
+        )
+        published = anonymiser.fit_transform(kind("raw.csv"))[name].to_list()
+        levels = [Counter(level) for level in zip(*map(labels, values), strict=True)]
+        assert Counter("" if label in (None, "?") else label for label in published) in levels
+        Path("re.json").write_text(anonymiser.recoding_.text())
+        assert run(["publish", "apply", "--recoding", "re.json", "--data", "raw.csv", "--out", f"{name}.csv"]) == 0
+        assert column_of(f"{name}.csv", name) == Counter("" if x in (None, "?") else x for x in published)
+
+
+@pytest.mark.parametrize(
+    ("own", "cells"),
+    [
+        ({"dates": "excel", "missing": ["0"]}, ["43500", "43500.75", "0", "", "60", "x"]),
+        ({"dates": "%d.%m.%y", "last_year": 2026}, ["1.2.26", "01.02.27", "31.02.99", "29.2.00", "1999"]),
+        ({"decimal": ",", "thousands": ".", "missing": ["-9"]}, ["1.234,5", "12,75", "-9", "-3", "k.A."]),
+    ],
+)
+def test_sql_and_python_read_alike(own: dict[str, Any], cells: list[str], tmp_path: Path) -> None:
+    settings = SourceSettings.model_validate(own)
+    pyarrow.parquet.write_table(pyarrow.table({"x": cells}), tmp_path / "x.parquet")
+    place = PlaceSettings(source=str(tmp_path / "x.parquet"))
+    place.read_columns_as({"x": settings})
+    with rows_of(place) as rows:
+        read = [cell for batch in rows.engine.batches(rows.select(["x"])) for cell in batch.column(0).to_pylist()]
+    assert [read_text(cell, settings) for cell in cells] == [cell or None for cell in read]
