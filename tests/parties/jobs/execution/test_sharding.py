@@ -36,7 +36,7 @@ from smc.errors import InputError, LinkError
 from smc.local import run_local
 from smc.session import Session
 from tests.support.links import Parties
-from tests.support.places import ENVIRONMENT
+from tests.support.places import ENVIRONMENT, ROOT
 from tests.support.ports import free_port
 from tests.support.sharded_tree import PROBLEM, PROFILE, program, rows
 from tests.support.waiting import PATIENCE
@@ -265,7 +265,7 @@ def test_no_module_of_the_working_directory_is_loaded(tmp_path: Path) -> None:
     (data := tmp_path / "data").mkdir()
     for name in ("selectors", "signal", "parties"):
         (data / f"{name}.py").write_text(f"open('loaded {name}', 'x')")
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(tmp_path / "begin.py")]
     done = subprocess.run(command, cwd=data, env=environment, check=False, capture_output=True, timeout=PATIENCE)
     assert (done.returncode, sorted(data.glob("loaded *"))) == (0, []), done.stderr
