@@ -60,8 +60,9 @@ def job(peer: str, *uses: Loss, bits: int = 0) -> Any:
     disclosure = Disclosure(lambda _: [], dict, Bits.once(bits), uses)
     task = SimpleNamespace(disclosure=disclosure)
     proposal = SimpleNamespace(task=task, id="1" * 32, tables=("t", "t"), specification={})
-    ours = SimpleNamespace(proposal=proposal)
-    return SimpleNamespace(id="1" * 32, table="t", peer=peer, ours=ours, charged=None, bits=(), repeats="", version="")
+    known = {"id": "1" * 32, "table": "t", "peer": peer, "charged": None, "bits": (), "repeats": "", "version": ""}
+    ours = SimpleNamespace(proposal=proposal, verdict="")
+    return SimpleNamespace(ours=ours, proposal=proposal, task=task, **known)
 
 
 def pure(epsilon: float) -> Loss:
@@ -69,7 +70,7 @@ def pure(epsilon: float) -> Loss:
 
 
 def effect(world: World, asked: Any) -> Any:
-    price = shown.price(world.accounts.account("t"), asked.ours.proposal.task.disclosure.spends)
+    price = shown.price(world.accounts.account("t"), asked.task.disclosure.spends)
     return world.accounts.effect(asked, price)
 
 
