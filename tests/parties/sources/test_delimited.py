@@ -72,9 +72,11 @@ def reference(text: str, spelling: FormatSettings) -> list[list[str]] | None:
     return [[names[place] for place in kept], *([row[place].strip() or "?" for place in kept] for row in rows)]
 
 
-def is_doubtful(table: list[list[str]] | None) -> bool:
+def is_doubtful(text: str, spelling: FormatSettings) -> bool:
     """Whether the header is one column that may be several by another separator, which is refused."""
-    return table is not None and len(table[0]) == 1 and any(mark in table[0][0] for mark in ";\t|,")
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=spelling.separator, quotechar=spelling.quote)
+    header = next(filter(None, lines))
+    return len(header) == 1 and any(mark in header[0] for mark in ";\t|,")
 
 
 def by_engine(path: Path, spelling: FormatSettings) -> list[list[str]]:
@@ -119,6 +121,7 @@ def test_what_a_csv_writer_wrote_is_read(tmp_path_factory: pytest.TempPathFactor
 @example('"a\nb",c\r\n1,2\r\n3,4\r\n', ",", '"', False, False)
 @example("a,b\n1,2,\n", ",", '"', False, False)
 @example('a,b\n "x",2\n', ",", '"', False, False)
+@example("a\t\n\t", ",", '"', False, False)
 @example('a,b\n"x" ,2\n', ",", '"', False, False)
 def test_any_text_is_read_as_csv_reads_it(
     tmp_path_factory: pytest.TempPathFactory, text: str, separator: str, quote: str, mark: bool, packed: bool
@@ -126,9 +129,10 @@ def test_any_text_is_read_as_csv_reads_it(
     spelling = FormatSettings(separator=separator, quote=quote)  # type: ignore[arg-type]
     data = b"\xef\xbb\xbf" * mark + text.encode()
     path = write(tmp_path_factory.mktemp("csv") / "x.csv", gzip.compress(data) if packed else data)
-    expected = reference(text.removeprefix("\ufeff") if not mark else text, spelling)
+    text = text.removeprefix("\ufeff") if not mark else text
+    expected = reference(text, spelling)
     found = read(path, spelling)
-    assert found == expected or (found is None and is_doubtful(expected))
+    assert found == expected or (found is None and expected is not None and is_doubtful(text, spelling))
     if found is not None and text.count("a") % 4 == 1:  # an engine takes its time
         assert by_engine(path, spelling) == found
 
