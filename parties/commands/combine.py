@@ -49,10 +49,32 @@ def combine(
     name, join = ways[0]
     if at_least > 1 and name != UNION:
         raise InputError("--at-least: counts rules; remove it")
-    files.write_json(out, join(models, at_least) if name == UNION else join(models))
+    _require_different(models, name)
+    model = join(models, at_least) if name == UNION else join(models)
+    files.write_json(out, model)
     report = Report({"files": len(models), "how": name})
     report.line(f"written: {out}, {name} of {len(models)} files")
+    if name == VOTES and len(model.get("trees", ())) == 2:
+        report.line("two trees: the first decides ties; three or more vote")
     return report
+
+
+def _require_different(paths: Sequence[Path], name: str) -> None:
+    """Raise InputError for a file that is listed twice, or whose numbers are a copy of another's.
+
+    Equal trees and equal rules are no copies: two holders may have learned them.
+
+    Args:
+        paths: The files.
+        name: The way to combine them.
+    """
+    contents = [None if name in (VOTES, UNION) else files.read_json(path) for path in paths]
+    for second, path in enumerate(paths):
+        for first, content in zip(paths[:second], contents, strict=False):
+            if path.samefile(first):
+                raise InputError(f"{path}: is listed twice; list one file of each holder")
+            if content is not None and contents[second] == content:
+                raise InputError(f"{path}: is a copy of {first}; list one file of each holder")
 
 
 def _centroids(paths: Sequence[Path]) -> dict[str, Any]:
@@ -61,10 +83,10 @@ def _centroids(paths: Sequence[Path]) -> dict[str, Any]:
     return centroids(paths)
 
 
-UNION = "union"
+UNION, VOTES = "union", "votes"
 WAYS: dict[str, tuple[str, Callable[..., dict[str, Any]]]] = {
-    TREE: ("votes", votes),
-    FOREST: ("votes", votes),
+    TREE: (VOTES, votes),
+    FOREST: (VOTES, votes),
     LINEAR: ("averages", averages),
     BAYES: ("sums", sums),
     RULES: (UNION, union),

@@ -31,7 +31,7 @@ from parties.commands.outputs import FORCE, Outputs
 from parties.commands.signature import by_signature
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Kind, people
+from parties.jobs.kind import EXACT, Kind, people
 from parties.jobs.settings import Parameter, parameters
 from parties.link.settings import LinkSettings
 from protocols.release.promise import much
@@ -141,6 +141,8 @@ def command_of(name: str) -> click.Command:
                 check_kind(task)
         connection = None if alone else Connection(link)
         weak = [line for name in ("epsilon", "support_epsilon") for line in much(getattr(task.settings, name, None))]
+        if alone:
+            remarks = [remark.removesuffix(f": {EXACT}") for remark in remarks]
         for remark in [*remarks, *people(task), *weak]:
             console.err.print(remark)
         report = None
@@ -163,7 +165,7 @@ def command_of(name: str) -> click.Command:
                 on_engine(None)
                 status.doing("starting")
                 state, report = connection.run_task(task, data, status, on_engine, givers)
-        _tell(outputs, kind, task.document(state), party, report, as_json)
+        _tell(outputs, kind, task.document(state), party, report, as_json, alone)
 
     secret = f"\n\n{SEEN}" if "private" in roles else ""
     example = f"smc {name} {example_of(kind)}"
@@ -190,6 +192,7 @@ def _tell(
     party: int,
     report: Mapping[str, Any] | None,
     as_json: bool,
+    alone: bool = False,
 ) -> None:
     """Write the requested files, and print the result with its cost, if it had one."""
     with console.progress("writing"):
@@ -198,7 +201,8 @@ def _tell(
         cost_of = {} if report is None else {"cost": report if kind.about.phases else report["total"]}
         console.print_json({**document, **cost_of})
     else:
-        outputs.tell(kind.text(document, party), report)
+        told = {**document, "alone": True} if alone and document.get("exact") else document
+        outputs.tell(kind.text(told, party), report)
 
 
 def options_of(options: list[Parameter]) -> Callable[[Command], Command]:

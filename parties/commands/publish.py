@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 OUT: Any = click.option("--out", type=FILE, help="Output file: CSV, or Parquet if its name ends in .parquet.")
 MOST = 0.5  # share of a column above which the report has a line
+MOST_NAMED = 5  # columns in this line
 INTO: Any = click.option("--into", metavar="TABLE", help="New table in the source's database, instead of --out.")
 
 
@@ -178,7 +179,7 @@ def anonymise_command(
         report.note("no column is sensitive: rows of a class may still reveal facts about their people")
     report.written(into and f"table {into}", *outputs.values())
     if lost := sorted((share, name) for name, share in outcome.report["lost"].items() if share > MOST)[::-1]:
-        shares = ", ".join(f"{quoted(name)} {share:.0%}" for share, name in lost)
+        shares = ", ".join(f"{quoted(name)} {share:.0%}" for share, name in lost[:MOST_NAMED])
         report.note(f"most is lost of {shares}: add rules for them, or use fewer quasi-identifiers or a smaller k")
     return report
 

@@ -304,6 +304,16 @@ class NumberType(OrderedType):
         return validated(type(self), fields)
 
     @property
+    def rounding(self) -> str | None:
+        """Numbers to the nearest of which a cell is rounded, as words; None for ranges and for each whole number."""
+        low, step = exactly(self.low), exactly(self.unit)
+        if self.edges is not None or self.width is not None or (self._whole and step == 1):
+            return None
+        if low % step == 0:
+            return f"multiple of {decimal_text(step)}"
+        return f"of {', '.join(decimal_text(low + place * step) for place in range(3))}, …"
+
+    @property
     def _whole(self) -> bool:
         return isinstance(self, IntegerType)
 
@@ -480,6 +490,19 @@ def ranges_as_classes(name: str, values: Sequence[str]) -> list[str]:
         f"{quoted(name)} is a number, and its {len(kind.labels)} ranges are the classes: for the number itself "
         "smc regress --method least-squares, or smc boost --objective squared"
     ]
+
+
+def rounded_numbers(name: str, values: Sequence[str]) -> list[str]:
+    """Return a line for a column whose numbers are rounded before they are counted. Empty for other columns.
+
+    Args:
+        name: Name of the column.
+        values: Its values in the schema.
+    """
+    kind = type_of(values)
+    if not isinstance(kind, NumberType) or kind.rounding is None:
+        return []
+    return [f"Each number of {name} counts as the nearest {kind.rounding}."]
 
 
 def read_type(fields: Mapping[str, Any]) -> ColumnType:

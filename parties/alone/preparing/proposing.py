@@ -36,6 +36,7 @@ from parties.tables.types import (
     Domain,
     Granularity,
     KeyType,
+    NumberType,
     days_of,
     decimal_text,
     exactly,
@@ -446,6 +447,11 @@ def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
     ends = {"greatest": column.high > column.inner[1] + spread, "least": column.low < column.inner[0] - spread}
     if not remarks:
         remarks += [f"its {end} number stands far apart: is it a code?" for end, is_far in ends.items() if is_far]
+    kind = read_type(fields)
+    assert isinstance(kind, NumberType)
+    numbers = kind.numeric()
+    if exactly(numbers.unit) > smallest:
+        remarks.append(f"in sums and means each number counts as the nearest {numbers.rounding}")
     return fields, remarks
 
 

@@ -140,5 +140,5 @@ class Quantile(Release):
         line = f"{presenting.shown(document['column'])} at {document['at']:g}: {presenting.value_of(document)}"
         if beyond := document.get("rows_beyond"):
             line += f", with about {beyond:,} rows beyond it (0 to {2 * beyond:,} with 95 %)"
-        about = ["exact, without noise"] if document.get("exact") else presenting.about(document)
+        about = presenting.about({**document, "alone": True})  # exact, it is no sum of two parties' numbers
         return "\n".join([line, *map(presenting.shown, about)]) + "\n"

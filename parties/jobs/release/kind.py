@@ -45,6 +45,7 @@ from parties.jobs.release.settings import ReleaseSettings, check_columns, check_
 from parties.jobs.settings import public_parameters
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
+from parties.tables.types import rounded_numbers
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -203,6 +204,12 @@ class Release(BySchema):
     # Description and disclosure.
 
     @property
+    def rounded(self) -> list[str]:
+        """A sentence for each column whose numbers are rounded before they are counted."""
+        attributes = self.schema.attributes
+        return [line for name in self.columns for line in rounded_numbers(name, attributes[name])]
+
+    @property
     @override
     def target(self) -> str:
         return self.query.target or super().target
@@ -229,6 +236,7 @@ class Release(BySchema):
         return Disclosure(
             lambda peer: [
                 f"We and {peer} both learn {query.learnt}{how}.",
+                *self.rounded,
                 *nothing_else_of_rows(peer, self.settings.max_rows),
             ],
             lambda state, step=None: {query.opens: 0 if state is None else len(state)},
@@ -301,6 +309,8 @@ class Release(BySchema):
             fields |= {"adjacency": self.settings.adjacency, **self.query.noise}
         if self.at_most is not None:
             fields["at_most"] = self.at_most
+        if self.rounded:
+            fields["rounded"] = self.rounded
         return {**fields, **self.query.show(state)}
 
     @classmethod

@@ -44,8 +44,9 @@ def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def about(document: Document) -> list[str]:
-    """Return the selection, the noise and the privacy loss of the numbers as lines."""
+    """Return the selection, the rounding, the noise and the privacy loss of the numbers as lines."""
     lines = [f"of rows where {document['where']}"] if "where" in document and document["question"] != "count" else []
+    lines += document.get("rounded", ())
     if "within" in document:
         lines.append(f"percentages of the rows of each {shown(' and '.join(document['within']))}")
     if "reaches" in document:
@@ -54,7 +55,8 @@ def about(document: Document) -> list[str]:
     if "epsilon" not in document and not document.get("exact"):
         return lines
     if document.get("exact"):
-        return [*lines, "exact, without noise: each party can tell the other's number"]
+        effect = "" if document.get("alone") else ": each party can tell the other's number"
+        return [*lines, f"exact, without noise{effect}"]
     epsilon = f"epsilon {document['epsilon']:g}" + (f", delta {document['delta']:g}" if "delta" in document else "")
     noise = ""
     if "law" in document:
