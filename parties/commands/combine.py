@@ -49,32 +49,30 @@ def combine(
     name, join = ways[0]
     if at_least > 1 and name != UNION:
         raise InputError("--at-least: counts rules; remove it")
-    _require_different(models, name)
+    copies = _copies(models)
+    if copies and name not in (VOTES, UNION):  # equal trees and rules may be of two holders, equal numbers of rows not
+        raise InputError(f"{copies[0]}; list one file of each holder")
     model = join(models, at_least) if name == UNION else join(models)
     files.write_json(out, model)
     report = Report({"files": len(models), "how": name})
     report.line(f"written: {out}, {name} of {len(models)} files")
+    for copy in copies:
+        report.note(f"{copy}: both count, as the files of two holders")
     if name == VOTES and len(model.get("trees", ())) == 2:
         report.line("two trees: the first decides ties; three or more vote")
     return report
 
 
-def _require_different(paths: Sequence[Path], name: str) -> None:
-    """Raise InputError for a file that is listed twice, or whose numbers are a copy of another's.
-
-    Equal trees and equal rules are no copies: two holders may have learned them.
-
-    Args:
-        paths: The files.
-        name: The way to combine them.
-    """
-    contents = [None if name in (VOTES, UNION) else files.read_json(path) for path in paths]
-    for second, path in enumerate(paths):
-        for first, content in zip(paths[:second], contents, strict=False):
-            if path.samefile(first):
-                raise InputError(f"{path}: is listed twice; list one file of each holder")
-            if content is not None and contents[second] == content:
-                raise InputError(f"{path}: is a copy of {first}; list one file of each holder")
+def _copies(paths: Sequence[Path]) -> list[str]:
+    """Return a line for each file with the content of an earlier one. Raise InputError if a file is listed twice."""
+    contents = [files.read_json(path) for path in paths]
+    copies: list[str] = []
+    for at, path in enumerate(paths):
+        if any(path.samefile(other) for other in paths[:at]):
+            raise InputError(f"{path}: is listed twice; list one file of each holder")
+        if (first := contents.index(contents[at])) < at:
+            copies.append(f"{path}: has the content of {paths[first]}")
+    return copies
 
 
 def _centroids(paths: Sequence[Path]) -> dict[str, Any]:

@@ -549,6 +549,15 @@ def test_the_few_numbers_of_a_column_are_bounded_by_those_of_ten_rows(tmp_path: 
     assert domain.column.low <= 0  # so a mean counts it as it is
 
 
+@pytest.mark.parametrize(("greatest", "is_coarse"), [("80000.5", True), ("70.5", False)])
+def test_a_grid_coarser_than_the_numbers_is_pointed_out(tmp_path: Path, greatest: str, is_coarse: bool) -> None:
+    numbers = [f"{i % 40}.5" for i in range(200)] + [greatest]
+    (tmp_path / "a.csv").write_text("cost,out\n" + "".join(f"{n},{'yn'[i % 2]}\n" for i, n in enumerate(numbers)))
+    remarks = look(tmp_path / "a.csv", "out").columns[0].remarks
+    coarse = "in sums and means each number counts as the nearest multiple of 10"
+    assert [remark for remark in remarks if "nearest" in remark] == ([coarse] if is_coarse else [])
+
+
 def test_numbers_of_nearly_one_value_a_row_are_a_key_and_no_target(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -93,6 +93,29 @@ def test_the_trees_of_both_clinics_vote(tmp_path: Path, capsys: pytest.CaptureFi
     assert json.loads(capsys.readouterr().out)["accuracy"] == 1.0  # a tie goes to the first tree, which is a's
 
 
+def test_a_file_that_is_listed_twice_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, link = tmp_path / "tree.json", tmp_path / "link.json"
+    path.write_text(json.dumps(tree(YES)))
+    link.symlink_to(path)
+    for second in (path, link):
+        assert cli.run(["combine", str(path), str(second), "--out", str(tmp_path / "out.json")]) == 2
+        assert f"{second}: is listed twice" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "out.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("models", "ties", "equal"),
+    [((YES, NO), True, False), ((YES, YES), True, True), ((YES, NO, YES), False, True)],
+)
+def test_ties_of_two_trees_and_equal_trees_are_stated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], models: Any, ties: bool, equal: bool
+) -> None:
+    assert combined(tmp_path, *map(tree, models))[0] == 0
+    shown = capsys.readouterr()
+    assert ("two trees: the first decides ties; three or more vote" in shown.out + shown.err) == ties
+    assert ("both count, as the files of two holders" in " ".join((shown.out + shown.err).split())) == equal
+
+
 def test_weights_are_averaged(tmp_path: Path) -> None:
     _, model = combined(tmp_path, linear(1.0, 0.5), linear(3.0, 0.25), linear(2.0, 0.0))
     assert model == {key: value for key, value in linear(2.0, 0.25).items() if key != "rows"}
@@ -139,6 +162,8 @@ def test_centroids_are_clustered_by_their_rows(tmp_path: Path) -> None:
         ((clusters((1, 3)), {"clusters": [], "columns": ["age"], "bounds": [[0, 1]]}), (), "not a file of smc cluster"),
         ((clusters((1, 3)), clusters((1, -3))), (), "a bound or a number of rows is impossible"),
         ((clusters((1, 3)), clusters(("1/0", 3))), (), "'1/0' is not a number"),
+        ((clusters((1, 3)), clusters((1, 3))), (), "model1.json: has the content of "),
+        ((linear(1, 1), linear(2, 1), linear(1, 1)), (), "model2.json: has the content of "),
     ],
 )
 def test_files_that_do_not_fit_are_refused(

@@ -340,3 +340,15 @@ def test_what_takes_long_says_what_it_does(monkeypatch: pytest.MonkeyPatch, caps
     reading = ["reading", "reading", "searching for the recoding with the least loss", "writing"]
     planning = ["counting distinct values", "looking for rules", "counting the rows that are alone"]
     assert said == [reading[0], *planning, *reading[1:], "recoding", "checking", "counting", "rounding cells"]
+
+
+def test_at_most_five_columns_are_named_as_lost(capsys: Any) -> None:
+    names = [f"c{number}" for number in range(7)]
+    lines = [",".join(f"{name}{row}" for name in names) for row in range(12)]
+    Path("wide.csv").write_text("\n".join([",".join(names), *lines]) + "\n")
+    columns = "".join(f'[columns.{name}]\nrole = "quasi-identifier"\n' for name in names)
+    Path("wide.toml").write_text(f'source = "wide.csv"\n{columns}[[models]]\nmodel = "k-anonymity"\nk = 3\n')
+    assert smc("anonymise", "--plan", "wide.toml", "--out", "out.csv") == 0
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("most is lost of ")
+    assert last.count("100%") == 5

@@ -144,3 +144,17 @@ def test_alone_on_a_table_of_people(tmp_path: Path, capsys: pytest.CaptureFixtur
     plain.write_text(table.replace('person = "who"\nat_most = 1\n', ""))
     assert cli.run([*words, "--config", str(plain), *key]) == 2
     assert "remove --identity" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", [["count"], ["sum", "--column", "visits"], ["histogram", "--by", "visits"]])
+def test_an_exact_answer_alone_has_no_other_party(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: list[str]
+) -> None:
+    rows, schema = tmp_path / "rows.csv", tmp_path / "schema.toml"
+    rows.write_text("visits\n0\n1\n1\n")
+    schema.write_text('[attributes]\nvisits = ["0", "1"]\n')
+    assert cli.run(["release", *kind, "--alone", "--exact", "--data", str(rows), "--schema", str(schema)]) == 0
+    shown = capsys.readouterr()
+    assert "exact, without noise\n" in shown.out
+    assert "exact, without noise\n" in shown.err
+    assert "other" not in shown.out + shown.err

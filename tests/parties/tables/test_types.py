@@ -17,7 +17,7 @@ from parties.tables.delimited import MISSING
 from parties.tables.merging import merge
 from parties.tables.schema import Schema
 from parties.tables.type_merging import merge_types
-from parties.tables.types import Domain, NumberType, OrderedType, days_of, read_type
+from parties.tables.types import Domain, NumberType, OrderedType, days_of, read_type, rounded_numbers
 from smc.errors import InputError
 
 AGE = {"type": "integer", "low": 0, "high": 110, "edges": [18, 40, 65]}
@@ -219,6 +219,25 @@ def test_numbers_that_are_too_many_are_rounded() -> None:
     assert numbers[:3] == ("0", "1000", "2000")
     assert len(numbers) == 1601
     assert wide.numeric(["weight"]).numeric(["weight"]).attributes == wide.numeric(["weight"]).attributes
+
+
+@pytest.mark.parametrize(
+    ("fields", "rounding"),
+    [
+        ({"type": "real", "high": 90000}, "multiple of 10"),
+        ({"type": "real", "high": 90000, "step": 5}, "multiple of 5"),
+        ({"type": "real", "high": 90000, "step": 0.01}, "multiple of 10"),
+        ({"type": "real", "low": -0.25, "high": 2, "step": 0.1}, "of -0.25, -0.15, -0.05, …"),
+        ({"type": "integer", "high": 90000}, "multiple of 10"),
+        ({"type": "integer", "high": 900}, None),
+    ],
+)
+def test_a_schema_states_the_grid_of_its_numbers(fields: dict[str, Any], rounding: str | None) -> None:
+    schema = Schema({"x": Domain(read_type({"low": 0, "edges": [1], **fields})), "y": ("0", "1")})
+    assert rounded_numbers("x", schema.attributes["x"]) == []  # counted by ranges
+    assert rounded_numbers("y", schema.attributes["y"]) == []
+    expected = [] if rounding is None else [f"Each number of x counts as the nearest {rounding}."]
+    assert rounded_numbers("x", schema.numeric(["x"]).attributes["x"]) == expected
 
 
 def test_the_order_of_groups_is_part_of_the_agreement() -> None:

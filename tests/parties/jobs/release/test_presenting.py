@@ -14,6 +14,7 @@ from parties.jobs import kinds
 from parties.jobs.release.presenting import aligned, lines, numbers_as_csv, text
 from parties.jobs.result_files import picture as svg_of
 from parties.tables.schema import Schema
+from parties.tables.types import Domain, read_type
 from tests.support.questions import SCHEMA, asked
 
 HISTOGRAM = """\
@@ -59,6 +60,42 @@ def test_a_table_of_two_columns_is_crossed() -> None:
 def test_exact_counts() -> None:
     found = shown_text(asked("count", where="all; age = old", exact=True).document([30, 20]))
     assert found.split() == EXACT.split()
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "opened", "grid"),
+    [
+        ("release sum", {"column": "x", "exact": True}, 1, 10),
+        ("release mean", {"column": "x", "exact": True}, 2, 10),
+        ("release mean", {"column": "x", "epsilon": 1.0}, 2, 10),
+        ("release deviation", {"column": "x", "epsilon": 1.0}, 3, 10),
+        ("release median", {"column": "x", "round_to": 100, "epsilon": 1.0}, 1, 10),
+        ("release correlation", {"numeric": ["x", "sex"], "epsilon": 1.0}, 9, 10),
+        ("quantile", {"column": "x", "exact": True}, 1, 10),
+        ("variance", {"column": "x", "above": 5.0}, 1, 10),
+        ("release histogram", {"by": "x", "epsilon": 1.0}, 3, None),
+        ("release histogram", {"by": "half", "epsilon": 1.0}, 3, 0.5),
+        ("release sum", {"column": "age", "exact": True}, 1, None),
+    ],
+)
+def test_a_result_states_the_grid_of_its_numbers(
+    name: str, settings: dict[str, Any], opened: int, grid: float | None
+) -> None:
+    """Ranges and whole numbers are not rounded."""
+    kind: Any = kinds.find(name)
+    types: dict[str, dict[str, Any]] = {
+        "x": {"type": "real", "low": 0, "high": 90000, "edges": [10, 100]},
+        "half": {"type": "real", "low": 0, "high": 1, "step": 0.5},
+        "age": {"type": "integer", "low": 0, "high": 90, "edges": [50]},
+    }
+    schema = Schema({column: Domain(read_type(fields)) for column, fields in types.items()} | {"sex": ("f", "m")})
+    task = kind.canonical(kind.Settings.model_validate({"max_rows": 10, **settings}), schema)
+    column = settings.get("by", "x")
+    expected = [] if grid is None else [f"Each number of {column} counts as the nearest multiple of {grid}."]
+    document = task.document([1] * opened)
+    assert document.get("rounded", []) == expected
+    assert [line for line in kind.text(document, 0).splitlines() if "nearest" in line] == expected
+    assert [line for line in task.disclosure.reveals("bob") if "nearest" in line] == expected
 
 
 def test_means_that_are_none() -> None:
