@@ -10,7 +10,7 @@ from parties.base.text import visible
 from parties.commands import cost_text
 from parties.jobs import kinds
 from parties.jobs.sentences import heading, profile_words
-from parties.jobs.settings import KindSettings, in_words, public_parameters
+from parties.jobs.settings import KindSettings, public_parameters, worded
 from parties.operator.cautions import cautions
 from parties.operator.interface import ENDED, JobView, Progress, Verdict
 
@@ -184,10 +184,6 @@ def listing(jobs: Sequence[JobView]) -> Report:
 def _parameters(job: JobView) -> Iterator[str]:
     """Yield each parameter with its value in words; without those that are left to the engine."""
     settings = kinds.find(job.protocol).Settings if kinds.is_known(job.protocol) else KindSettings
-    known = {parameter.key: parameter for parameter in public_parameters(settings)}
-    for name, value in job.parameters.items():
-        parameter = known.get(name)
-        left_to_engine = parameter is not None and parameter.is_engine and value is None
-        if words := "" if left_to_engine else in_words(value, "" if parameter is None else parameter.none):
-            are_columns = parameter is not None and parameter.column
-            yield f"{name} {_folded(words.split(', ')) if are_columns else words}"
+    columns = {parameter.key for parameter in public_parameters(settings) if parameter.column}
+    for name, words in worded(settings, job.parameters).items():
+        yield f"{name} {_folded(words.split(', ')) if name in columns else words}"

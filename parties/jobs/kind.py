@@ -171,6 +171,21 @@ def people(task: Kind) -> list[str]:
     return [] if task.at_most is None else of_people(task.at_most, bool(task.disclosure.spends))
 
 
+def revealed(task: Kind, peer: str) -> list[str]:
+    """Return the sentences of consent: each disclosure, the rows of people, and the effect of exact numbers.
+
+    Args:
+        task: The job.
+        peer: Name of the peer.
+    """
+    exact = task.disclosure.exact
+    return [
+        *task.disclosure.reveals(peer),
+        *people(task),
+        *([f"It is exact, without noise: {exact}."] if exact else []),
+    ]
+
+
 def asked(task: Kind) -> tuple[Parameter, ...]:
     """Return the values that the operator types."""
     return () if task.reads_table else private_parameters(task.Settings)

@@ -287,6 +287,23 @@ def in_words(value: object, none: str = "") -> str:
     return none if value is None else str(value)
 
 
+def worded(settings: type[Settings], values: Mapping[str, object]) -> dict[str, str]:
+    """Return the parameters of a job in words, without those that are left to the engine.
+
+    Args:
+        settings: Settings of the kind of job.
+        values: The parameters by name.
+    """
+    known = {parameter.key: parameter for parameter in public_parameters(settings)}
+    words = {}
+    for name, value in values.items():
+        parameter = known.get(name)
+        left_to_engine = parameter is not None and parameter.is_engine and value is None
+        if text := "" if left_to_engine else in_words(value, "" if parameter is None else parameter.none):
+            words[name] = text
+    return words
+
+
 @cache
 def parameters(settings: type[Settings]) -> tuple[Parameter, ...]:
     """Return the fields that have a role: the kind's own first, then the engine's, then outputs."""

@@ -13,7 +13,7 @@ may contain the peer's words: the caller that shows them must make these printab
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from parties.base.text import listed
 from parties.operator.interface import JobView, Operator
@@ -26,7 +26,11 @@ ONE_PERSON = "Leaves may describe one person: neither k nor l requires more than
 
 def cautions(job: JobView) -> list[str]:
     """Return the warnings about the job alone, a sentence each."""
-    parameters = job.parameters
+    return of_parameters(job.parameters)
+
+
+def of_parameters(parameters: Mapping[str, object]) -> list[str]:
+    """Return the warnings about the parameters of a job, a sentence each."""
     exact_tree = "plain" in parameters  # a tree with noise, which protects rows, has no such parameter
     ruled = any((parameters.get(name) or 0) > 1 for name in ("k", "l"))  # type: ignore[operator]
     epsilons = [parameters.get(name) for name in ("epsilon", "support_epsilon")]

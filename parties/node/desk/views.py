@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from parties.jobs.kind import Inputs, Kind, asked, people, shown_parameters
+from parties.jobs.kind import Inputs, Kind, asked, revealed, shown_parameters
 from parties.node.exchanges import checkpoint, commitment, counting, readiness
 from parties.node.links import precheck
 from parties.node.log import statement
@@ -66,11 +66,7 @@ def job_view(
         columns=list(task.columns),
         parameters=shown_parameters(task),
         asked=[] if ended_badly or state == "done" else _asked(task, inputs),
-        reveals=[
-            *task.disclosure.reveals(record.peer),
-            *people(task),
-            *([f"It is exact, without noise: {task.disclosure.exact}."] if task.disclosure.exact else []),
-        ],
+        reveals=revealed(task, record.peer),
         cost=None if ended_badly else _cost(task, inputs, party, link),
         digest=job.digest,
         ours=_verdict(record.ours, record.reason).model_copy(update={"by": _by(record, approvals)}),
