@@ -8,10 +8,12 @@ from typing import Any
 
 from parties.base import console
 from parties.base.settings import merge, required
+from parties.base.text import visible
 from parties.commands.options import TABLE, find_party_file, party_config
 from parties.commands.own_table import check_file, chosen
 from parties.commands.signature import command, option
 from parties.link.settings import LinkSettings
+from parties.operator.cautions import of_parameters
 from parties.party_file import load
 from parties.sources.settings import TableSettings
 from smc.errors import InputError
@@ -60,16 +62,16 @@ def contribute_command(
         LinkOptions(own_identity, peer, connect=address, **more) for peer, address in zip(peers, addresses, strict=True)
     ]
 
-    def consent(lines: list[str], status: console.StatusLine) -> None:
-        for line in lines:
-            status.say(line)
+    def consent(lines: list[str], parameters: Mapping[str, Any], status: console.StatusLine) -> None:
+        for line in [*lines, *(f"Note: {sentence}" for sentence in of_parameters(parameters))]:
+            status.say(visible(line))
         if not yes and not console.is_asked():
             raise InputError("there is no terminal to ask you: add --yes if you consent to the question above")
         if not yes and not status.asked("Give your shares? [y/N] ", ANSWER_SECONDS):
             raise InputError("you have not consented: nothing was given")
 
     with console.progress("waiting for the two parties") as status:
-        answered = contribute(ways, own, lambda lines: consent(lines, status), status.say)
+        answered = contribute(ways, own, lambda lines, parameters: consent(lines, parameters, status), status)
     console.out.print(f"done: you gave shares for {answered} {'question' if answered == 1 else 'questions'}")
 
 
@@ -89,6 +91,8 @@ def _table(
     if data is not None and named is not None:
         raise InputError("--table: --data already names the rows; give one of them")
     if data is None:
+        if not tables:
+            raise InputError("no rows: name a file with --config clinic/party.toml, or rows with --data and --schema")
         name = chosen(named, tables)
         table = tables[name]
         if table.budget is not None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from parties.base.address import parse_address
 from parties.commands.brief_help import Advanced
 from parties.commands.options import Command
 from parties.jobs.kind import Kind
@@ -60,11 +61,23 @@ def givers_of(flags: Mapping[str, Any], link: LinkSettings, rows: int) -> Givers
     if len(set(files)) < len(files):
         twice = next(file for file in files if files.count(file) > 1)
         raise InputError(f"--holders: {twice} is listed twice; list each holder once")
+    if _same_door(flags["holders_at"], link.listen):
+        raise InputError("--holders-at: is the address of --listen; give another port, the holders need their own")
     certificates = {file: load_certificate(Path(file)) for file in files}
     way = require_link(link)
     own, peer = load_certificate(way.certificate), load_certificate(way.peer)
     check_holders(certificates, own, peer, flags["compute_only"])
     return Givers(tuple(certificates.values()), flags["holders_at"], rows, not flags["compute_only"])
+
+
+def _same_door(one: str, other: str | None) -> bool:
+    """Return whether two listening addresses have one port, and hosts that overlap."""
+    if other is None:
+        return False
+    ours, theirs = (parse_address(text, lowest_port=0) for text in (one, other))
+    return ours.port == theirs.port != 0 and (
+        ours.host == theirs.host or {"0.0.0.0", "::"} & {ours.host, theirs.host} != set()
+    )
 
 
 def with_holders(settings: TabularSettings, givers: Givers) -> TabularSettings:

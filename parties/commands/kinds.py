@@ -125,6 +125,8 @@ def command_of(name: str) -> click.Command:
             shards = getattr(settings, "shards", None) or 1
             fixed = shards > 1 and link.ray is None and link.shard_ports is None
             require_free(link.listen, shards if fixed else 0)
+        if givers is not None:
+            require_free(givers.address)
         inputs = [option.of(settings) for option in options if option.role == "file"]
         outputs.check([*inputs, link.identity, link.certificate, link.peer], config_file, force)
         from parties.jobs.execution.running import Connection, declining  # loads what reads keys: --help does without

@@ -4,30 +4,39 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from parties.base.console import StatusLine
 from parties.base.text import listed
 from parties.jobs import kinds
-from parties.jobs.holders import CONSENT, LINK_JOB, Terms, question_bytes, receive_sized
+from parties.jobs.holders import CONSENT, DECLINED, LINK_JOB, UNFIT, Terms, question_bytes, receive_sized
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Kind, refusal
+from parties.jobs.kind import Kind, refusal, revealed, shown_parameters
+from parties.jobs.settings import worded
 from parties.jobs.tree.joint import JointTree
 from parties.link.handshake import differences
 from parties.link.identity import common_name, fingerprint
 from parties.link.opening import open_link
 from parties.link.options import LinkOptions
+from parties.link.preflight import CHECK_PEER, LIST_US, TrustError
 from parties.tables import schema as schemas
 from protocols.tree import Split, decode, walk
-from smc.errors import InputError, JobMismatchError, ProtocolError
+from smc.errors import InputError, JobMismatchError, LinkError, MachineError, ProtocolError
 
 if TYPE_CHECKING:
     from parties.link.opening import Link
     from parties.sources.settings import TableSettings
     from protocols.shares import Question
+
+REMEDIES = {  # of a holder, which has no --peer
+    CHECK_PEER: "check --nodes, and that --at has their order",
+    LIST_US: "both who compute must list it in --holders",
+}
 
 
 class Job:
@@ -82,6 +91,11 @@ class Job:
             ):
                 raise ProtocolError("the nodes ask for a level of a tree that the job cannot have")
 
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the task, as a node's operator sees them."""
+        return shown_parameters(self.task)
+
     def lines(self, names: Mapping[str, str]) -> list[str]:
         """Return what a holder consents to, a line each; `names` are the nodes' names by fingerprint."""
         disclosure = self.task.disclosure
@@ -89,27 +103,36 @@ class Job:
         if disclosure.opens_exact_too:
             opens = "Some of it has noise."
         computing = " and ".join(f"{names[node]} ({node[:23]})" for node in self.terms.nodes)
+        first, second = (names[node] for node in self.terms.nodes)
+        bound, words = getattr(self.task.settings, "max_rows", 0), worded(self.task.Settings, self.parameters)
+        subtract = "All others who give can subtract their parts of an exact number together, and then know yours."
         return [
-            f"Question: {disclosure.question or self.task.about.title}. {opens}",
+            f"Question: {disclosure.question or self.task.about.title} ({self.task.name}). {opens}",
+            f"Columns: {', '.join(self.task.columns)}.",
+            f"Parameters: {', '.join(f'{name} {value}' for name, value in words.items())}.",
             f"{computing} compute. They learn the answer.",
             "If these two put their shares together, they learn your numbers.",
             f"{self.terms.givers} parties give rows, at most {self.terms.holder_rows:,} each.",
+            f"The job counts all rows as those of two parties, at most {bound:,} each.",
+            *([subtract] if disclosure.exact else []),
+            f"Consent of {first} with {second}, word for word:",
+            *(f"  {sentence}" for sentence in revealed(self.task, second)),
         ]
 
 
 def contribute(
     nodes: Sequence[LinkOptions],
     table: TableSettings,
-    consent: Callable[[list[str]], object],
-    said: Callable[[str], object],
+    consent: Callable[[list[str], Mapping[str, Any]], object],
+    status: StatusLine,
 ) -> int:
     """Take part in the job that two nodes ask for, until it ends; return the number of answered questions.
 
     Args:
         nodes: Options of the links to both nodes, which are dialled.
         table: The holder's table.
-        consent: Called with the terms, a line each; raises InputError unless the holder consents.
-        said: Called with a line for each question that was answered.
+        consent: Called with the terms, a line each, and the job's parameters; raises InputError without consent.
+        status: Progress line.
 
     Raises:
         InputError: The job does not fit the holder's table, or it does not consent.
@@ -117,25 +140,59 @@ def contribute(
         LinkError: A node cannot be reached, or is lost.
     """
     with ExitStack() as stack:
-        links = [stack.enter_context(open_link(options, LINK_JOB)) for options in nodes]
-        job = Job(_same(links, "job"))
+        links = [stack.enter_context(_dialled(options, status)) for options in nodes]
+        both = " and ".join(common_name(options.peer) for options in nodes)
+        with status.waiting(f"waiting for the job of {both}", nodes[0].timeout, first=30, again=30):
+            status.log(f"connected; waiting for the job of {both}")
+            job = Job(_same(links, "job"))
         names = {fingerprint(options.peer): common_name(options.peer) for options in nodes}
-        job.check(fingerprint(nodes[0].identity.certificate), [*names], table)
-        consent(job.lines(names))
+        with _refusing(links, UNFIT):
+            job.check(fingerprint(nodes[0].identity.certificate), [*names], table)
+        with _refusing(links, DECLINED):
+            consent(job.lines(names), job.parameters)
         by_party = [links[[*names].index(node)] for node in job.terms.nodes]
-        inputs = Inputs(1, table, schemas.load(table.schema_file))
-        with job.task.open(inputs) as opened:
-            for link in links:
-                link.channel.send("consent", CONSENT)
-            number = 0
-            while "end" not in (asked := _same(links, "question")):
-                question = _question(asked, number)
-                job.check_question(question)
-                data = _numbers(opened.data, question)
-                _give(by_party, data, question, number)
-                said(f"question {number + 1}: shares of {len(data):,} numbers")
-                number += 1
+        with _refusing(links, UNFIT):
+            opened = stack.enter_context(job.task.open(Inputs(1, table, schemas.load(table.schema_file))))
+        for link in links:
+            link.channel.send("consent", CONSENT)
+        number = 0
+        while "end" not in (asked := _same(links, "question")):
+            question = _question(asked, number)
+            job.check_question(question)
+            data = _numbers(opened.data, question)
+            _give(by_party, data, question, number)
+            status.say(f"question {number + 1}: shares of {len(data):,} numbers")
+            number += 1
         return number
+
+
+@contextmanager
+def _dialled(options: LinkOptions, status: StatusLine) -> Iterator[Link]:
+    """Open the link to a node; a certificate that does not fit is explained by this command's settings."""
+    address = options.connect
+    status.log(f"dialling {common_name(options.peer)} at {address}, for {options.wait:g} s at most")
+    more = replace(
+        options, on_waiting=lambda left: status.log(f"no answer yet at {address}; dialling on for {left:.0f} s")
+    )
+    try:
+        with open_link(more, LINK_JOB) as link:
+            yield link
+    except TrustError as error:
+        raise LinkError(f"{error.fact}; {REMEDIES[error.remedy]}") from None
+
+
+@contextmanager
+def _refusing(links: Sequence[Link], answer: bytes) -> Iterator[None]:
+    """Send both nodes this answer to the job if the block refuses it; they see no other reason."""
+    try:
+        yield
+    except MachineError:
+        raise
+    except InputError:
+        for link in links:
+            with suppress(LinkError):
+                link.channel.send("consent", answer)
+        raise
 
 
 def _same(links: Sequence[Link], step: str) -> dict[str, Any]:

@@ -17,7 +17,8 @@ import numpy as np
 
 from parties.base.address import parse_address
 from parties.base.canonical import canonical
-from parties.link.identity import Identity, common_name, fingerprint
+from parties.base.console import StatusLine
+from parties.link.identity import Identity, common_name, fingerprint, short_fingerprint
 from parties.link.listening import Admit, Port, RefusedError, Take
 from parties.link.opening import Link, hello_for, link_over, outbox_for
 from parties.link.options import KEEPALIVE_SECONDS, LinkOptions
@@ -34,7 +35,12 @@ if TYPE_CHECKING:
 LINK_JOB = {"protocol": "contribute"}  # what the hellos between a node and a holder compare
 MOST_BYTES = 1 << 26  # of a job or a question
 SIZE_BYTES = 8
-CONSENT = b"\x01"
+CONSENT, DECLINED, UNFIT = b"\x01", b"\x00", b"\x02"  # a holder's answers to the job
+REFUSALS = {
+    DECLINED: "{holder} did not consent",
+    UNFIT: "the job does not fit {holder}'s table or settings",
+}
+SLICE_SECONDS = 0.25  # between two looks at the peer, while a holder is awaited
 
 
 @dataclass(frozen=True)
@@ -232,8 +238,9 @@ def open_holders(
     job: Mapping[str, Any],
     wait: float,
     timeout: float,
+    status: StatusLine,
     classical: bool = False,
-    on_waiting: Callable[[str], object] = lambda _: None,
+    check_peer: Callable[[], object] = lambda: None,
 ) -> Iterator[Holders]:
     """Wait until all holders have connected and consent to the job; yield their links.
 
@@ -244,12 +251,13 @@ def open_holders(
         job: The task's specification with the `Terms`; both nodes show the same.
         wait: Seconds to wait for all of them.
         timeout: Seconds of silence that end a link.
+        status: Progress line.
         classical: Whether a link's key exchange may be other than post-quantum.
-        on_waiting: Called with the name of the holder that is waited for.
+        check_peer: Raises LinkError if the other node has left.
 
     Raises:
         InputError: The address cannot be used.
-        LinkError: A holder does not connect in time, or does not consent.
+        LinkError: A holder does not connect in time, or does not consent; or the other node has left.
     """
     data, deadline = canonical(job).encode(), time.monotonic() + wait
     more: dict[str, Any] = {"listen": givers.address, "timeout": timeout, "classical": classical}
@@ -267,15 +275,29 @@ def open_holders(
         links = []
         for door in doors:
             name = common_name(door.options.peer)
-            on_waiting(name)
-            stream = door.accepted(max(0.0, deadline - time.monotonic()))
+            waiting = f"waiting for holder {name} on {port.address}"
+            status.doing(waiting)
+            status.log(waiting)
+            with status.waiting(waiting, deadline - time.monotonic(), first=30, again=30):
+                stream = door.accepted(deadline, check_peer)
             if stream is None:
-                raise LinkError(f"holder {name} did not connect to {port.address} within {wait:g} s")
+                raise LinkError(
+                    f"holder {name} did not connect to {port.address} within {wait:g} s (expecting certificate {name} "
+                    f"{short_fingerprint(door.options.peer)}; another one is refused; check --holders)"
+                )
             links.append(stack.enter_context(link_over(stream, door.options, door.hello)))
             send_sized(links[-1].channel, "job", data)
-        for link in links:
-            if bytes(link.channel.receive("consent", len(CONSENT))) != CONSENT:
-                raise ProtocolError("a holder answered the job with another word than its consent")
+        for door, link in zip(doors, links, strict=True):
+            name = common_name(door.options.peer)
+            waiting = f"waiting for the consent of holder {name}"
+            status.doing(waiting)
+            with status.waiting(waiting, timeout, first=30, again=30):
+                answer = bytes(link.channel.receive("consent", len(CONSENT)))
+            if answer in REFUSALS:
+                raise LinkError(REFUSALS[answer].format(holder=name))
+            if answer != CONSENT:
+                raise ProtocolError(f"holder {name} answered the job with another word than its consent")
+        status.doing("computing")
         yield Holders(party, links)
 
 
@@ -304,9 +326,18 @@ class _Door:
 
         return admit
 
-    def accepted(self, wait: float) -> Stream | None:
-        """Return the holder's stream, or None if it did not arrive in time."""
-        try:
-            return self._streams.get(timeout=wait)
-        except queue.Empty:
-            return None
+    def accepted(self, deadline: float, check_peer: Callable[[], object]) -> Stream | None:
+        """Return the holder's stream, or None if it did not arrive in time.
+
+        Args:
+            deadline: The deadline, in `time.monotonic`.
+            check_peer: Called several times a second; raises LinkError if the other node has left.
+        """
+        while True:
+            left = deadline - time.monotonic()
+            try:
+                return self._streams.get(timeout=max(0.0, min(SLICE_SECONDS, left)))
+            except queue.Empty:
+                if left <= 0:
+                    return None
+            check_peer()

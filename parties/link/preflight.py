@@ -25,6 +25,18 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.25  # between attempts
 PAUSE = 0.25  # as a multiple of the time waited already
 
 
+CHECK_PEER = "check --peer"
+LIST_US = "it must be given as --peer there, or as a peer in party.toml"
+
+
+class TrustError(LinkError):
+    """A certificate at either end that the other end does not expect."""
+
+    def __init__(self, fact: str, remedy: str) -> None:
+        super().__init__(f"{fact}; {remedy}")
+        self.fact, self.remedy = fact, remedy
+
+
 class _NoAnswerError(Exception):
     """The peer may not be up yet; the message is the reason."""
 
@@ -144,10 +156,11 @@ def _examine(connection: socket.socket, address: Address, identity: Identity, pe
     with context.wrap_socket(connection) as secured:
         presented = x509.load_der_x509_certificate(secured.getpeercert(binary_form=True) or b"")
         if presented != peer:
-            raise LinkError(
+            raise TrustError(
                 f"the peer at {address} presents certificate {short_fingerprint(presented)} "
                 f"({common_name(presented) or 'no name'}), expected {short_fingerprint(peer)} "
-                f"({common_name(peer)}); check --peer"
+                f"({common_name(peer)})",
+                CHECK_PEER,
             )
         if not identity.is_in_files:  # this TLS cannot sign then: a refusal shows when gRPC dials again
             return
@@ -176,7 +189,8 @@ def unreached(address: Address, identity: Identity) -> SmcError:
 
 
 def _untrusted(address: Address, identity: Identity) -> LinkError:
-    return LinkError(
+    return TrustError(
         f"the peer at {address} does not trust our certificate {identity.name} "
-        f"{short_fingerprint(identity.certificate)}; it must be given as --peer there, or as a peer in party.toml"
+        f"{short_fingerprint(identity.certificate)}",
+        LIST_US,
     )

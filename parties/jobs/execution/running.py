@@ -85,24 +85,11 @@ class Connection:
                 self.decline()
             raise
         specification = task.specification()
-        opened: AbstractContextManager[Holders | None] = nullcontext()
         if givers is not None:
-            from parties.jobs.holders import open_holders
-
             specification |= givers.terms(self.party, self._identity.certificate, self._peer).public()
-            opened = open_holders(
-                self._identity,
-                givers,
-                self.party,
-                specification,
-                self._link.wait,
-                self._link.timeout,
-                self._link.classical,
-                lambda name: status.doing(f"waiting for holder {name}"),
-            )
         with (
-            opened as holders,
             self.agreed(specification, status, choice, lambda: code_of_kind(type(task))) as run,
+            nullcontext() if givers is None else self._holders(givers, specification, run.link, status) as holders,
         ):
             from parties.jobs.execution.sharding import sharded
 
@@ -132,6 +119,20 @@ class Connection:
             if holders is not None:
                 holders.end()
             return state, report
+
+    def _holders(
+        self, givers: Givers, specification: Report, link: Link, status: StatusLine
+    ) -> AbstractContextManager[Holders]:
+        """Open the links to the holders, after both nodes have agreed on the job."""
+        from parties.jobs.holders import open_holders
+
+        def check_peer() -> None:
+            if link.channel.ended.is_set():
+                link.channel.receive("holders", 0)  # raises the peer's reason
+
+        way = self._link
+        terms = (self._identity, givers, self.party, specification, way.wait, way.timeout)
+        return open_holders(*terms, status, way.classical, check_peer)
 
     def _options(self) -> LinkOptions:
         from parties.link.options import options_of

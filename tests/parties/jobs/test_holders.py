@@ -100,11 +100,21 @@ class Consortium:
         return TableSettings.model_validate({**source, "max_rows": rows})
 
     def holder(self, name: str, table: TableSettings | None = None, order: Sequence[int] = (0, 1)) -> int:
-        return contribute(self.ways(name, order), table or self.table(name), lambda lines: None, lambda line: None)
+        return contribute(
+            self.ways(name, order), table or self.table(name), lambda lines, parameters: None, StatusLine(None)
+        )
 
     def shown(self, party: int, job: dict[str, Any], use: Callable[[Holders], Any]) -> Any:
         """A node that shows anna this job, and then does as it likes."""
-        arguments = (self.identity(NAMES[party]), self.givers(party, ("anna",)), party, job, 20.0, 20.0)
+        arguments = (
+            self.identity(NAMES[party]),
+            self.givers(party, ("anna",)),
+            party,
+            job,
+            20.0,
+            20.0,
+            StatusLine(None),
+        )
         with open_holders(*arguments) as holders:
             return use(holders)
 
@@ -311,6 +321,8 @@ def test_holders_are_others_than_the_nodes_and_each_is_one(consortium: Consortiu
 def test_a_holder_that_stays_away_is_named(consortium: Consortium) -> None:
     with (
         pytest.raises(LinkError, match=r"holder anna did not connect to .* within 0.1 s"),
-        open_holders(consortium.identity("a"), consortium.givers(0, ("anna",)), 0, consortium.job(), 0.1, 5.0),
+        open_holders(
+            consortium.identity("a"), consortium.givers(0, ("anna",)), 0, consortium.job(), 0.1, 5.0, StatusLine(None)
+        ),
     ):
         pass
