@@ -107,15 +107,15 @@ class Job:
         bound, words = getattr(self.task.settings, "max_rows", 0), worded(self.task.Settings, self.parameters)
         subtract = "All others who give can subtract their parts of an exact number together, and then know yours."
         return [
-            f"Question: {disclosure.question or self.task.about.title} ({self.task.name}). {opens}",
+            f"Question: {disclosure.question or self.task.about.title}. {opens}",
             f"Columns: {', '.join(self.task.columns)}.",
-            f"Parameters: {', '.join(f'{name} {value}' for name, value in words.items())}.",
+            f"Parameters of {self.task.name}: {', '.join(f'{name} {value}' for name, value in words.items())}.",
             f"{computing} compute. They learn the answer.",
             "If these two put their shares together, they learn your numbers.",
             f"{self.terms.givers} parties give rows, at most {self.terms.holder_rows:,} each.",
             f"The job counts all rows as those of two parties, at most {bound:,} each.",
             *([subtract] if disclosure.exact else []),
-            f"Consent of {first} with {second}, word for word:",
+            f"Consent of {first} with {second}, word for word ('we' is {first}):",
             *(f"  {sentence}" for sentence in revealed(self.task, second)),
         ]
 
@@ -171,9 +171,8 @@ def _dialled(options: LinkOptions, status: StatusLine) -> Iterator[Link]:
     """Open the link to a node; a certificate that does not fit is explained by this command's settings."""
     address = options.connect
     status.log(f"dialling {common_name(options.peer)} at {address}, for {options.wait:g} s at most")
-    more = replace(
-        options, on_waiting=lambda left: status.log(f"no answer yet at {address}; dialling on for {left:.0f} s")
-    )
+    silent = f"no answer yet at {address}, which opens once both agree on the job"
+    more = replace(options, on_waiting=lambda left: status.log(f"{silent}; dialling on for {left:.0f} s"))
     try:
         with open_link(more, LINK_JOB) as link:
             yield link

@@ -9,7 +9,7 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -294,6 +294,8 @@ def open_holders(
             with status.waiting(waiting, timeout, first=30, again=30):
                 answer = bytes(link.channel.receive("consent", len(CONSENT)))
             if answer in REFUSALS:
+                with suppress(LinkError):  # the holder's end comes next
+                    link.channel.receive("consent", 0)
                 raise LinkError(REFUSALS[answer].format(holder=name))
             if answer != CONSENT:
                 raise ProtocolError(f"holder {name} answered the job with another word than its consent")

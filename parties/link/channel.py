@@ -146,7 +146,7 @@ class GrpcChannel(Channel):
         return frame
 
     def _expire(self) -> None:
-        self.abort(f"LinkError: waited {self._limit:g} s in vain")
+        self.abort(f"waited {self._limit:g} s in vain")
 
     def _lost(self) -> LinkError:
         if self._watchdog.expired:

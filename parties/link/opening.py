@@ -277,9 +277,9 @@ def _public_reason(error: BaseException) -> str:
         return f"{OURS}: {reason}"
     match error:
         case ShardError():
-            return "LinkError: a shard has failed twice"
+            return "a shard has failed twice"
         case LinkError():
-            return f"{type(error).__name__}: {error}"
+            return str(error)
         case KeyboardInterrupt():
             return "interrupted"
         case InputError():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from parties.base.code_digest import code_of_kind
 from parties.base.console import MEASURING, StatusLine, size
 from parties.link.identity import Identity, load_certificate, load_identity, short_fingerprint
 from parties.link.settings import LinkSettings, require_link
-from smc.errors import InputError, ProtocolError, SmcError
+from smc.errors import InputError, JobMismatchError, ProtocolError, SmcError
 
 if TYPE_CHECKING:  # slow imports happen where they are used, if possible while the peer is on its way
     from parties.jobs.execution.engine_selection import Choice
@@ -88,6 +89,7 @@ class Connection:
         if givers is not None:
             specification |= givers.terms(self.party, self._identity.certificate, self._peer).public()
         with (
+            _naming_holders(),
             self.agreed(specification, status, choice, lambda: code_of_kind(type(task))) as run,
             nullcontext() if givers is None else self._holders(givers, specification, run.link, status) as holders,
         ):
@@ -234,6 +236,18 @@ def declining(settings: LinkSettings) -> Iterator[None]:
     except InputError:
         with suppress(SmcError):
             Connection(settings).decline()
+        raise
+
+
+@contextmanager
+def _naming_holders() -> Iterator[None]:
+    """Name --holders in the difference of two jobs, if only one party has it."""
+    try:
+        yield
+    except JobMismatchError as error:
+        for missing, who in ((r"ours nothing,", "this command"), (r"ours \S+, peer's nothing", "the peer's command")):
+            if re.search(f"holder_rows: {missing}", str(error)):
+                raise JobMismatchError(f"{who} has no --holders; both need it, with equal lists: {error}") from None
         raise
 
 

@@ -49,6 +49,17 @@ def test_two_that_only_compute_learn_the_tree_of_two_holders(smc: Processes) -> 
     assert trees[0]["branches"] == {"weak": {"class": "yes"}, "strong": {"class": "no"}}
     assert "a decision tree that predicts play" in ends[2].err
     assert "put their shares together" in ends[3].err
+    assert "max_depth no limit" in ends[2].err
+    assert "Note: Leaves may describe one person" in ends[2].err
+    assert f"waiting for holder anna on {addresses[0]}" in ends[0].err
+
+
+def test_a_holder_without_party_file_or_rows_reads_one_line(smc: Processes) -> None:
+    done = smc.here("contribute", "--yes")
+    assert (done.code, done.message) == (
+        2,
+        "smc: no rows: name a file with --config clinic/party.toml, or rows with --data and --schema",
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,6 +72,10 @@ def test_two_that_only_compute_learn_the_tree_of_two_holders(smc: Processes) -> 
         (
             ["--holders", "anna.crt,anna.crt", "--holders-at", "127.0.0.1:1"],
             "--holders: anna.crt is listed twice; list each holder once",
+        ),
+        (
+            ["--holders", "anna.crt", "--holders-at", "0.0.0.0:7001", "--listen", "127.0.0.1:7001"],
+            "--holders-at: is the address of --listen; give another port",
         ),
         (["--holders", "nobody.crt", "--holders-at", "127.0.0.1:1"], "nobody.crt"),
         (["--holders", "a.crt", "--holders-at", "127.0.0.1:1"], "--holders: a.crt is this node's own certificate"),
@@ -83,7 +98,8 @@ def test_two_that_only_compute_learn_the_tree_of_two_holders(smc: Processes) -> 
     ],
 )
 def test_wrong_flags_are_a_line(smc: Processes, flags: list[str], message: str) -> None:
-    link = [*smc.link("a", "b"), "--connect", f"127.0.0.1:{free_port()}", "--wait", "1"]
+    way = [] if "--listen" in flags else ["--connect", f"127.0.0.1:{free_port()}"]
+    link = [*smc.link("a", "b"), *way, "--wait", "1"]
     done = smc.here("id3", "--schema", "schema.toml", *link, *flags)
     assert done.code == 2
     assert message in done.message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from parties.jobs import contributing, kinds
 from parties.jobs.contributing import contribute
 from parties.jobs.execution.running import Connection
 from parties.jobs.holders import Givers, Holders, check_holders, open_holders
+from parties.jobs.kind import revealed
 from parties.link.identity import create, fingerprint, load_certificate, load_identity
 from parties.link.options import LinkOptions
 from parties.link.settings import LinkSettings
@@ -81,14 +83,14 @@ class Consortium:
     def givers(self, party: int, holders: Sequence[str] = NAMES[2:]) -> Givers:
         return Givers(tuple(map(self.certificate, holders)), self.ports[party], MOST, nodes_give=True)
 
-    def node(self, party: int, task: Any) -> Any:
+    def node(self, party: int, task: Any, givers: Givers | None) -> Any:
         own, peer = NAMES[party], NAMES[1 - party]
         way = {"listen": self.ports[2]} if party == 0 else {"connect": self.ports[2]}
         paths = {"identity": f"{own}.key", "certificate": f"{own}.crt", "peer": f"{peer}.crt"}
         files = {key: self.directory / path for key, path in paths.items()}
         link = LinkSettings.model_validate({**files, **way, "wait": 20.0, "timeout": 20.0})
         data = task.own_rows(self.counts(task, self.cells[party]))
-        return Connection(link).run_task(task, data, StatusLine(None), givers=self.givers(party))
+        return Connection(link).run_task(task, data, StatusLine(None), givers=givers)
 
     def ways(self, name: str, order: Sequence[int] = (0, 1)) -> list[LinkOptions]:
         more: dict[str, Any] = {"wait": 20.0, "timeout": 20.0, "kernels": []}
@@ -178,7 +180,7 @@ def together(*works: Callable[[], Any]) -> list[Any]:
 )
 def test_the_answer_is_that_of_the_union(consortium: Consortium, name: str, settings: dict[str, Any]) -> None:
     task = consortium.task(name, MOST * 5 // 2, **settings)
-    nodes = [lambda party=party: consortium.node(party, task) for party in (0, 1)]
+    nodes = [lambda party=party: consortium.node(party, task, consortium.givers(party)) for party in (0, 1)]
     orders = zip(NAMES[2:], [(0, 1), (1, 0), (0, 1)], strict=True)  # whichever node a holder names first
     holders = [lambda name=name, order=order: consortium.holder(name, order=order) for name, order in orders]
     (one, cost), (other, _), *answered = together(*nodes, *holders)
@@ -302,6 +304,110 @@ def test_a_job_that_does_not_fit_is_refused_in_a_line(
         raise holder
     assert "\n" not in str(holder)
     assert all(isinstance(node, LinkError) for node in nodes)
+    if isinstance(holder, InputError):  # the nodes see no reason
+        assert {str(node) for node in nodes} == {"the job does not fit anna's table or settings"}
+
+
+def refused(lines: Any, parameters: Any) -> None:
+    raise InputError("you have not consented")
+
+
+def test_a_refusal_reaches_both_nodes_without_its_reason(consortium: Consortium) -> None:
+    give = (consortium.ways("anna"), consortium.table("anna"), refused, StatusLine(None))
+    *nodes, holder = together(
+        *(lambda party=party: consortium.shown(party, consortium.job(), lambda holders: None) for party in (0, 1)),
+        lambda: contribute(*give),
+    )
+    assert isinstance(holder, InputError)
+    assert [str(node) for node in nodes] == ["anna did not consent"] * 2
+
+
+def test_rows_that_do_not_fit_are_no_fact_for_the_nodes(consortium: Consortium) -> None:
+    odd = consortium.directory / "odd.csv"
+    odd.write_text("wind,rain,sun,play\nhail,no,low,yes\n")
+    *nodes, holder = together(
+        *(lambda party=party: consortium.shown(party, consortium.job(), lambda holders: None) for party in (0, 1)),
+        lambda: consortium.holder("anna", consortium.table("anna").model_copy(update={"source": str(odd)})),
+    )
+    assert "'hail'" in str(holder)
+    assert {str(node) for node in nodes} == {"the job does not fit anna's table or settings"}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "expected"),
+    [
+        ("release count", {"epsilon": 16.0}, ["epsilon 16.0", "adjacency add-remove", "e^16"]),
+        ("release count", {"epsilon": 1.0, "delta": 1e-6}, ["epsilon 1.0", "delta 1e-06", "e^1 "]),
+        ("id3", {"k": 7, "against": "public", "max_depth": 2}, ["k 7", "max_depth 2", "wind, rain, sun, play"]),
+        ("release count", {"exact": True}, ["exactly: this tells each party the other's number", "then know yours"]),
+    ],
+)
+def test_a_holder_reads_all_that_a_node_consents_to(
+    consortium: Consortium, name: str, settings: dict[str, Any], expected: list[str]
+) -> None:
+    task = consortium.task(name, MOST * 3 // 2, **settings)
+    terms = {key: consortium.job()[key] for key in ("nodes", "holders", "holder_rows", "nodes_give")}
+    job = contributing.Job({**task.specification(), **terms})
+    text = "\n".join(job.lines(dict(zip(terms["nodes"], NAMES[:2], strict=True))))
+    for part in [*expected, *revealed(task, "b")]:
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rows": MOST + 1}, "holder_rows: ours 40, peer's 41"),
+        ({"nodes_give": False}, "nodes_give: ours true, peer's false"),
+        (None, "the peer's command has no --holders; both need it, with equal lists: "),
+    ],
+)
+def test_the_two_nodes_compare_their_terms_before_a_holder_is_asked(
+    consortium: Consortium, change: dict[str, Any] | None, message: str
+) -> None:
+    task = consortium.task("id3", MOST * 5 // 2, plain=True)
+    other = None if change is None else replace(consortium.givers(1), **change)
+    one, two = together(lambda: consortium.node(0, task, consortium.givers(0)), lambda: consortium.node(1, task, other))
+    assert isinstance(one, JobMismatchError)
+    assert isinstance(two, JobMismatchError)
+    assert message in str(one)
+    if change is None:
+        assert str(two).startswith("this command has no --holders")
+
+
+def test_a_node_that_leaves_while_the_other_waits_for_a_holder_is_named(consortium: Consortium) -> None:
+    task = consortium.task("id3", MOST * 5 // 2, plain=True)
+    away = replace(consortium.givers(1), address="192.0.2.1:1")  # no address of this machine
+    one, two = together(lambda: consortium.node(0, task, consortium.givers(0)), lambda: consortium.node(1, task, away))
+    assert isinstance(one, LinkError)
+    assert "b" in str(one).split()
+    assert "anna" not in str(one)
+    assert "cannot listen" in str(two)
+
+
+def test_a_certificate_that_does_not_fit_names_the_settings_of_a_holder(
+    consortium: Consortium, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def node(party: int) -> Any:
+        giving = Givers((consortium.certificate("bert"),), consortium.ports[party], MOST, nodes_give=True)
+        arguments = (consortium.identity(NAMES[party]), giving, party, consortium.job(), 2.0, 5.0, StatusLine(None))
+        with open_holders(*arguments):
+            pass
+
+    def swapped() -> Any:
+        ways = [
+            replace(way, connect=port)
+            for way, port in zip(consortium.ways("bert"), consortium.ports[1::-1], strict=True)
+        ]
+        return contribute(ways, consortium.table("bert"), refused, StatusLine(None))
+
+    *nodes, mixed, unlisted = together(lambda: node(0), lambda: node(1), swapped, lambda: consortium.holder("anna"))
+    assert "check --nodes, and that --at has their order" in str(mixed)
+    assert "both who compute must list it in --holders" in str(unlisted)
+    assert "--peer" not in f"{mixed}{unlisted}"
+    assert all("another one is refused; check --holders" in str(node) for node in nodes)
+    said = capfd.readouterr().err
+    assert f"waiting for holder bert on {consortium.ports[0]}" in said
+    assert f"dialling a at {consortium.ports[0]}, for 20 s at most" in said
 
 
 def test_holders_are_others_than_the_nodes_and_each_is_one(consortium: Consortium) -> None:

@@ -27,11 +27,11 @@ SECRET = "salary 123456"
 @pytest.mark.parametrize(
     ("failure", "reason"),
     [
-        (ProtocolError("frame 7 is odd"), "ProtocolError: frame 7 is odd"),
+        (ProtocolError("frame 7 is odd"), "frame 7 is odd"),
         (KeyboardInterrupt(), "interrupted"),
         (InputError(SECRET), "an error in its own input"),
         (ValueError(SECRET), "internal error"),
-        (LinkError("two\nlines"), "LinkError: two lines"),
+        (LinkError("two\nlines"), "two lines"),
     ],
 )
 @pytest.mark.parametrize("failing", [0, 1])
