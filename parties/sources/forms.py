@@ -30,7 +30,7 @@ class Form:
     """A form of derived columns, such as `age`.
 
     `takes` are the kinds of its arguments: "date", "number" and "text" are columns; "day" is such a column or a fixed
-    day; the kinds of `NUMBERS`, "count", "word" and "separator" are constants. The last `repeated` kinds may come again.
+    day; all others are constants, numbers if in `NUMBERS`. The last `repeated` kinds may come again.
     """
 
     takes: tuple[str, ...]
