@@ -33,6 +33,7 @@ from parties.link.identity import fingerprint, load_certificate
 from parties.party_file import PartyFile, load
 from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
+from parties.tables.toml_text import toml_key
 from smc.errors import InputError, SmcError
 
 AGREED, THEIRS, ANSWER = "agreed.toml", "theirs.toml", "answer.json"  # in the folder
@@ -80,16 +81,25 @@ def start(
             way.take(steps[number - 1])
             steps = way.steps()
     except (SmcError, KeyboardInterrupt, click.Abort):
-        console.err.print(
-            f"\nsmc start{'' if out == Path() else shlex.join(['', '--out', str(out)])} goes on from here"
-        )
+        again = ["smc", "start", *([raw] if raw is not None else []), *(["--out", str(out)] if out != Path() else [])]
+        console.err.print(f"\n{shlex.join(again)} goes on from here")
         raise
     report.line(f"all steps are done; the answer is in {out / ANSWER}")
-    report.note(
-        "next: another question, such as smc release --help; new rows of a tree: smc predict --tree "
-        f"{out / ANSWER} --data NEW.csv --config {out / PARTY_FILE}"
-    )
+    rows = ["smc", "predict", "--tree", str(out / ANSWER), "--data", "NEW.csv", "--config", str(out / PARTY_FILE)]
+    classify = f"; classes of new rows: {shlex.join(rows)}" if _is_tree(out / ANSWER) else ""
+    report.note(f"next: another question, such as smc release --help{classify}")
     return report
+
+
+def _is_tree(answer: Path) -> bool:
+    """Return whether `smc predict --tree` reads an answer."""
+    from parties.models.load import load_trees  # loads the arithmetic of models
+
+    try:
+        load_trees(answer)
+    except InputError:
+        return False
+    return True
 
 
 def _marked(steps: Iterable[Step]) -> list[tuple[str, str, str]]:
@@ -198,7 +208,8 @@ class Way:
     def _merge(self, file: PartyFile, merging: Sequence[str], theirs: Path, agreed: Path) -> None:
         assert file.link.peer is not None
         peer, schema = file.link.peer.stem, Path(merging[3])
-        got = self._ask(f"Schema that {peer} sent you", str(theirs), _path(schemas.load, schema))
+        alike = f". If {peer}'s has the same text, stop and run {shlex.join(['cp', str(schema), str(agreed)])}"
+        got = self._ask(f"Schema that {peer} sent you", str(theirs), _path(schemas.load, schema, alike))
         ours, other = schemas.load(schema), schemas.load(Path(got))
         common = [name for name in ours.attributes if name in other.attributes]
         way = WAYS[0]
@@ -243,25 +254,28 @@ class Way:
         _run([*words, "--out", str(answer)])
 
     def _compare(self, file: PartyFile, own: Path, peer: Path, agreed: schemas.Schema) -> None:
-        """Ask whether both sides have the same certificates, schema, target and link; once in a run."""
+        """Ask whether both sides have the same certificates, schema, target, person and link; once in a run."""
         if self._is_alike:
             return
+        ((table_name, table),) = file.tables.items()
         listens, dials = (peer.stem, own.stem) if file.link.connect else (own.stem, peer.stem)
         for name, text in (
             (f"{own.stem}, you", fingerprint(load_certificate(own))),
             (peer.stem, fingerprint(load_certificate(peer))),
             ("schema", agreed.digest()),
             ("target", agreed.target or "none"),
+            ("person", f"at most {table.at_most} rows of each" if table.at_most else "none, each row counts by itself"),
             ("link", f"{dials} dials {listens}"),
         ):
             console.err.print(f"{name}: {visible(text)}")
-        question = f"Telephone {peer.stem} and read these to each other. Are all five alike on both sides?"
+        question = f"Telephone {peer.stem} and read these to each other. Are all six alike on both sides?"
         self._asked += 1
         if not click.confirm(question, default=False, err=True):
             raise InputError(
                 f"both sides must have the same files: if a certificate differs, remove {peer}; if the schema or the "
-                f"target, remove {self._out / AGREED}; if the link, set listen at one of you and connect at the other "
-                f"in {self._party}; then start again"
+                f"target, remove {self._out / AGREED}; if the person, set person and at_most of "
+                f"[tables.{toml_key(table_name)}] in {self._party} at both of you, or at neither; if the link, "
+                "set listen there at one of you and connect at the other; then start again"
             )
         self._is_alike = True
 
@@ -369,14 +383,14 @@ def _one_of(names: Sequence[str]) -> Callable[[str], str]:
     return check
 
 
-def _path(read: Callable[[Path], Any], own: Path) -> Callable[[str], str]:
-    """Return the check of a file that came from the peer: `read` reads it, and it is not `own`."""
+def _path(read: Callable[[Path], Any], own: Path, alike: str = "") -> Callable[[str], str]:
+    """Return the check of a file that came from the peer: `read` reads it, and it is neither `own` nor a copy."""
 
     def check(text: str) -> str:
         path = Path(text.strip()).expanduser()
         content = read(path)
-        if path.resolve() == own.resolve() or (read is load_certificate and content == read(own)):
-            raise InputError(f"{path} is your own file; give the peer's")
+        if content == read(own) or files.read_bytes(path) == files.read_bytes(own):
+            raise InputError(f"{path} is your own file, or a copy; give the peer's{alike}")
         return str(path)
 
     return check

@@ -70,7 +70,9 @@ class _Source:
         if not isinstance(value, str):
             return exp.cast(exp.Literal.string(str(value)), "DATE")
         if value not in self._rows.types:
-            raise NoColumnError(f"{self._where}: there is no column {quoted(value)}{instead(value, self._rows.types)}")
+            day = "; write a day as 2026-01-01" if kind == "day" else ""
+            there = instead(value, self._rows.types)
+            raise NoColumnError(f"{self._where}: there is no column {quoted(value)}{there}{day}")
         try:
             text = Cell(ColumnRule(value, value), self._rows.types[value], self._rows.engine.lists).text
         except InputError as error:

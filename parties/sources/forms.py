@@ -21,6 +21,7 @@ from parties.tables.types import unusable
 from smc.errors import InputError
 
 Argument: TypeAlias = "str | int | float | date"
+NUMBERS = ("factor", "offset", "threshold", "edge")
 VAST = 1e100  # a number beyond means no value, so that no engine ends in an overflow
 
 
@@ -29,7 +30,7 @@ class Form:
     """A form of derived columns, such as `age`.
 
     `takes` are the kinds of its arguments: "date", "number" and "text" are columns; "day" is such a column or a fixed
-    day; "factor", "count" and "word" are constants. The last `repeated` kinds may come again.
+    day; all others are constants, numbers if in `NUMBERS`. The last `repeated` kinds may come again.
     """
 
     takes: tuple[str, ...]
@@ -47,9 +48,9 @@ FORMS = {
     "quarter": Form(("date",), "integer"),
     "month": Form(("date",), "integer"),
     "weekday": Form(("date",), "integer"),
-    "scale": Form(("number", "factor", "factor"), "real", optional=1),
-    "flag": Form(("number", "factor"), "text"),
-    "ranges": Form(("number", "word", "factor", "word"), "text", repeated=2),
+    "scale": Form(("number", "factor", "offset"), "real", optional=1),
+    "flag": Form(("number", "threshold"), "text"),
+    "ranges": Form(("number", "word", "edge", "word"), "text", repeated=2),
     "first": Form(("text", "count"), "text"),
     "replace": Form(("text", "word", "word"), "text", repeated=2),
     "join": Form(("text", "text", "separator"), "text"),
@@ -99,7 +100,7 @@ def checked_form(form: str, arguments: Sequence[Argument]) -> tuple[Argument, ..
     known = tuple(_constant(form, kind, value) for kind, value in zip(kinds, arguments, strict=True))
     if not columns_of(form, known):
         raise ValueError(f"{form}: names no column; one of its values must be a column")
-    edges = [value for kind, value in zip(kinds, known, strict=True) if kind == "factor" and form == "ranges"]
+    edges = [value for kind, value in zip(kinds, known, strict=True) if kind == "edge"]
     if any(low >= high for low, high in pairwise(edges)):  # type: ignore[operator]
         raise ValueError("ranges: the edges must increase, such as 18.5, then 25")
     words = [value for kind, value in zip(kinds, known, strict=True) if kind == "word"]
@@ -113,7 +114,7 @@ def _shape(form: Form) -> str:
     some = form.takes[len(form.takes) - form.repeated :] if form.repeated else ()
     last = form.takes[len(form.takes) - form.optional :] if form.optional else ()
     given = form.takes[: len(form.takes) - form.optional]
-    return f"{', '.join(given)}{''.join(f', maybe a {kind}' for kind in last)}{' and so on' if some else ''}"
+    return f"{', '.join(given)}{''.join(f', maybe an {kind}' for kind in last)}{' and so on' if some else ''}"
 
 
 def _constant(form: str, kind: str, value: Argument) -> Argument:
@@ -124,10 +125,11 @@ def _constant(form: str, kind: str, value: Argument) -> Argument:
         return value
     if kind == "day" and is_text and (day := _day(text)) is not None:
         return day
-    if kind in ("factor", "count"):
+    if kind in (*NUMBERS, "count"):
         number = _number(text)
         if number is None or not abs(number) < VAST or (kind == "count" and not (number % 1 == 0 < number <= 1000)):
-            wanted = "a whole number from 1 to 1,000" if kind == "count" else "a number"
+            wanted = "a number" if number is None else f"a number between {-VAST:g} and {VAST:g}"
+            wanted = "a whole number from 1 to 1,000" if kind == "count" else wanted
             raise ValueError(f"{form}: must be {wanted}, not {quoted(text)}")
         return int(number) if number % 1 == 0 and abs(number) < 2**53 else number
     if kind == "separator" and isinstance(value, str) and not unusable(f"a{value}a"):

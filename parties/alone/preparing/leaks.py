@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 FEWEST = 10  # rows: of fewer nothing can be said
@@ -26,6 +26,29 @@ class Leak:
     def is_one(self) -> bool:
         """True if the column predicts the class almost perfectly, so it may contain the answer."""
         return self.decided >= ALMOST
+
+
+def in_ranges(
+    counts: Mapping[str, Mapping[str, int]], order: Callable[[str], float | None]
+) -> dict[str, Mapping[str, int]]:
+    """Return rows by range and class: neighbouring values stand together until they have enough rows.
+
+    A value of one row decides the class of its row, so nearly distinct noise would look like a leak.
+
+    Args:
+        counts: Numbers of rows by value and class.
+        order: Function from a value to its number; None for a value that has no number, which stays alone.
+    """
+    numbers = {text: number for text in counts if (number := order(text)) is not None}
+    found: dict[str, Mapping[str, int]] = {text: of for text, of in counts.items() if text not in numbers}
+    last, rows = "", Counter[str]()
+    for text in sorted(numbers, key=numbers.__getitem__):
+        rows = rows + Counter(counts[text])
+        if rows.total() >= FEWEST:
+            found[text], last, rows = rows, text, Counter()
+    if rows:
+        found[last or next(iter(numbers))] = rows + Counter(found.get(last, {}) if last else {})
+    return found
 
 
 def leak(counts: Mapping[str, Mapping[str, int]]) -> Leak:

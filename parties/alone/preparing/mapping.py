@@ -45,7 +45,8 @@ def column_settings(
         words = [text for text in column.odd if text not in codes and not unusable(text)]
         if words and MISSING in categories:
             settings["values"] = dict.fromkeys(words, MISSING)
-            remarks.append(f"{listed(words, 3)}: taken for a missing value")
+            told = [text for text in words if text not in column.spelling.missing]  # a remark of the column has those
+            remarks += [f"{listed(told, 3)}: taken for a missing value"] if told else []
         elif words:
             remarks.append(f"{listed(words, 3)}: means no value, and the schema does not list '?'")
         return settings, remarks

@@ -10,7 +10,7 @@ import math
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from fractions import Fraction
@@ -21,11 +21,11 @@ from typing import Any
 from parties.alone.preparing.columns import ColumnProfile, TableProfile
 from parties.alone.preparing.deriving import BIRTH, offers
 from parties.alone.preparing.doubts import doubts
-from parties.alone.preparing.leaks import leak
+from parties.alone.preparing.leaks import in_ranges, leak
 from parties.alone.preparing.mapping import column_settings
 from parties.alone.preparing.spellings import NO_VALUE
 from parties.base.text import listed, quoted
-from parties.sources.mapping import number_of
+from parties.sources.mapping import day_of, number_of
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema, value_order
 from parties.tables.spellings import canonical, composed
@@ -203,11 +203,23 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
         if missing and column.reads == "text":
             name = f"columns.{toml_key(column.name)}.missing"
             remarks = [*remarks, f"if no value means no, give the schema a value for it, and name it as {name}"]
-    known = leak(column.counts)
+    known = leak(column.counts if column.reads == "text" else in_ranges(column.counts, _order(column)))
     if not is_target and known.is_one:
         of = f"{quoted(target or '')} = {quoted(known.label)}"
         remarks = [*remarks, f"almost decides {of} by itself: was it known before?"]
     return ColumnProposal(column.name, text, domain, remarks=tuple(remarks))
+
+
+def _order(column: ColumnProfile) -> Callable[[str], float | None]:
+    """Return the function from a cell of ordered ones to its number; None for a cell that has none."""
+    if column.reads != "date":
+        return lambda text: number_of(text.replace(":", ""), column.spelling)  # 07:30 as 730
+
+    def days(text: str) -> float | None:
+        day = day_of(text, column.form, column.spelling.last_year)
+        return None if day is None else days_of(day)
+
+    return days
 
 
 def _words(column: ColumnProfile, domain: tuple[str, ...]) -> list[str]:

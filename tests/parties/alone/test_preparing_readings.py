@@ -101,6 +101,13 @@ def test_every_word_means_no_value_among_numbers_and_a_value_among_categories(wo
     assert f"'{word}': read as a missing value" in remarks(proposal, "c")
 
 
+def test_a_number_that_means_no_value_is_named_once(tmp_path: Path) -> None:
+    content = "score\n" + "".join(f"{i % 11 if i % 7 else -9}\n" for i in range(240))
+    proposal = propose(looked(tmp_path / "a.csv", content, Choices(given(["score=missing:-9"]))))
+    assert "?" in proposal.schema.attributes["score"]
+    assert remarks(proposal, "score").count("'-9'") == 1
+
+
 def test_a_minus_beside_a_plus_is_a_value(tmp_path: Path) -> None:
     proposal = propose(looked(tmp_path / "a.csv", "x,c\n" + "1,+\n-,-\n3.5,-\n4,\n" * 20))
     assert set(proposal.schema.attributes["c"]) == {"+", "-", "?"}

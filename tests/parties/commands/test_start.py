@@ -24,7 +24,7 @@ PEERS = {"anna": "bert", "bert": "anna"}
 COLUMNS = "Columns to leave out"
 PERSON = "Column that names the person"
 SENT = "Schema that"
-ALIKE = "Are all five alike on both sides?"
+ALIKE = "Are all six alike on both sides?"
 
 
 def raw_file(path: Path, seed: int, days: bool = False) -> Path:
@@ -103,6 +103,7 @@ def test_two_people_come_from_raw_files_to_one_tree(folders: dict[str, Path]) ->
             codes = list(pool.map(Terminal.end, both.values()))
         assert codes == [0, 0], anna.text + bert.text
         assert "all steps are done" in anna.text
+        assert "smc predict --tree answer.json --data NEW.csv --config party.toml" in anna.text
         trees = [TreeFile.load(folder / "answer.json") for folder in folders.values()]
         assert trees[0].tree == trees[1].tree
         assert "age" in to_text(trees[0].tree)
@@ -164,16 +165,27 @@ def test_a_wrong_answer_is_named_and_asked_again(folders: dict[str, Path]) -> No
         terminal.answer("Certificate that", str(bert / "bert.crt"))
         terminal.see(f"$ cp {bert / 'bert.crt'} bert.crt")
         terminal.answer(SENT, "schema.toml")
-        terminal.see("schema.toml is your own file; give the peer's")
+        terminal.see("schema.toml is your own file, or a copy; give the peer's")
+        shutil.copy(anna / "schema.toml", anna / "copy.toml")
+        terminal.answer(SENT, "copy.toml")
+        terminal.see("copy.toml is your own file, or a copy")
+        terminal.see("If bert's has the same text, stop and run cp schema.toml agreed.toml")
         terminal.answer(SENT, "weather.toml")
         terminal.answer("One of you chooses 2", "4", "1")
         terminal.see("smc: the schemas have no column in common")
         assert not (anna / "agreed.toml").exists()
         terminal.answer(SENT, str(bert / "schema.toml"))
         terminal.see("target: outcome")
+        terminal.see("person: at most 2 rows of each")
         terminal.see("link: bert dials anna")
         terminal.answer(ALIKE, "n")
-        terminal.see("smc: both sides must have the same files")
+        terminal.see("if the person, set person and at_most of [tables.raw] in party.toml at both of you")
+        terminal.see("then start again")
+        party = (anna / "party.toml").read_text()
+        (anna / "party.toml").write_text(party.replace('person = "id"\nat_most = 2\n', ""))
+        terminal.answer(ALIKE, "n")
+        terminal.see("person: none, each row counts by itself")
+        (anna / "party.toml").write_text(party)
         terminal.answer(ALIKE, "y")
         terminal.answer("Number", "9", "2")
         terminal.answer("Use only the rows", "sex = M", "")
@@ -181,7 +193,7 @@ def test_a_wrong_answer_is_named_and_asked_again(folders: dict[str, Path]) -> No
         terminal.see("type a number, not 'much'")
         terminal.type(INTERRUPT)
         assert terminal.end() == 130
-        assert "smc start goes on from here" in terminal.text
+        assert "smc start raw.csv goes on from here" in terminal.text
         assert "Traceback" not in terminal.text
     text = (anna / "party.toml").read_text()
     assert 'person = "id"\nat_most = 2\n' in text
@@ -301,6 +313,30 @@ def test_what_cannot_be_guided_is_refused_in_a_line(tmp_path: Path, arguments: t
     (tmp_path / "broken" / "party.toml").write_text("[tables")
     done = here(tmp_path, "start", *arguments)
     assert (done.code, said in done.err, len(done.err.splitlines())) == (2, True, 1), done.err
+
+
+def test_ctrl_c_prints_a_command_that_can_be_typed(tmp_path: Path) -> None:
+    raw_file(tmp_path / "raw.csv", 0)
+    assert here(tmp_path, "prepare", "raw.csv", "--out", "my clinic").code == 0
+    with Terminal(tmp_path, "start", "--out", "my clinic") as terminal:
+        terminal.see("Name of your party")
+        terminal.type(INTERRUPT)
+        assert terminal.end() == 130
+        assert "\nsmc start --out 'my clinic' goes on from here" in terminal.text.replace("\r", "")
+
+
+def test_only_a_tree_is_proposed_for_new_rows(tmp_path: Path) -> None:
+    raw_file(tmp_path / "raw.csv", 0)
+    assert here(tmp_path, "prepare", "raw.csv", "--target", "outcome", "--out", ".").code == 0
+    link = ("--name", "anna", "--peer-name", "bert", "--listen", "127.0.0.1:7001")
+    assert here(tmp_path, "init", *link).code == 0
+    shutil.copy(tmp_path / "anna.crt", tmp_path / "bert.crt")
+    shutil.copy(tmp_path / "schema.toml", tmp_path / "agreed.toml")
+    (tmp_path / "answer.json").write_text(json.dumps({"question": "mean", "numbers": []}))
+    with Terminal(tmp_path, "start") as terminal:
+        assert terminal.end() == 0
+        assert "next: another question, such as smc release --help" in terminal.text
+        assert "smc predict" not in terminal.text
 
 
 def test_without_a_terminal_the_steps_are_listed(tmp_path: Path) -> None:
