@@ -101,7 +101,7 @@ def test_jobs_outlive_kills(tmp_path: Path) -> None:
     """A short form of `make kills`: sharded and noisy jobs side by side, none lost, each charged once."""
     nodes = kills.furnished(tmp_path)
     try:
-        found = kills.work(nodes, 3)
+        found = kills.work(nodes, 2)
     finally:
         nodes.close()
     assert found.wrong == []
