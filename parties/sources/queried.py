@@ -27,6 +27,7 @@ from smc.errors import InputError
 PIECE = 1 << 14  # streamed rows at a time: so many fit a processor's cache
 HEAD = 1 << 16  # rows by which it is guessed whether rows repeat
 REPEATED = 8  # rows of each kind, from which on they are counted before they are placed
+MANY = 32  # columns: the check of a wider table takes queries of its own, before the rows are placed for counting
 WIDE = 512  # columns that are asked at a time: the time to plan a statement grows with the square of its expressions
 CELL = f"cell_{secrets.token_hex(8)}"  # the name of a column in a text for several; no value has it
 FEW = 1 << 20  # combinations of all columns' values, up to which equal rows are worth being counted first
@@ -101,7 +102,7 @@ class QueriedSource(Source):
 
         A wide table takes several queries.
         """
-        if self._kept is None and len(self._names) > WIDE and self._engine.lists:
+        if self._kept is None and len(self._names) > MANY and self._engine.lists:
             return self._checked_parts()
         rows = exp.cast(exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.convert(0)]), "BIGINT")
         known = [exp.Count(this=exp.column(name)) for name in self._names]
