@@ -1558,7 +1558,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     (
         "parties/link/opening.py",
         ("tests/parties/jobs/execution/test_sharding.py",),
-        [('return "a shard has failed twice"', 'return str(error)')],
+        [('return "a shard has failed twice"', "return str(error)")],
     ),
     (
         "parties/jobs/execution/shard_processes.py",
