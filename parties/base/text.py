@@ -44,6 +44,11 @@ def csv_text(rows: Iterable[Sequence[object]]) -> str:
     return stream.getvalue()
 
 
+def parts_of(text: str) -> list[str]:
+    """Return the parts of a text between commas, without space around them and without empty ones."""
+    return [part for item in text.split(",") if (part := item.strip())]
+
+
 def listed(values: Iterable[str], limit: int = 8) -> str:
     """Return the first values for a message, and their number if some are omitted.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parties.base.text import quoted
+from parties.base.text import parts_of, quoted
 from parties.commands.rows import chosen
 from parties.sources.settings import PlaceSettings, TableSettings
 from parties.tables import schema
@@ -26,7 +26,7 @@ NAMES = 34  # width of the names of figures
 
 def names_of(text: str) -> list[str]:
     """Return the columns that an option names; raise InputError if it names none, or one twice."""
-    names = [part.strip() for part in text.split(",") if part.strip()]
+    names = parts_of(text)
     if not names or len(set(names)) < len(names):
         raise InputError("--columns: name at least one column, each once, separated by commas")
     return names

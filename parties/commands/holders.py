@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parties.base.address import parse_address
+from parties.base.text import parts_of
 from parties.commands.brief_help import Advanced
 from parties.commands.options import Command
 from parties.jobs.kind import Kind
@@ -55,7 +56,7 @@ def givers_of(flags: Mapping[str, Any], link: LinkSettings, rows: int) -> Givers
     from parties.jobs.holders import Givers, check_holders
     from parties.link.identity import load_certificate
 
-    files = [part.strip() for part in flags["holders"].split(",") if part.strip()]
+    files = parts_of(flags["holders"])
     if not files:
         raise InputError("--holders: names no certificate; give at least one, as anna.crt,bert.crt")
     if len(set(files)) < len(files):
@@ -90,10 +91,11 @@ def with_holders(settings: TabularSettings, givers: Givers) -> TabularSettings:
     Raises:
         InputError: The bound of all rows is too large.
     """
+    from parties.jobs.holders import half_of_all
     from parties.jobs.settings import MOST_ROWS
 
-    rows, parties = givers.rows, len(givers.certificates) + 2 * givers.nodes_give
-    whole = -(-rows * parties // 2)
+    rows, parties = givers.rows, givers.number
+    whole = half_of_all(parties, rows)
     if whole > MOST_ROWS:
         raise InputError(
             f"--max-rows: {parties} parties with {rows:,} rows each exceed {2 * MOST_ROWS:,} rows in all; lower it"

@@ -14,6 +14,7 @@ import click
 from parties.base import console
 from parties.base.address import require_free
 from parties.base.settings import merge
+from parties.base.text import parts_of
 from parties.commands import cost_text
 from parties.commands.brief_help import Advanced, BriefCommand, both_terminals
 from parties.commands.holders import check_kind, givers_of, holder_options, with_holders
@@ -233,7 +234,7 @@ def read_flags(options: list[Parameter], flags: Mapping[str, Any]) -> dict[str, 
         elif isinstance(value, tuple):
             value = option.joined.join(value) or None
         elif isinstance(value, str) and option.type is tuple:
-            value = tuple(part.strip() for part in value.split(",") if part.strip())
+            value = tuple(parts_of(value))
         read.pop(option.variable, None)
         read[option.key] = value
     return read

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from parties.base import console, files
 from parties.base.settings import merge
-from parties.base.text import instead, quoted
+from parties.base.text import instead, parts_of, quoted
 from parties.commands.brief_help import Advanced, BriefCommand
 from parties.link.settings import TIMEOUT_SECONDS, WAIT_SECONDS, LinkSettings
 from parties.party_file import PartyFile, files_of, load
@@ -279,7 +279,7 @@ def names_of(columns: Sequence[str]) -> Callable[[str], list[str]]:
 
     def check(text: str) -> list[str]:
         whole = text.strip()
-        names = [whole] if whole in columns else [part.strip() for part in text.split(",") if part.strip()]
+        names = [whole] if whole in columns else parts_of(text)
         for name in names:
             if name not in columns:
                 raise InputError(f"there is no column {quoted(name)}{instead(name, columns)}")

@@ -15,6 +15,7 @@ from parties.base import console, files
 from parties.base.randomness import private
 from parties.base.report import Report
 from parties.base.settings import validated
+from parties.base.text import parts_of
 from parties.commands.options import Between
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.signature import command, option
@@ -159,7 +160,7 @@ def _source(data: Path, schema: Schema, target: str) -> RowCounts:
 def _listed(words: str | None) -> tuple[str, ...] | None:
     if words is None:
         return None
-    names = tuple(part.strip() for part in words.split(",") if part.strip())
+    names = tuple(parts_of(words))
     if not names:
         raise InputError("columns, numeric: name at least one column, separated by commas")
     return names

@@ -70,8 +70,18 @@ class Terms:
 
     @property
     def max_rows(self) -> int:
-        """The bound on a party's rows that the task needs: half the rows of all, rounded up."""
-        return -(-self.holder_rows * self.givers // 2)
+        """The bound on a party's rows that the task needs."""
+        return half_of_all(self.givers, self.holder_rows)
+
+
+def half_of_all(givers: int, rows: int) -> int:
+    """Return half the rows of all, rounded up: the bound on each of two parties' rows that a task needs.
+
+    Args:
+        givers: Number of those that may have rows.
+        rows: Greatest number of rows of each.
+    """
+    return -(-rows * givers // 2)
 
 
 def check_holders(
@@ -104,6 +114,11 @@ class Givers:
     address: str  # HOST:PORT to listen on for them
     rows: int  # greatest number of rows of each that gives
     nodes_give: bool  # whether the nodes may have rows too
+
+    @property
+    def number(self) -> int:
+        """The number of those that may have rows."""
+        return len(self.certificates) + 2 * self.nodes_give
 
     def terms(self, party: int, own: x509.Certificate, peer: x509.Certificate) -> Terms:
         """Return the terms of a job.

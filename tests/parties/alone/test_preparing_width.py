@@ -37,6 +37,18 @@ def test_a_table_in_pieces_is_proposed_as_a_whole_one_is(tmp_path: Path, monkeyp
     assert checking.checked(pieces, proposal, None) == proposal
 
 
+def _counted(counter: list[int], folder: Path) -> list[int]:
+    """What a counter has after the check of a table of 24 columns, and of one of 48."""
+    numbers = []
+    for width in (24, 48):
+        table = profile.profile(_place(folder, width), None)
+        proposal = proposing.propose(table, None)
+        counter[0] = 0
+        checking.checked(table, proposal, None)
+        numbers.append(counter[0])
+    return numbers
+
+
 def test_copies_of_sql_grow_no_faster_than_the_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queried, "MANY", 4)
     monkeypatch.setattr(queried, "WIDE", 4)
@@ -47,13 +59,7 @@ def test_copies_of_sql_grow_no_faster_than_the_columns(tmp_path: Path, monkeypat
         return copy(self, memo)
 
     monkeypatch.setattr(Expression, "__deepcopy__", counted)
-    numbers = []
-    for width in (24, 48):
-        table = profile.profile(_place(tmp_path, width), None)
-        proposal = proposing.propose(table, None)
-        copied[0] = 0
-        checking.checked(table, proposal, None)
-        numbers.append(copied[0])
+    numbers = _counted(copied, tmp_path)
     assert numbers[1] < 2 * numbers[0] + 48
 
 
@@ -67,11 +73,5 @@ def test_the_check_writes_the_names_of_a_file_once(tmp_path: Path, monkeypatch: 
         return write(self, query)
 
     monkeypatch.setattr(Scratch, "sql", counted)
-    numbers = []
-    for width in (24, 48):
-        table = profile.profile(_place(tmp_path, width), None)
-        proposal = proposing.propose(table, None)
-        written[0] = 0
-        checking.checked(table, proposal, None)
-        numbers.append(written[0])
+    numbers = _counted(written, tmp_path)
     assert 24 <= numbers[1] - numbers[0] <= 2 * (48 - 24)
