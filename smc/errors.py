@@ -46,4 +46,10 @@ class ProtocolError(LinkError):
 
 
 class JobMismatchError(SmcError):
-    """Different job of a peer that is reachable and trusted. Exit code 4."""
+    """Different job of a peer that is reachable and trusted. Exit code 4.
+
+    `only_ours` and `only_theirs` are the names of the job's fields that the other party's job does not have.
+    """
+
+    only_ours: frozenset[str] = frozenset()
+    only_theirs: frozenset[str] = frozenset()

@@ -7,8 +7,9 @@ import platform
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
+
+from smc.kernels.processor import described
 
 PACKAGES = ("numpy", "numba", "cryptography", "grpcio", "gmpy2", "pynacl")  # packages that determine the speed
 
@@ -19,7 +20,7 @@ def facts(packages: Iterable[str] = PACKAGES) -> dict[str, Any]:
     `cores` are those that this process may use; `memory_gb` is main memory in 10^9 bytes, to one decimal.
     """
     return {
-        "processor": _processor(),
+        "processor": described().get("model name") or platform.processor() or platform.machine(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
         "system": f"{platform.system()} {platform.machine()}",
@@ -32,13 +33,3 @@ def _versions(packages: Iterable[str]) -> Iterator[tuple[str, str]]:
     for name in packages:
         with suppress(PackageNotFoundError):
             yield name, version(name)
-
-
-def _processor(information: Path = Path("/proc/cpuinfo")) -> str:
-    """Return the processor's model name from Linux; elsewhere from Python."""
-    if information.is_file():
-        for line in information.read_text(encoding="utf-8").splitlines():
-            key, _, value = line.partition(":")
-            if key.strip() == "model name":
-                return value.strip()
-    return platform.processor() or platform.machine()

@@ -61,10 +61,13 @@ def agree(ours: Hello, theirs: Hello) -> bytes:
     if len(theirs.nonce) != NONCE_BYTES or theirs.nonce == ours.nonce:
         raise ProtocolError("the peer's hello has no fresh nonce")
     if theirs.job != ours.job:
-        differing = differences(json.loads(ours.job), _parse_job(theirs.job))
+        job, other = json.loads(ours.job), _parse_job(theirs.job)
+        differing = differences(job, other)
         if not differing:
             raise ProtocolError("the peer's job is not in canonical form")
-        raise JobMismatchError("the two parties want to run different jobs: " + "; ".join(differing))
+        error = JobMismatchError("the two parties want to run different jobs: " + "; ".join(differing))
+        error.only_ours, error.only_theirs = frozenset(job.keys() - other), frozenset(other.keys() - job)
+        raise error
     if theirs.measure != ours.measure:
         raise JobMismatchError(
             f"measuring the link: ours {_wish(ours)}, peer's {_wish(theirs)}; both parties must ask for it, or neither"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -245,8 +244,8 @@ def _naming_holders() -> Iterator[None]:
     try:
         yield
     except JobMismatchError as error:
-        for missing, who in ((r"ours nothing,", "this command"), (r"ours \S+, peer's nothing", "the peer's command")):
-            if re.search(f"holder_rows: {missing}", str(error)):
+        for names, who in ((error.only_theirs, "this command"), (error.only_ours, "the peer's command")):
+            if "holder_rows" in names:
                 raise JobMismatchError(f"{who} has no --holders; both need it, with equal lists: {error}") from None
         raise
 
