@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from parties.party_file import load
 from parties.sources.cells import cells
 from parties.tables import schema
 from parties.tables.delimited import Columns
-from parties.tables.merging import merge
+from parties.tables.merging import merge_all
 from parties.tables.unfit import NoColumnError
 from smc.errors import InputError
 
@@ -38,7 +39,7 @@ WHOLE = "0|-?[1-9][0-9]{0,8}"  # numbers listed as they are: a cell 007 would no
 def schema_command(
     data: Path | None = option("Your rows, a CSV or Parquet file."),
     own_file: Path | None = option("Your proposal, instead of --data; with --merge or --edges.", flag="--schema"),
-    their_file: Path | None = option("The peer's proposal: write a schema for both tables.", flag="--merge"),
+    their_files: tuple[Path, ...] = option("Another party's proposal; repeatable: a schema for all.", flag="--merge"),
     edges_file: Path | None = option("Edges for --schema: the result of smc release edges."),
     target: str | None = option("Class column.", "COLUMN"),
     exclude: tuple[str, ...] = option("Leave this column out; repeatable.", "COLUMN"),
@@ -55,15 +56,15 @@ def schema_command(
     The cells of the file must already be categories; use smc prepare for a raw table. The proposal shows the values in
     this file, never their counts. The bounds of --numeric are never taken from the rows.
 
-    --merge combines the proposals of both parties: the common columns, with the values of either party, the wider
-    bounds and the edges of both. Disagreements are listed. Each party merges the other's proposal into its own and gets
-    the same schema: compare the digests. --edges groups columns of numbers by the edges of smc release edges.
+    --merge combines the proposals of all parties: the common columns, with the values of any party, the widest bounds
+    and the edges of all. Disagreements are listed. Each party merges the others' proposals into its own and gets the
+    same schema: compare the digests. --edges groups columns of numbers by the edges of smc release edges.
     """
     if (data is None) == (own_file is None):
         raise InputError("--data: give it, or --schema with --merge or --edges; not both")
-    if own_file is not None and ((their_file is None and edges_file is None) or exclude or numbers):
+    if own_file is not None and ((not their_files and edges_file is None) or exclude or numbers):
         raise InputError("--schema goes with --merge or --edges; remove --exclude, --numeric and --target")
-    files.check_outputs({"--out": out}, [data, own_file, their_file, edges_file])
+    files.check_outputs({"--out": out}, [data, own_file, *their_files, edges_file])
     check_proposal(out)
     if data is not None:
         with console.progress("reading"):
@@ -75,8 +76,8 @@ def schema_command(
         console.err.print(note)
     agreed = proposal.schema
     remarks: dict[str, list[Any]] = {"notes": list(proposal.notes)}
-    if their_file is not None:
-        merged = merge(agreed, schema.load(their_file), target)
+    if their_files:
+        merged = merge_all(agreed, _proposals(their_files), target)
         for line in (note.text for note in merged.notes) if verbose else merged.summary():
             console.err.print(line)
         if not verbose and len(list(merged.summary())) < len(merged.notes):
@@ -89,6 +90,16 @@ def schema_command(
     report = Report({"digest": agreed.digest(), "attributes": list(agreed.attributes), **remarks})
     report.line(f"{out}: {len(agreed.attributes)} attributes, digest {agreed.digest()}")
     return report
+
+
+def _proposals(paths: Sequence[Path]) -> dict[str, schema.Schema]:
+    """Return the others' proposals by the names of their files. Raise InputError if a file is listed twice."""
+    proposals: dict[str, schema.Schema] = {}
+    for path in paths:
+        if str(path) in proposals:
+            raise InputError(f"--merge: {path} is listed twice; list one file of each party")
+        proposals[str(path)] = schema.load(path)
+    return proposals
 
 
 def _edges(path: Path) -> dict[str, list[object]]:

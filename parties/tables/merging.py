@@ -1,11 +1,12 @@
-"""The union of two proposed schemas, with remarks on their differences. It does not depend on who computes it."""
+"""The union of proposed schemas, with remarks on their differences. It does not depend on who computes it."""
 
 from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -45,7 +46,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Merged:
-    """Result of a merge: the schema, and the differences of the two proposals."""
+    """Result of a merge: the schema, and the differences of the proposals."""
 
     schema: Schema
     notes: tuple[Note, ...]
@@ -115,6 +116,41 @@ def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Merged:
     if of_target := [pair for pair in twins if wanted & {*pair}]:
         raise InputError(f"the two targets are different columns: {_told(of_target)}")
     return Merged(Schema(attributes, _target(ours, theirs, attributes, target), keys), tuple(notes))
+
+
+def merge_all(ours: Schema, others: Mapping[str, Schema], target: str | None = None) -> Merged:
+    """Return a schema of the columns that all proposals have, equal at all parties, as `merge` does for two.
+
+    The proposals are merged in the order of their digests. The notes compare this party's proposal with each other one.
+
+    Args:
+        ours: This party's proposal.
+        others: The proposals of the others, by their names.
+        target: Name of the class column; None for the one in the proposals.
+
+    Raises:
+        InputError: As in `merge`; the message begins with the name of the other party if it concerns one.
+    """
+    if len(others) == 1:
+        (theirs,) = others.values()
+        return merge(ours, theirs, target)
+    notes: list[Note] = []
+    shared = set(ours.attributes)
+    for name, theirs in others.items():
+        try:
+            pair = merge(ours, theirs, target)
+        except InputError as error:
+            raise InputError(f"{name}: {error}") from None
+        shared &= pair.schema.attributes.keys()
+        notes += [replace(note, kind=f"{name}: {note.kind}", text=f"{name}: {note.text}") for note in pair.notes]
+    schema = reduce(
+        lambda merged, other: merge(merged, other, target).schema,
+        sorted([ours, *others.values()], key=Schema.digest),
+    )
+    for column in sorted(shared - schema.attributes.keys()):
+        what = "left out, for two other proposals say different things"
+        notes.append(Note(what, f"column {quoted(column)}: {what}; merge these two to see them", column))
+    return Merged(schema, tuple(notes))
 
 
 def _canonical(ours: Schema, theirs: Schema) -> tuple[Schema, Schema, list[Note]]:

@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from parties.cli import run
 from parties.tables import schema
-from parties.tables.merging import merge
+from parties.tables.merging import merge, merge_all
 from parties.tables.schema import Schema
-from parties.tables.types import CategoryType, Domain, IntegerType
+from parties.tables.types import CategoryType, Domain, FlagType, IntegerType
 from smc.errors import InputError
 
 OURS = Schema({"sex": ("female", "male"), "age": ("9", "10", "?"), "id": ("1",), "play": ("yes", "no")}, "play")
@@ -112,6 +112,45 @@ def test_whoever_merges_it_is_one_schema(one: Schema, other: Schema) -> None:
     assert merge(found, found).schema.digest() == found.digest()
 
 
+@example([Schema({"x": tuple(order)}) for order in ("ba", "ab", "cb")], None)  # merging depends on the order
+@given(st.lists(SCHEMAS, min_size=2, max_size=5), st.sampled_from([None, "t"]))
+def test_any_number_of_parties_get_one_schema(proposals: list[Schema], target: str | None) -> None:
+    found = []
+    for index, ours in enumerate(proposals):
+        others = {f"{at}.toml": other for at, other in enumerate(proposals) if at != index}
+        try:
+            found.append(merge_all(ours, others, target).schema)
+        except InputError:
+            found.append(None)
+    common = set.intersection(*(set(schema.attributes) for schema in proposals))
+    assert len({merged and merged.digest() for merged in found}) == 1 or not common
+    if (merged := found[0]) is not None:
+        assert set(merged.attributes) == common
+        for name, values in merged.attributes.items():
+            assert set(values) == {value for schema in proposals for value in schema.attributes[name]}
+
+
+def test_what_differs_names_the_other_party() -> None:
+    third = Schema({"sex": ("female", "male"), "age": Domain(FlagType()), "play": ("yes", "no")})
+    merged = merge_all(OURS, {"bert.toml": THEIRS, "cleo.toml": third})
+    assert list(merged.schema.attributes) == ["sex", "play"]
+    texts = [note.text for note in merged.notes]
+    assert "bert.toml: column 'sex': only theirs has 'Male'" in texts
+    assert any(text.startswith("cleo.toml: left out column 'age': ") for text in texts)
+    with pytest.raises(InputError, match=r"cleo.toml: the schemas have no column in common"):
+        merge_all(OURS, {"bert.toml": THEIRS, "cleo.toml": Schema({"other": ("1",)})})
+
+
+def test_two_others_that_contradict_each_other_are_named() -> None:
+    words, dates = (Schema({"a": Domain(kind), "b": ("x",)}) for kind in (CategoryType(values=("x",)), FlagType()))
+    ours = Schema({"a": ("?",), "b": ("x",)})
+    merged = merge_all(ours, {"bert.toml": words, "cleo.toml": dates})
+    assert list(merged.schema.attributes) == ["b"]
+    assert [note.text for note in merged.notes if note.column == "a"][-1] == (
+        "column 'a': left out, for two other proposals say different things; merge these two to see them"
+    )
+
+
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.csv").write_text("wind,play\nweak,yes\nstrong,no\n")
@@ -130,6 +169,12 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeyp
     assert one.attributes["wind"] == ("calm", "strong", "weak")
     assert run(["schema", "--data", "mine.csv", "--merge", "theirs.toml", "--out", "at-once.toml"]) == 0
     assert schema.load(Path("at-once.toml")).digest() == one.digest()
+    all_three = ["schema", "--schema", "ours.toml", "--merge", "theirs.toml", "--merge", "at-once.toml"]
+    assert run([*all_three, "--out", "of-three.toml"]) == 0
+    assert schema.load(Path("of-three.toml")).digest() == one.digest()
+    capsys.readouterr()
+    assert run([*all_three, "--merge", "theirs.toml", "--out", "x.toml"]) == 2
+    assert "--merge: theirs.toml is listed twice; list one file of each party" in capsys.readouterr().err
     assert run(["schema", "--schema", "ours.toml", "--out", "x.toml"]) == 2
     assert run(["schema", "--out", "x.toml"]) == 2
     assert not Path("x.toml").exists()
