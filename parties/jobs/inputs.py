@@ -31,8 +31,7 @@ class Inputs:
     """One party's side of a job.
 
     `schema` is the table's public schema; `typed` holds the private inputs by name. `secret` keys this party's own
-    random
-    choices about its data; it stays the same throughout a job.
+    random choices about its data; it stays the same throughout a job.
     """
 
     party: int = 0
@@ -55,8 +54,7 @@ class Inputs:
         """Open the table as a source of counts and check its rows.
 
         The rows are checked against the table's own public bounds, which are compared with the job's before
-        (`Kind.misfit`).
-        Checked against a job's bounds, they would let a peer find the number of rows by bisection of its proposals.
+        (`Kind.misfit`). A check against the job's bounds would let a peer find the number of rows by bisection.
 
         Args:
             target: The target column.
@@ -99,8 +97,7 @@ class Opened:
     """A party's private data, ready for a run.
 
     `fingerprint(key)` shows whether the data equal those of an earlier run. It is None for typed numbers: a keyed
-    digest
-    of a small number would reveal the number.
+    digest of a small number would reveal the number.
     """
 
     data: Any = field(repr=False)

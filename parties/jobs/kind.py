@@ -85,7 +85,7 @@ class Counted:
 
     @property
     def assumed(self) -> str:
-        """The run that is counted; empty if it stands for every run."""
+        """Description of the counted run; empty if it stands for every run."""
         return self.of if isinstance(self.of, str) else self.of()
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class States:
-    """The states of a task, by the number of their steps. A task of one step has None and the result."""
+    """Functions on the states of a task. By default it has one step, and its states are None and the result."""
 
     beginning: State = None
     steps: Callable[[Any], int] = lambda state: 0 if state is None else 1  # the number of decided steps
@@ -144,7 +144,7 @@ class Disclosure:
 
     @property
     def past_budget(self) -> bool:
-        """True if it opens anything of rows that spends nothing: a table with a budget needs a rule for that."""
+        """True if a run opens exact values of rows, without a charge. A table with a budget needs a rule for that."""
         return self.opens_exact_too or not self.spends
 
 
@@ -337,7 +337,7 @@ class Kind(ABC):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are read, with the subject of `disclosure`."""
+        """The columns that are read, the subject of `disclosure` among them."""
         return ()
 
     def parameters(self) -> dict[str, Any]:

@@ -110,7 +110,7 @@ def nothing_else_of_either(peer: str, max_rows: int, least: str = "") -> str:
     Args:
         peer: Name of the peer.
         max_rows: Bound on the rows.
-        least: A lower bound, with its words.
+        least: Phrase with a lower bound on the rows.
     """
     end = f"only that they are at most {max_rows:,}{least}."
     return f"{peer} learns nothing else of our rows, and we nothing else of {peer}'s, {end}"

@@ -43,11 +43,9 @@ class Loss:
     """Privacy loss of a noisy mechanism used `times` times in sequence on the same rows.
 
     Each use is pure (`PureLoss`) or zero-concentrated (`ConcentratedLoss`), except with probability `delta`.
-    Neighbouring
-    tables differ by one row added or removed. With adjacency "replace" they may also differ by one row replaced, and
-    the
-    loss bounds both: the noise covers the larger change. All numbers are rounded to those of a double, as the ledger
-    writes them: a loss read back is equal.
+    Neighbouring tables differ by one row added or removed. With adjacency "replace" they may also differ by one row
+    replaced, and the loss bounds both: the noise covers the larger change. All numbers are rounded to doubles, as in
+    the ledger, so a loss read back is equal.
     """
 
     mechanism: str

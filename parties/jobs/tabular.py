@@ -134,7 +134,7 @@ class BySchema(Kind):
         return True
 
     def own_seconds(self) -> dict[str, float]:
-        """Return the seconds of local work by its description, at the largest table: reading it, for a start."""
+        """Return the expected seconds of local work for max_rows rows, by description; here for reading the table."""
         from parties.sources.opening import LARGE, is_plain
         from smc.counting.rates import CELL_SECONDS, ENGINE_SECONDS, PASS_SECONDS, QUERIED_CELL_SECONDS
 
@@ -173,7 +173,7 @@ class BySchema(Kind):
             target: Column of the class.
 
         Raises:
-            InputError: The rows do not fit, or rows per person are bounded on one side only.
+            InputError: The rows do not fit, or the settings and the table bound the rows per person differently.
         """
         from parties.sources.delimited import csv_columns
         from parties.sources.opening import is_plain, open_table
@@ -334,14 +334,14 @@ class StoppingKind(BySchema):
 
     @property
     def is_measured(self) -> bool:
-        """Whether typical runs of such tasks are known."""
+        """Whether the cost of typical runs has been measured for this task's settings."""
         return True
 
     @cached_property
     def forecast(self) -> int | None:
         """Bytes of a typical run in both directions, on the named profile, or on the first contender for "auto".
 
-        None if the job is too large to be counted, or no typical run is known.
+        None if the job is too large to be counted, or typical runs were not measured.
         """
         if not ((cost := self.cost(Inputs())).is_countable and self.is_measured):
             return None

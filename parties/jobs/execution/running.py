@@ -163,7 +163,7 @@ class Connection:
             specification: The public specification of the job.
             status: Progress line.
             choice: The choice of the profile.
-            meanwhile: Called while the peer is on its way.
+            meanwhile: Called while this party waits for the peer.
 
         Raises:
             LinkError: The peer cannot be reached, or the link fails.
@@ -241,7 +241,7 @@ def declining(settings: LinkSettings) -> Iterator[None]:
 
 @contextmanager
 def _naming_holders() -> Iterator[None]:
-    """Name --holders in the difference of two jobs, if only one party has it."""
+    """Name --holders in the enclosed block's JobMismatchError if only one party has this option."""
     try:
         yield
     except JobMismatchError as error:

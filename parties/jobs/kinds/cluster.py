@@ -113,7 +113,7 @@ class Cluster(Release):
         size = 1 + len(self.axes)
 
         def nothing(centroids: Points) -> Points:
-            """Return the sums of no points: what is sent does not depend on them."""
+            """Return the sums of no points; the size of the messages does not depend on the sums."""
             return np.zeros((len(centroids), size), dtype=np.int64)
 
         no_rows = np.zeros(self.rounds[0].numbers, dtype=np.int64)
@@ -244,7 +244,7 @@ class Cluster(Release):
         return None if self.on_grid else "cluster in rounds is not built for holders: give --method grid"
 
     def _own(self, rows: Rows) -> Numbers | Own | tuple[Numbers, Own]:
-        """Return the counts of the cells, the sums at any centroids, or both."""
+        """Return the counts of the cells, a function from centroids to sums of points, or both."""
         order = [*self.schema.features(self.target), self.target]
         wanted = [
             (column, np.array([value in values for value in self.schema.attributes[column]]))

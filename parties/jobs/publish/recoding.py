@@ -36,9 +36,9 @@ def document(
 ) -> Document:
     """Return a recoding file.
 
-    It has levels of the hierarchies whose paths are given, or a box for each class. Against the peer, the models hold
-    for each party's own rows and are checked again when these are recoded. Against the public, a party cannot check
-    alone what holds for both.
+    It has a level for each hierarchy, or a box for each class. With `against` = peer, the models hold for each party's
+    own rows, and `smc publish apply` checks them again. With `against` = public, they hold for the rows of both parties
+    together, so one party cannot check them.
 
     Args:
         task: The task.

@@ -168,7 +168,7 @@ class TableOfBoth(BySchema):
 
     @property
     def unit(self) -> Fraction:
-        """Value of a unit."""
+        """Number that one unit of a cell stands for."""
         return Fraction(1) if self.numbers is None else self.numbers.unit
 
     @cached_property
@@ -207,7 +207,7 @@ class TableOfBoth(BySchema):
     def parameters(self) -> dict[str, Any]:
         """Return the public settings, with the analyst by name and fingerprint."""
         values = super().parameters()
-        return {**values, "analyst": None if values["analyst"] is None else analyst.told(values["analyst"])}
+        return {**values, "analyst": None if values["analyst"] is None else analyst.in_short(values["analyst"])}
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:

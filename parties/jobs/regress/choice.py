@@ -42,7 +42,7 @@ class Choice(Chosen):
     intercept.
 
     A row's score of a weight is the largest possible loss, less its own loss and lambda / 2 w^2, in integers up to
-    `BEST`. An added row raises every score by at most that and lowers none (`protocols.release.choice`).
+    `BEST`. An added row raises every score by at most `BEST` and lowers none (`protocols.release.choice`).
     """
 
     BEST = 1 << 12

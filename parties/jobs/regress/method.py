@@ -105,7 +105,7 @@ class Method(ABC):
         return None
 
     def _gauss(self, uses: int, squared: int) -> Noise:
-        """Return the noise for `uses` uses, each changed by one row by `squared`; its loss is that of all uses."""
+        """Return noise for `uses` vectors; a row moves each by a squared norm of `squared`. Its loss is for all."""
         assert self.settings.delta is not None
         delta = exact(self.settings.delta)
         return gauss_of_uses(self.epsilon, delta, uses, squared, self.settings.adjacency)

@@ -36,9 +36,8 @@ FINE = 512  # larger scales use a coarser grid; intervals are rounded outwards
 class Noise:
     """A mechanism: noise of a public law on integers, and its privacy guarantee.
 
-    `sensitivity` is the largest change of all integers together between neighbouring tables; the sum of the squares for
-    Gaussian noise.
-    `scale` is the sensitivity divided by epsilon, or the standard deviation sigma.
+    `sensitivity` is the largest change of all integers together between neighbouring tables; for Gaussian noise, the
+    sum of the squared changes. `scale` is the sensitivity divided by epsilon, or the standard deviation sigma.
     """
 
     family: Family
@@ -198,7 +197,7 @@ def gauss_of_uses(epsilon: Fraction, delta: Fraction, uses: int, squared: int, a
         delta: The probability that epsilon fails.
         uses: Number of steps.
         squared: Squared length of a row's change, or a person's, in each step.
-        adjacency: Neighbours.
+        adjacency: Definition of neighbouring tables.
     """
     noise = gauss(epsilon, delta, uses * squared, adjacency)
     each = squared / (2 * noise.scale**2)

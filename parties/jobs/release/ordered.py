@@ -15,8 +15,7 @@ MOST_BINS = 256
 
 
 def two_values(key: str, column: str, values: Sequence[str], wanted: str | None, what: str) -> tuple[int, int]:
-    """Return the indices of a two-valued column's other value and positive value; "yes" is positive unless one is
-    named.
+    """Return the indices of the negative and the positive value of a column with two values.
 
     Args:
         key: Name of the setting, for the message.

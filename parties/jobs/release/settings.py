@@ -127,7 +127,7 @@ def check_privacy(settings: Any) -> None:
 
 
 def default_delta(max_rows: int) -> float:
-    """Return the largest power of ten that is at most 1 / `SHARE` over the number of all rows."""
+    """Return the largest power of ten that is at most 1 / (2 max_rows `SHARE`)."""
     return float(f"1e-{len(str(2 * max_rows * SHARE - 1))}")
 
 

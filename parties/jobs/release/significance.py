@@ -65,7 +65,7 @@ class Significance(Release):
     @property
     @override
     def where(self) -> Predicate:
-        """The rows that are meant: without missing values in the tested columns, if they are left out."""
+        """Predicate of the tested rows, without missing values in the tested columns if `missing` leaves them out."""
         given = super().where
         return known_only(given, self.schema, self.with_gaps) if self.settings.missing == LEAVE_OUT else given
 
@@ -76,7 +76,7 @@ class Significance(Release):
 
     @property
     def rows_in_words(self) -> str:
-        """The rows that are meant as part of a sentence."""
+        """Description of the tested rows, as part of a sentence."""
         return super().where.words() + missing_clause(self.settings.missing, self.with_gaps)
 
     @property

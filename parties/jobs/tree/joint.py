@@ -85,7 +85,7 @@ class JointTree(BySchema):
     @classmethod
     @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> JointTree:
-        """Use some of the table's columns, and its public bound unless the job has its own."""
+        """Use the columns in the settings, and the table's `max_rows` unless the settings have their own."""
         assert isinstance(settings, ExactSettings)
         table, schema = inputs.required()
         target = schema.choose_target(settings.target)

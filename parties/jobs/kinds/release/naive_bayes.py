@@ -1,7 +1,7 @@
 """Learn a naive Bayes classifier, with noise.
 
-Each column's table adds up to the rows of the classes. So these are not opened separately. They are the mean of the
-tables' sums, weighted by the inverse of the noise. Every table is then moved to this mean by least squares.
+Each column's table adds up to the row counts of the classes, so these are not opened separately. Their estimate is the
+mean of the tables' sums, weighted by the inverse of the noise. Least squares then adjusts every table to this mean.
 """
 
 from __future__ import annotations

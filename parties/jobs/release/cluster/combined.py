@@ -1,4 +1,4 @@
-"""One set of clusters of several that their holders found alone: k-means on their centroids, weighted by rows."""
+"""Combine clusters that several holders found alone: k-means on all centroids, weighted by their rows."""
 
 from __future__ import annotations
 

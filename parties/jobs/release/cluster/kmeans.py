@@ -51,7 +51,7 @@ def chosen_number(places: Points, rows: PlaceCounts, most: int, variance: float)
     """Return the number of clusters, from 2 to `most`, with the greatest simplified silhouette.
 
     A row's silhouette is 1 - a / b, with a and b the distances to its centroid and to the next one (Hruschka, de
-    Castro, Campello 2004). Both include the variance of a row in its cell. Without it a cluster a cell is best.
+    Castro, Campello 2004). Both include the variance of a row in its cell. Without it, one cluster per cell would win.
 
     Args:
         places: Points in fixed point, [places, dimensions].
@@ -78,7 +78,7 @@ def followed(
         cells: Number of cells of the first round.
         clusters: Number of centroids.
         dimensions: Number of columns.
-        least: Count, as for `moved`, below which a cluster keeps its centroid, for each round of the plan.
+        least: Noisy count, times UNIT, below which a cluster keeps its centroid, for each round of the plan.
         most: Upper bound on the rows of a cluster.
     """
     if not opened:

@@ -29,7 +29,7 @@ FEW = 2  # a cluster with a noisy count below this many scales of its noise has 
 
 @dataclass(frozen=True)
 class Lloyd:
-    """Rounds that open these parts, the first for `cells` cells; `most` bounds the rows of both parties."""
+    """Rounds of k-means: each opens one of `parts`, the first for `cells` cells. `most` bounds both parties' rows."""
 
     clusters: int
     dimensions: int

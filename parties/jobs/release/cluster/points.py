@@ -24,7 +24,7 @@ USUAL_CELLS = 1 << 14  # default limit of a grid's cells
 
 @dataclass(frozen=True)
 class Axis:
-    """A column of numbers: its categories, None for one that does not count, and bounds that do not depend on rows."""
+    """A column of numbers: the number of each category, None if it is not selected, and public bounds."""
 
     column: str
     numbers: tuple[Fraction | None, ...]
@@ -38,7 +38,7 @@ class Axis:
         Args:
             column: Name of the column.
             categories: Values in the schema.
-            wanted: Values that count.
+            wanted: Values that are selected.
             bounds: Text LOW:HIGH.
 
         Raises:
@@ -68,7 +68,7 @@ class Axis:
 
     @cached_property
     def present(self) -> NDArray[np.bool_]:
-        """Whether each category counts."""
+        """Whether each category is selected and has a number, bool[categories]."""
         return np.array([place is not None for place in self.places])
 
     @cached_property

@@ -46,7 +46,7 @@ class Figures:
 
         Args:
             value: The value.
-            gradient: Derivatives by the cells, float[2, bins].
+            gradient: Derivatives of the value by the counts of the cells, float[2, bins].
             most: Upper bound of the value.
         """
         spread = WIDE * math.sqrt(float(((self.counts + self.noise_variance) * gradient**2).sum()))
