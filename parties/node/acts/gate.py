@@ -222,7 +222,7 @@ class Gate:
     def _pointed(
         self, judgement: Judgement, question: Request, word: DecisionPointAnswer | None, around: Circumstances
     ) -> Judgement:
-        """Return a judgement after the decision point: one that approves becomes the decision point's answer."""
+        """Return a judgement; an approval is replaced by the decision point's answer, or by the request for one."""
         if self._point is None or judgement.verdict != "approved":
             return judgement
         if word is None or word.about != xacml.about(question):

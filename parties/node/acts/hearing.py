@@ -43,7 +43,7 @@ class Hearing:
     def hear(self, peer: str, data: bytes) -> None:
         """Take a statement of this peer.
 
-        If an error of ours meets a new proposal, the proposal is refused and not kept.
+        A new proposal that meets an unexpected error of this node is refused and not kept.
 
         Args:
             peer: Name of the peer.
@@ -116,7 +116,7 @@ class Hearing:
         return (None, False) if theirs == former and not answer else (record, answer)
 
     def _meet(self, theirs: Statement, who: PeerIdentity) -> tuple[Record | None, bool]:
-        """Take a job that is not here: decide on it by our rules, or leave it to the operator.
+        """Take a statement about a job that is not kept here: decide by our rules, or leave it to the operator.
 
         Return no job if it is archived, exceeds the limits, or the node refuses it by itself. Then only an answer is
         kept, and the records count it.
@@ -184,7 +184,7 @@ class Hearing:
 
 
 def _unsettled(side: Statement) -> Statement:
-    """Return a statement about a done job with `settled` False: the peer may not know the end and repeat itself."""
+    """Return a statement with `settled` False: a peer that repeats itself about a done job takes nothing back."""
     return side.model_copy(update={"settled": False})
 
 
@@ -199,7 +199,7 @@ def _is_of(signed: Signed | None, job: Proposal) -> bool:
 
 
 def _is_right(theirs: Statement, who: PeerIdentity) -> bool:
-    """Return whether the peer has signed a withdrawal, of the result that it has signed."""
+    """Return whether the withdrawal is signed by the peer, and names the result that the peer has signed."""
     word, signed, job = theirs.withdrawn, theirs.signed, theirs.proposal
     assert word is not None
     assert signed is not None

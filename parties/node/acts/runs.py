@@ -124,7 +124,7 @@ class Runs:
 
         `begin` has reserved the job's price; it is spent when the first share leaves (`opening_leaves`). Sessions
         without progress are limited, since each could open a level's values with other rows. The record is not flushed
-        to disk here: it is there before a share of this session is announced, because that is written after it.
+        to disk here: it is there before a share of this session is announced, because the share is written later.
 
         Args:
             identifier: The job.
@@ -159,7 +159,7 @@ class Runs:
         self._spared.pop(identifier, None)
 
     def spare(self, identifier: str) -> None:
-        """Stop counting a session as a try, as `met` did: trouble of a machine ended it before it opened anything.
+        """Undo that `met` counted a session as a try: trouble of a machine ended it before it opened anything.
 
         The correction is written when the next session begins, since nothing can be written on a full disk. A restart
         drops it.

@@ -29,7 +29,7 @@ def in_words(bits: int) -> str:
 
 
 def agree(session: Session, step: Step, bits: int, fits: bool) -> None:
-    """Tell the peer whether the step's bits fit here.
+    """Compare with the peer whether the step's bits fit both parties' bounds.
 
     Args:
         session: Session with the peer.

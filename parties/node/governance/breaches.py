@@ -67,7 +67,7 @@ def read(entries: Iterable[AuditEntry]) -> dict[str, Breach]:
 
 
 def named(breaches: Mapping[str, Breach], beginning: str) -> Breach:
-    """Return the breach whose identifier begins so.
+    """Return the breach whose identifier has this beginning.
 
     Args:
         breaches: The breaches by identifier.

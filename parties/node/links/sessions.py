@@ -407,7 +407,7 @@ class Sessions:
         return own_trouble(error) or (str(error) if isinstance(error, errors()) else "")
 
     def _not_a_try(self, identifier: str, session: Running) -> None:
-        """Do not count a session without progress of which no share has left: it opened nothing."""
+        """Exclude a session from the tries if it made no progress and no share has left: it opened nothing."""
         if session.counted and not session.leaving and not session.got_further:
             self._runs.spare(identifier)
 

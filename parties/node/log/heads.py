@@ -118,7 +118,7 @@ class Heads:
         Args:
             peer: Name of the peer.
             theirs: The heads that it shows.
-            reported: Its own report.
+            reported: The peer's report on its own log.
         """
         who = self._log.peers.named(peer)
         with self._log.writing():

@@ -199,7 +199,7 @@ class Jobs:
             return " ".join([str(self.store.changes), *sorted(self.running)])
 
     def to_greet(self, peer: str) -> list[str]:
-        """Return the jobs to report on a new link to a peer: those without an end, or whose end it may not know."""
+        """Return the jobs to report on a new link to a peer: those without an end, or whose end may be news to it."""
         with self.log.lock:
             return [self.store.at(number).id for number in self.index.news[peer]]
 

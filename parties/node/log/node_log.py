@@ -215,14 +215,14 @@ class NodeLog:
             return list(islice(database.rows(self.connection, number), most))
 
     def shipped(self, target: str) -> Shipped:
-        """Return how far a shipping target has come; the start, if its last entry is not in the log."""
+        """Return the progress of a shipping target; the start, if its last entry is not in the log."""
         with self.reading():
             at = shipped.of(self.connection, target)
             is_here = not at.hash or self.audit.has(Head(number=at.number, hash=at.hash))
             return at if is_here else Shipped()
 
     def note_shipped(self, target: str, at: Shipped) -> None:
-        """Record how far a shipping target has come.
+        """Record the progress of a shipping target.
 
         Args:
             target: The target.

@@ -40,7 +40,7 @@ class Archived:
 class Retention:
     """Archives jobs.
 
-    If `overwritten` is False, the write-ahead log may contain archived content until the next time.
+    If `overwritten` is False, the write-ahead log may contain archived content until the next call.
     """
 
     def __init__(self, jobs: Jobs, spendings: Spendings) -> None:

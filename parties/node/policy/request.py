@@ -151,7 +151,7 @@ def request_for(
 
 
 def _number(value: object, unlimited: bool) -> float | None:
-    """Return a number, None if the value is none; None of an `unlimited` parameter stands for infinity."""
+    """Return a number, None if the value is not one; None of an `unlimited` parameter stands for infinity."""
     if value is None and unlimited:
         return math.inf
     if isinstance(value, bool) or not isinstance(value, int | float):

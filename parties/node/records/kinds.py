@@ -95,7 +95,7 @@ class Blinded(Fields):
 
 
 class Named(Blinded):
-    """Fields of an action by one of our people: `person` is the name, empty if no person has one."""
+    """Fields of an action by one of our people: `person` is the name, empty without named operators."""
 
     person: Text = ""
 
@@ -197,7 +197,7 @@ class RolledBack(Fields, kind="rolled back"):
 
 
 class RollbackAccepted(RolledBack, kind="rollback accepted"):
-    """The operator continues in spite of it."""
+    """The operator accepted the loss, and the node continues."""
 
 
 class Proposed(Named, kind="proposed"):
