@@ -80,7 +80,7 @@ def _of_toml(content: dict[str, Any]) -> str | None:
 
 
 def _is_csv(text: str) -> bool:
-    """Return whether the first lines have two columns or more, each line as many."""
+    """Return whether the first lines have an equal number of columns, two or more."""
     lines = [line for line in text.splitlines() if line][:5]
     for mark in ",;\t":
         try:

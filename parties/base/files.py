@@ -282,7 +282,7 @@ def settle(folder: Path) -> None:
 def held(folder: Path) -> Iterator[None]:
     """Hold a lock on a folder during the block, if the file system supports it; other processes wait for a while.
 
-    Raise InputError if the wait is over: every process that may read the folder can hold it.
+    Raise InputError if another process keeps the lock longer; any process that may read the folder can hold it.
     """
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -328,7 +328,7 @@ def replacing(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
         private: Only the owner may read it.
 
     Raises:
-        InputError: The system refuses.
+        InputError: The file cannot be written.
     """
     try:
         descriptor = _descriptor(path)
