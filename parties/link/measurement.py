@@ -60,7 +60,7 @@ class MeteredChannel(Channel):
 
 
 def measuring_seconds(shape: LinkShape) -> float:
-    """Return about how many seconds `measure` takes on a link of this rate and delay."""
+    """Return the approximate seconds that `measure` takes on a link of this rate and delay."""
     passing = 0.0 if shape.rate is None else 2 * 8 * LAST_BURST / shape.rate
     return (
         A_MEASUREMENT
