@@ -128,7 +128,7 @@ def parameters(job: JobView) -> Parameters:
 
 
 def ruled(job: JobView) -> bool:
-    """Return whether a job has rules for the rows of a leaf or class, and states against whom."""
+    """Return whether a job has rules for the rows of a leaf or class, with the setting `against`."""
     rules = job.parameters
     weak = rules.get("k", 1) in (None, 1) and rules.get("l", 1) in (None, 1) and rules.get("t", 1) in (None, 1)
     return "against" in rules and not weak
