@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from parties.sources.settings import TableSettings
     from protocols.shares import Question
 
-REMEDIES = {  # of a holder, which has no --peer
+REMEDIES = {  # for a holder's command, which has no --peer
     CHECK_PEER: "check --nodes, and that --at has their order",
     LIST_US: "both who compute must list it in --holders",
 }

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from protocols.shares import Ask, Question, Shares
     from smc.channel import Channel
 
-LINK_JOB = {"protocol": "contribute"}  # what the hellos between a node and a holder compare
+LINK_JOB = {"protocol": "contribute"}  # job in the hellos between a node and a holder
 MOST_BYTES = 1 << 26  # of a job or a question
 SIZE_BYTES = 8
 CONSENT, DECLINED, UNFIT = b"\x01", b"\x00", b"\x02"  # a holder's answers to the job
@@ -48,8 +48,8 @@ class Terms:
     """Terms of a job besides the task: the computing nodes, the holders, and the row bound of each."""
 
     nodes: tuple[str, str]  # fingerprints of party 0 and party 1
-    holders: tuple[str, ...]  # fingerprints, in their order
-    holder_rows: int  # greatest number of rows of each that gives
+    holders: tuple[str, ...]  # fingerprints, ascending
+    holder_rows: int  # row bound of each party that gives rows
     nodes_give: bool  # whether the nodes may have rows too
 
     def public(self) -> dict[str, Any]:
@@ -112,7 +112,7 @@ class Givers:
 
     certificates: tuple[x509.Certificate, ...]
     address: str  # HOST:PORT to listen on for them
-    rows: int  # greatest number of rows of each that gives
+    rows: int  # row bound of each party that gives rows
     nodes_give: bool  # whether the nodes may have rows too
 
     @property

@@ -38,7 +38,7 @@ from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_param
 from parties.jobs.spending import EXACT, KEPT_BY_NODES, Adjacency, ConcentratedLoss, Loss, PureLoss, exact
 from smc.errors import InputError, JointRefusalError
 
-if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at best while the peer is on its way
+if TYPE_CHECKING:  # slow imports happen where they are used, if possible while waiting for the peer
     from smc.counting import Program
     from smc.engines import Engine, Profile
 

@@ -121,7 +121,7 @@ def heading(title: str, target: str, parameters: Mapping[str, object]) -> str:
 
     Args:
         title: Title of the kind of job.
-        target: What is asked about, such as a column.
+        target: Subject of the question, such as a column.
         parameters: Public settings that the title mentions.
     """
     of, by = parameters.get("column"), _names(parameters.get("by"))

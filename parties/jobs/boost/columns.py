@@ -127,7 +127,7 @@ class Features:
         return max(column.size for column in self.columns)
 
     def codes(self, lines: Numbers) -> Bins:
-        """Return the bins of rows, from int64[rows, columns] of category indices."""
+        """Return the bins of rows, uint8[rows, columns], from their category indices, int64[rows, columns]."""
         tables = [np.array(column.bins, dtype=np.uint8) for column in self.columns]
         return np.stack([table[codes] for table, codes in zip(tables, lines.T, strict=True)], axis=1)
 

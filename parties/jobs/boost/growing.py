@@ -115,7 +115,7 @@ class Growing:
             self._close(tree, places)
             leaf = -1 - places
             sums = np.zeros((len(tree.leaves), 2), dtype=np.int64)
-            for start in range(0, len(leaf), PIECE):  # exact in doubles: less than 2^18 2^20 for a piece and row
+            for start in range(0, len(leaf), PIECE):  # exact in doubles: at most 2^18 rows, each below 2^20
                 some = slice(start, start + PIECE)
                 for side in (0, 1):
                     weights = slopes[some, side].astype(np.float64)

@@ -16,7 +16,7 @@ from parties.link.identity import Identity, load_certificate, load_identity, sho
 from parties.link.settings import LinkSettings, require_link
 from smc.errors import InputError, JobMismatchError, ProtocolError, SmcError
 
-if TYPE_CHECKING:  # slow imports happen where they are used, if possible while the peer is on its way
+if TYPE_CHECKING:  # slow imports happen where they are used, if possible while waiting for the peer
     from parties.jobs.execution.engine_selection import Choice
     from parties.jobs.holders import Givers, Holders
     from parties.jobs.kind import Kind, State

@@ -157,7 +157,7 @@ class TableOfBoth(BySchema):
 
     @cached_property
     def numbers(self) -> values.Values | None:
-        """Summed numbers by value; None if rows are counted."""
+        """Number of each value of the summed column; None if rows are counted."""
         column = self.settings.summed
         return None if column is None else values.read(column, self.schema.attributes[column], "a sum")
 

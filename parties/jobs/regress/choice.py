@@ -41,7 +41,7 @@ class Choice(Chosen):
     """Choice of one weight of a public grid, more probable for a smaller J: for one column of numbers, without
     intercept.
 
-    A row's score of a weight is the largest possible loss, less its own loss and lambda / 2 w^2, in integers up to
+    A row's score of a weight is the largest possible loss minus its own loss and lambda / 2 w^2, in integers up to
     `BEST`. An added row raises every score by at most `BEST` and lowers none (`protocols.release.choice`).
     """
 

@@ -117,7 +117,7 @@ class OpenedOnce(Method):
     @property
     @abstractmethod
     def squared(self) -> int:
-        """Square of a row's change of all integers, rounded up."""
+        """Squared Euclidean norm of a row's change of all integers, rounded up."""
 
     @property
     @abstractmethod

@@ -168,7 +168,7 @@ def gauss(epsilon: Fraction, delta: Fraction, numbers: int, adjacency: Adjacency
 
     `rows` rows change the numbers by a Euclidean norm of at most rows sqrt(numbers). Noise of sigma^2 = change^2 /
     (2 rho) is rho-zCDP for that norm (Canonne, Kamath, Steinke 2020 for the discrete law). Rho is the largest that
-    (epsilon, delta) allows (`rho_within`), less one part in 10^9, so that a budget of the same (epsilon, delta) has
+    (epsilon, delta) allows (`rho_within`), minus one part in 10^9, so that a budget of the same (epsilon, delta) has
     room despite rounding. This holds for every epsilon, unlike sqrt(2 ln(1.25 / delta)) / epsilon, which needs
     epsilon < 1. Sigma is rounded up in decimal arithmetic, which is equal on every machine.
 

@@ -67,7 +67,7 @@ class DecisionSettings(BooleanSettings, TabularSettings):
 class NoisySettings(BooleanSettings, TabularSettings):
     """Settings of every question with noise."""
 
-    gives_no_row_away: ClassVar[bool] = False  # whether a failed epsilon is a little larger, so any delta is allowed
+    gives_no_row_away: ClassVar[bool] = False  # whether failure raises epsilon only a little: any delta is allowed
     where: Where | None = condition()
     epsilon: Epsilon | None = loss()
     adjacency: Adjacency = neighbours()

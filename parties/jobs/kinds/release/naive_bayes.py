@@ -83,7 +83,7 @@ class NaiveBayes(Release):
         """Warning if a count has more noise than rows, even if all columns are used together."""
         tables = [len(self.schema.attributes[name]) for name in self.settings.columns]
         counts = len(self.schema.attributes[self.target]) * sum(tables)
-        rows = 2 * self.settings.max_rows * len(tables) / counts  # in a count, at the most
+        rows = 2 * self.settings.max_rows * len(tables) / counts  # of an average count, at most
         if self.exact or rows * math.sqrt(len(tables)) >= (off := math.sqrt(self.query.mechanisms[0].variance)):
             return []
         fact = f"a count has noise of {off:.3g} (standard deviation) and about {rows:.3g} rows"

@@ -42,7 +42,7 @@ class TrianglesSettings(GaussianSettings):
         "Delta, the probability that epsilon fails. With it the result has an interval",
         none="none; the samples alone add at most 2^-38",
     )
-    gives_no_row_away: ClassVar[bool] = True  # of a bound too small by k: delta e^(-(k - 1) epsilon / 2)
+    gives_no_row_away: ClassVar[bool] = True  # bound too small by k: probability delta e^(-(k - 1) epsilon / 2)
     usual: ClassVar[str] = "gmw"
     ot: OTKind = public(
         "ferret",

@@ -45,7 +45,7 @@ class TimesSettings(BooleanSettings, TabularSettings):
 
 @dataclass(frozen=True)
 class Times:
-    """Position of the counts of arms, events and bins among those of the schema's values."""
+    """Layout of the counts: arms, events and bins of time, and the index of each among the schema's values."""
 
     cells: Cells
     arms: tuple[str, ...]  # values of the arms; one empty text if there is a single group
