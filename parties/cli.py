@@ -27,7 +27,7 @@ from parties.jobs import kinds
 from smc import __version__
 from smc.errors import InputError, JobMismatchError, LinkError, MachineError, SmcError
 
-COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come besides
+COMMANDS = {  # module:function, and the line in the list; the kinds of jobs are commands, too
     "demo": ("parties.commands.demo:demo", "Let two parties on this machine learn a tree from bundled data."),
     "init": ("parties.commands.init:init", "Write party.toml, from flags or by asking you."),
     "check": ("parties.commands.check:check", "Check settings, tables, keys and this machine before you start."),
@@ -89,14 +89,14 @@ FIRST = (
     "submit",
     "publish",
 )
-SECTIONS = {  # of the list of commands
+SECTIONS = {  # titles in the list of commands
     "Models": ("combine", "export", "serve", "compare"),
     "A node's jobs": ("jobs", "show", "approve", "refuse", "cancel", "result", "web"),
     "A node's rules and records": ("policy", "budget", "audit", "operator", "forget", "rights", "breach"),
     "Your own data": ("schema", "contribute", "blur", "reconstruct", "local", "attack"),
     "Help and tools": ("explain", "lesson", "identity", "bench"),
 }
-IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group; its kinds of jobs come besides
+IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, in a group; its kinds of jobs are commands, too
     "regress": {
         "alone": ("parties.commands.regress_alone:alone", "Learn a linear model from your own rows, with noise."),
     },

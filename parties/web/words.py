@@ -184,7 +184,7 @@ def _moment(at: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(at)
         return moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):  # the end of time in one zone is out of range in another
+    except (ValueError, OverflowError):  # a time near the last possible date, in another zone
         return None
 
 

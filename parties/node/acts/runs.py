@@ -366,7 +366,7 @@ class Runs:
         return record
 
     def _checkpoint(self, record: Record, encoded: Any, total: Cost) -> Record:
-        """Keep the state if it is further than the stored one, and record what this session has opened of it.
+        """Keep the state if it is further than the stored one, and record which of its values this session has opened.
 
         At a session's first step nothing is written and the disk is not waited for.
         """

@@ -1,4 +1,4 @@
-"""Remarks on a waiting job from this party's own rows, read when the operator looks and shown to nobody else.
+"""Remarks on a waiting job from this party's own rows, read when the operator looks and shown to the operator only.
 
 The table is read in the background, once for each job. Nothing that a peer sees depends on it.
 """

@@ -16,7 +16,7 @@ ROUNDS, BYTES = 1, 2  # cost of `agree`, both ways
 
 
 class BitsError(InputError):
-    """The bits of a step exceed what remains of our table's bound."""
+    """The bits of a step exceed the rest of our table's bound."""
 
 
 class PastBitsError(JointRefusalError):

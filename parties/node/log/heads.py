@@ -69,7 +69,10 @@ Some = TypeVar("Some", bound=Message)
 
 
 class Heads:
-    """The heads that a node holds of its peers' logs. `accepted` is called after an accepted loss of its own log."""
+    """The heads (number and hash of the last entry) that a node holds of its peers' logs.
+
+    `accepted` is called after its operator has accepted a loss of its own log.
+    """
 
     def __init__(self, log: NodeLog, accepted: Callable[[], None] = lambda: None) -> None:
         self._log, self._accepted = log, accepted

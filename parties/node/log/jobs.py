@@ -81,7 +81,7 @@ class Jobs:
 
         Args:
             record: The job.
-            say: Whether the peer must be told.
+            say: Whether our statement must go to the peer.
         """
         if say and not is_held(record) and (speak := self._speakers.get(record.peer)) is not None:
             speak(record.id)

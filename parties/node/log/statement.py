@@ -1,6 +1,6 @@
 """Statements of nodes about a job, and the job's state as a function of all of them.
 
-A statement is everything that one party has to say about a job: it is complete, and equal however often it is sent. So
+A statement holds all decisions and facts of one party about a job. It is complete, and a repetition changes nothing. So
 after a crash or a lost link the nodes need not agree on anything: each sends its statements again. The state of a job
 is a pure function of the statements of its participants, however many there are.
 """
