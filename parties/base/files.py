@@ -107,7 +107,7 @@ def refuse_other(path: Path, start: bytes) -> None:
 
     Args:
         path: The file, for the message.
-        start: Its first bytes.
+        start: First bytes of the file.
     """
     if (kind := next((kind for kind, pattern in OTHER.items() if re.match(pattern, start)), None)) is not None:
         raise InputError(f"{path}: this is {kind}; save the table as CSV or Parquet")
@@ -165,7 +165,7 @@ def check_addition(path: Path, text: str) -> None:
 
     Args:
         path: The file, for the message.
-        text: Its content with the addition.
+        text: Content of the file with the addition.
     """
     try:
         tomllib.loads(text)
@@ -212,7 +212,7 @@ def write_text(path: Path, text: str, private: bool = False) -> None:
 
     Args:
         path: The file.
-        text: Its new content.
+        text: New content of the file.
         private: Only the owner may read it.
     """
     write_bytes(path, text.encode(), private)
@@ -233,7 +233,7 @@ def write_bytes(path: Path, data: bytes, private: bool = False) -> None:
 
     Args:
         path: The file.
-        data: Its new content.
+        data: New content of the file.
         private: Only the owner may read it.
     """
     with replacing(path, private) as stream:
@@ -245,7 +245,7 @@ def create_private(path: Path, data: bytes) -> None:
 
     Args:
         path: The new file.
-        data: Its content.
+        data: Content of the file.
 
     Raises:
         InputError: The file exists, or cannot be written.

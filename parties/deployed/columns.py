@@ -78,7 +78,7 @@ def codes_of(model: TreeFile | BoostedModel, asked: Mapping[str, Asked]) -> dict
 
     Args:
         model: The model.
-        asked: Its columns.
+        asked: Columns of the model.
     """
     columns: Mapping[str, Column]
     if isinstance(model, TreeFile):

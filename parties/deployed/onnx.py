@@ -27,7 +27,7 @@ def to_onnx(model: AnyModel, asked: Mapping[str, Asked]) -> bytes:
 
     Args:
         model: The model.
-        asked: Its columns.
+        asked: Columns of the model, from `columns.asked`.
 
     Raises:
         InputError: The columns are mapped by a schema or table, or onnx is not installed.

@@ -206,7 +206,7 @@ def question_bytes(question: Question, number: int) -> bytes:
 
     Args:
         question: The question.
-        number: Its number in the run.
+        number: Number of the question in the run.
     """
     from protocols.tree import encode
 

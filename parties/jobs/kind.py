@@ -219,7 +219,7 @@ def digest(task: Kind, state: State) -> bytes:
 
     Args:
         task: The job.
-        state: Its state, as `States` describes it.
+        state: State of the job, see `States`.
     """
     return hashlib.sha256(canonical({task.about.noun: task.states.encode(state)}).encode()).digest()
 
@@ -281,13 +281,13 @@ class Kind(ABC):
 
         Raises:
             InputError: A value in it is wrong.
-            ValueError: It is not a specification of this kind.
+            ValueError: The object is not a specification of this kind.
         """
         return cls(cls._settings_in(specification))
 
     @classmethod
     def planned(cls, settings: KindSettings) -> Self:
-        """Return the task of a command's settings. It reads the public files in them, and no private data."""
+        """Return the task of a command's settings. Read the public files in them, but no private data."""
         return cls(settings)
 
     @classmethod
@@ -387,8 +387,8 @@ class Kind(ABC):
 
         Args:
             inputs: This party's public inputs, such as circuits.
-            extra: The settings of `smc estimate` beyond those of the kind, such as the tree of an earlier run. None
-                counts this task, or a typical run if the cost depends on the data.
+            extra: The settings of `smc estimate` beyond those of the kind, such as the tree of an earlier run. None:
+                the program is this task's, or a typical one if the cost depends on the data.
         """
 
     # Its run.
@@ -454,7 +454,7 @@ def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
         key: The name of the input.
 
     Raises:
-        InputError: It is missing or of the wrong type. The message never quotes it.
+        InputError: The input is missing or of the wrong type. The message never quotes it.
     """
     value = required(typed.get(key), f"{kind.name}.{key}")
     try:

@@ -102,7 +102,7 @@ def decimal(value: Fraction) -> Decimal:
 
 
 def loss_of_order(order: Fraction, delta: Fraction) -> Decimal:
-    """Return c(a): the epsilon at Renyi order a of a mechanism without any loss. It is negative for large orders.
+    """Return c(a): the epsilon at Renyi order a of a mechanism without any loss. c(a) is negative for large orders.
 
     Args:
         order: Renyi order a, above 1.

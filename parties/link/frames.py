@@ -152,7 +152,7 @@ def _read_varint(data: bytes, start: int) -> tuple[int, int]:
 def assemble(step: str, size: int, next_frame: Callable[[], Received]) -> Buffer:
     """Return one message from as many frames as it takes.
 
-    At most `size` bytes are ever kept.
+    At most `size` bytes are stored meanwhile.
 
     Args:
         step: Label of the step.

@@ -81,8 +81,8 @@ def differences(ours: Any, theirs: Any) -> list[str]:
     If the jobs' protocols differ, only that difference is returned.
 
     Args:
-        ours: One value.
-        theirs: The other.
+        ours: Our value.
+        theirs: The peer's value.
     """
     differing = list(_walk("", ours, theirs))
     protocol = [difference for difference in differing if difference.startswith("protocol: ")]

@@ -49,7 +49,7 @@ def objection(name: str, classical: bool) -> str:
     """Return the reason to refuse a connection's key exchange; empty if it is permitted.
 
     Args:
-        name: Its group; empty if unknown.
+        name: Group of the key exchange; empty if unknown.
         classical: Whether groups other than post-quantum are permitted.
     """
     if classical or name in POST_QUANTUM:

@@ -76,7 +76,7 @@ def patient(ask: Callable[[float], Parsed], seconds: float, is_news: Callable[[P
 
     Args:
         ask: Asks the question, with the seconds that the node may hold it.
-        seconds: These seconds.
+        seconds: Seconds that the node may hold the question.
         is_news: Whether an answer is news.
     """
     asked = time.monotonic()

@@ -358,7 +358,7 @@ def _usual_method(settings: ClusterSettings, dimensions: int) -> Literal["grid",
     """Return the default method for this number of columns, from public numbers.
 
     A grid of many columns locates clusters but gives poor means. If epsilon allows only two rounds, one round follows
-    the grid, unless the round would be mostly noise. With too many clusters for two ranges a column there is no grid.
+    the grid, unless the round would be mostly noise. No grid is used if two ranges per column give too few cells.
     """
     clusters, epsilon = settings.k or 1, Fraction(0) if settings.epsilon is None else exact(settings.epsilon)
     rows = settings.max_rows * epsilon / settings.together

@@ -94,7 +94,7 @@ class Method(ABC):
 
     @abstractmethod
     def weights(self, opened: Opened) -> Floats:
-        """Return the result, float64[features]."""
+        """Return the weights that follow from the opened values, float64[features]."""
 
     @abstractmethod
     def fields(self, opened: Opened) -> Document:

@@ -48,7 +48,7 @@ def percentages(fitting: Counts, noisy: Counts, noise: Noise | None, terms: int 
 
     Args:
         fitting: Nonnegative counts.
-        noisy: The same counts as opened.
+        noisy: The counts as opened, before `fitting` was made from them.
         noise: Noise of each number; None if the counts are exact.
         terms: Noisy numbers that each count is the sum of.
     """

@@ -195,5 +195,5 @@ class ExactRules(RulesOfBoth, StoppingKind):
             "sets": [self.named(items) for items in sets],
             "rules": [{"if": self.named(items_if), "then": self.named(then)} for items_if, then in rules],
             "of": len(state.rules or ()),
-            **self.what_was_asked,
+            **self.question_settings,
         }

@@ -189,7 +189,7 @@ class RulesOfBoth(BySchema):
         return [f"{column}={value}" for column, value in (self.items[item] for item in items)]
 
     @property
-    def what_was_asked(self) -> Document:
+    def question_settings(self) -> Document:
         """Settings of the question, for a result."""
         names = ("transaction", "support", "confidence", "lift", "k", "show", "at_most")
         asked = {name: value for name in names if (value := getattr(self.settings, name)) is not None}

@@ -158,7 +158,7 @@ class NoisyRules(RulesOfBoth):
             "rows": numbers[-1],
             "rules": [{"if": self.named(a), "then": self.named(b), **held[a, b]} for a, b in rules],
             "of": len(held),
-            **self.what_was_asked,
+            **self.question_settings,
             "epsilon": self.settings.epsilon,
             "adjacency": self.settings.adjacency,
             **noise.fields(),

@@ -191,7 +191,7 @@ class Accounts:
 
         Args:
             record: The job.
-            price: Its price, from `price`.
+            price: Price of the job, from `price`.
         """
         limits, spends = self.limits(record.table, record.peer), record.task.disclosure.spends
         return shown.with_effect(price, limits, spends, *self._later(record, limits))

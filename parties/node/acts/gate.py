@@ -274,7 +274,7 @@ def request(
         job: The job.
         party: Number of the party whose rules decide.
         proposed_by: The proposer of the job, from that party's view.
-        file: That party's settings.
+        file: Settings of that party.
         peer: The peer, as that party's settings describe it.
         around: Circumstances of the job.
     """

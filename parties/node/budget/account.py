@@ -78,7 +78,7 @@ class BudgetError(InputError):
 
 @dataclass(frozen=True)
 class Numbers:
-    """Spent, asked and remaining amount, in one unit: epsilon, rho or delta."""
+    """Amounts spent, requested by a job, and remaining, in one unit: epsilon, rho or delta."""
 
     unit: str
     spent: float
@@ -91,7 +91,7 @@ class Numbers:
 
 
 class Account:
-    """One table's budget at one moment. `budget` None stands for no bound; charges are kept all the same.
+    """One table's budget at one moment. `budget` None stands for no bound; charges are recorded nevertheless.
 
     `group` is the number of rows that prices are for, or people if the table has a `person`; a budget is for one.
     Charges for another unit, such as rows before people were named, do not bound this unit's loss: as long as such a
@@ -167,7 +167,7 @@ class Account:
         return None if self.budget is None else 0.0 if self.another else self._left(self.budget)
 
     def numbers(self, uses: Sequence[Loss]) -> Numbers | None:
-        """Return spent, asked and remaining in the unit in which a job is judged; None where there is no bound."""
+        """Return the amounts for a job with these uses, in the unit that decides; None where there is no bound."""
         budget, added = self.budget, self.loss_of(uses)
         if budget is None:
             return None

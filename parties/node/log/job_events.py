@@ -108,7 +108,7 @@ def replayed(record: Record, entries: Iterable[AuditEntry]) -> Record:
 
     Args:
         record: The job on disk, for its proposal.
-        entries: Its entries.
+        entries: Log entries of the job.
     """
     logged = Record(proposed_by=record.proposed_by, ours=Statement(proposal=record.proposal))
     for entry in entries:

@@ -236,5 +236,5 @@ class Jobs:
 
 
 def now() -> str:
-    """Return the present time in the form in which it is kept."""
+    """Return the present time in the form of the records, ISO 8601 in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -204,7 +204,7 @@ class NodeLog:
             marker.remember(path, self.audit)
 
     def rows_after(self, number: int, most: int) -> list[Row]:
-        """Return the next rows of the log, as they are kept.
+        """Return the next rows of the log, as stored.
 
         Args:
             number: Number of the entry before them.

@@ -125,7 +125,7 @@ class Spendings:
         Args:
             record: The job.
             step: The step.
-            bits: Its bits.
+            bits: Bits of the step.
         """
         who = self._jobs.who(record)
         charge = BitsCharge(self._counts_from(record), record.table, who.peer_name, record.id, step, bits)

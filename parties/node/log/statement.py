@@ -105,7 +105,7 @@ def takes_back(before: Statement, after: Statement) -> bool:
 
 
 def state(statements: Sequence[Statement | None], running: bool, begun: bool) -> State:
-    """Return the state of a job. A result that all have signed is done, whatever one party asks afterwards.
+    """Return the state of a job. A job whose result all have signed is done, whatever a party states later.
 
     Args:
         statements: The statement of each participant; None if it has made none yet.

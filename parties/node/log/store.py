@@ -176,7 +176,7 @@ def lacks_signature(record: Record, state: State) -> bool:
 
     Args:
         record: The job.
-        state: Its state.
+        state: State of the job.
     """
     return state == "interrupted" and record.ours.end == "computed"
 

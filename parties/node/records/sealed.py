@@ -95,7 +95,7 @@ def connect(path: Path, uri: str, **options: Any) -> sqlite3.Connection:
 
     Args:
         path: The database.
-        uri: Its address for SQLite.
+        uri: Address of the database for SQLite.
         options: Further arguments of `sqlite3.connect`.
 
     Raises:

@@ -73,7 +73,7 @@ class SidecarFiles:
 
         Args:
             path: The file.
-            data: Its content.
+            data: Content of the file.
         """
         files.write_bytes(path, self._encrypted(path, data, _PURPOSES[path.name]), private=True)
 
@@ -82,7 +82,7 @@ class SidecarFiles:
 
         Args:
             path: The file.
-            data: Its content.
+            data: Content of the file.
         """
         files.create_private(path, self._encrypted(path, data, "archive"))
 

@@ -1,6 +1,6 @@
 """Plan of k-means in rounds, from public numbers: the number of rounds, and the cells of the first one.
 
-`rows` is the bound on a party's rows. All values are integers and fractions, so both parties get the same.
+`rows` is the bound on a party's rows. All values are integers and fractions, so both parties compute equal plans.
 """
 
 from __future__ import annotations

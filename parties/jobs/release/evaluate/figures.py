@@ -6,7 +6,7 @@ variance about x, and the noise one with variance s^2. So by the delta method
 
     variance of f = sum over cells of (x + s^2) (df / dx)^2
 
-and the interval is that of a normal law. Equal scores, those of one bin, count a half in the area.
+and the interval is that of a normal law. A pair of rows in one bin adds a half to the area.
 """
 
 from __future__ import annotations
