@@ -153,7 +153,7 @@ class Totals(View):
 class PeerSpent(View):
     """Spending of one peer's jobs on a table in the present window, and the epsilon left to the peer.
 
-    The epsilon left is the lesser remainder of its share and, where charges beyond shares count, of the whole table.
+    The epsilon left is the remainder of the peer's share, or of the whole table if that binds and is less.
     """
 
     peer: str

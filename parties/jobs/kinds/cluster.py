@@ -161,7 +161,7 @@ class Cluster(Release):
 
     @cached_property
     def grid(self) -> Grid:
-        """Cells that are counted."""
+        """Grid whose cells are counted."""
         parts = self.settings.parts
         if parts is None:
             epsilon = Fraction(1) if self.exact else self.epsilon

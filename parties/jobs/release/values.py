@@ -96,7 +96,7 @@ class Values:
 
     @cached_property
     def below(self) -> NDArray[np.int64]:
-        """Distance of each number below the upper bound in these units, int64[values]; 0 for a missing one.
+        """Distance of each number below the upper bound in units of `from_zero`, int64[values]; 0 for a missing one.
 
         The distances above the lower bound are `from_zero.vector`.
         """

@@ -48,9 +48,10 @@ class Chosen:
 class NoisyRules(RulesOfBoth):
     """Rules from noisy row counts of the most frequent sets, which are chosen with noise.
 
-    Half of epsilon chooses, half counts. A row, a basket or a person changes the count of every chosen set and of all
-    rows by a bounded amount, whatever the length of the sets or of the basket: `protocols.release.frequent_sets`. A
-    replaced row leaves one basket and enters another: each count changes by 1 at most, and so does that of all baskets.
+    Half of epsilon pays for the choice, half for the counts. A row, a basket or a person changes the count of every
+    chosen set and of all rows by a bounded amount, for any length of the sets or the basket
+    (`protocols.release.frequent_sets`). A replaced row leaves one basket and enters another: each count changes by 1 at
+    most, and so does the count of all baskets.
     """
 
     @cached_property

@@ -145,7 +145,7 @@ class Gate:
         return self._pointed(permitted, question, word, around)
 
     def attempts(self) -> Iterator[Attempt]:
-        """Yield an attempt at an act; if it shows that the decision point must be asked first, ask, and yield another.
+        """Yield an attempt at an act; if it needs the decision point's answer, get the answer and yield a second one.
 
         The caller must hold no lock around the loop: an answer may take some seconds.
         """

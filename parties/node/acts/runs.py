@@ -44,7 +44,7 @@ class Runs:
         self._reserved: dict[str, tuple[int, int]] = {}  # by job under way: a step that may begin, and its bits
 
     def begin(self, identifier: str, peer: str, word: DecisionPointAnswer | None = None) -> Record | None:
-        """Begin a session of this job with this peer, if it may: until `over` no other session of the job can begin.
+        """Begin a session of this job with this peer, if allowed. No other one can begin until `over` is called.
 
         A job approved by a rule is judged by the rules again, since they may depend on time. The budget is checked
         again: a job that no longer fits is refused, and a job that fits only if those under way are not charged waits
@@ -120,7 +120,7 @@ class Runs:
     def met(
         self, identifier: str, depth: int, profile: str, both: Commitments | None = None, repeats: str = ""
     ) -> None:
-        """Record that the session has begun: both go on from this depth, with these commitments to rows.
+        """Record that the session has begun: both parties go on from this step, with these commitments to rows.
 
         `begin` has reserved the job's price; it is spent when the first share leaves (`opening_leaves`). Sessions
         without progress are limited, since each could open a level's values with other rows. The record is not flushed
@@ -178,7 +178,7 @@ class Runs:
             self._jobs.store.write_opening(identifier, opening)
 
     def opening_leaves(self, identifier: str, opening: Leaving) -> None:
-        """Record that our share of an opening leaves; the job's price is charged now at the latest, once.
+        """Record that our share of an opening leaves. Charge the job's price, unless it was charged before.
 
         Args:
             identifier: The job.

@@ -92,7 +92,7 @@ class ViewCache:
         self._cached: dict[str, tuple[Record, State, JobView]] = {}
 
     def get(self, record: Record, state: State) -> JobView | None:
-        """Return the cached view of this very record; None if there is none.
+        """Return the cached view of exactly this record; None if there is none.
 
         Args:
             record: The job.

@@ -59,7 +59,7 @@ class Log:
 
 
 def read(entries: Iterable[AuditEntry]) -> Log:
-    """Return the jobs and publications of a log, given oldest first; for an archived job its remaining facts."""
+    """Return the jobs and publications in entries, oldest first; for an archived job only its remaining facts."""
     log, proposed, begun = Log(), dict[str, str](), set[str]()
     for entry in entries:
         if entry.kind == "node started":

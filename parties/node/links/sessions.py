@@ -110,7 +110,7 @@ class Sessions:
     def wake(self) -> None:
         """Check, after a change, whether a session can begin or must end.
 
-        It takes no lock of sessions: a caller may hold that of another peer's sessions, which may in turn call this.
+        It does not take `_lock`: the caller may hold that of another peer's `Sessions`, which may in turn call this.
         """
         self._wake.set()
         with self._news:

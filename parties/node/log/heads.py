@@ -40,7 +40,7 @@ class RolledBackError(LinkError):
 
 
 class Message(BaseModel):
-    """A message of the exchange."""
+    """Base class of the messages about the heads of logs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 

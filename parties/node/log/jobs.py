@@ -100,7 +100,7 @@ class Jobs:
     def check(self, path: Path) -> None:
         """Raise InputError if the records are damaged, see `NodeLog.check`; `path` is that of the log's marker.
 
-        Jobs from before a node could have several peers get the name of theirs from the log.
+        Jobs that an earlier release stored without a peer's name get the name from the log.
         """
         self.log.check(path)
         if nameless := [record for record in self.store.all() if not record.peer]:

@@ -177,7 +177,7 @@ class NodeLog:
         return checked
 
     def check(self, path: Path) -> None:
-        """Raise InputError if the records are damaged, or a peer was named otherwise before.
+        """Raise InputError if the records are damaged, or a peer had another name before.
 
         To go on with changed records would hide the change. `path` is that of the log's marker.
         """

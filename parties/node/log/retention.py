@@ -102,7 +102,7 @@ class Retention:
 
 
 def due(records: Iterable[Record], days: Days, now: datetime, staying_jobs: Collection[str] = ()) -> list[Record]:
-    """Return the jobs whose retention has ended; a result is archived with all its repetitions, or stays with them.
+    """Return the jobs whose retention has ended. A job and those that repeat its result are archived together or stay.
 
     Args:
         records: All jobs.

@@ -131,7 +131,7 @@ def state(statements: Sequence[Statement | None], running: bool, begun: bool) ->
 def why(statements: Sequence[Statement | None], names: Sequence[str]) -> str:
     """Return the reason for which a job has ended, with the name of the participant that gives it.
 
-    Of several reasons the one of the last participant counts: ours comes first.
+    If several participants give a reason, return that of the last one. We are the first participant.
 
     Args:
         statements: The statement of each participant; None if it has made none yet.

@@ -167,7 +167,7 @@ _FIELDS: dict[Side, tuple[str, str]] = {"us": ("ours", "fingerprint"), "peer": (
 
 
 def is_held(record: Record) -> bool:
-    """Return whether more of our people must approve a job of ours: until then no other participant learns of it."""
+    """Return whether a job of ours still needs approvals of our people; until then no other participant gets it."""
     return record.proposed_by == "us" and not any(record.others) and record.ours.verdict != "approved"
 
 
