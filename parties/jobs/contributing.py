@@ -97,7 +97,7 @@ class Job:
         return shown_parameters(self.task)
 
     def lines(self, names: Mapping[str, str]) -> list[str]:
-        """Return what a holder consents to, a line each; `names` are the nodes' names by fingerprint."""
+        """Return the terms that a holder consents to, a line each; `names` are the nodes' names by fingerprint."""
         disclosure = self.task.disclosure
         opens = "Noise hides each row." if disclosure.spends else "Nothing has noise."
         if disclosure.opens_exact_too:

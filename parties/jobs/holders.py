@@ -87,7 +87,7 @@ def half_of_all(givers: int, rows: int) -> int:
 def check_holders(
     holders: Mapping[str, x509.Certificate], own: x509.Certificate, peer: x509.Certificate, compute_only: bool
 ) -> None:
-    """Raise InputError unless the holders are others than both nodes, and each is listed once.
+    """Raise InputError if a holder is one of the two nodes, or is listed twice, or is alone with `compute_only`.
 
     Args:
         holders: Certificates by the names of their files.

@@ -127,7 +127,7 @@ NO_BITS = Bits(lambda step: 0, 0)  # all answers have noise, or the operators ty
 
 @dataclass(frozen=True)
 class Disclosure:
-    """The values that a run opens, and what they cost of each table's privacy.
+    """The values that a run opens, and their cost for each table's privacy.
 
     The sentences for consent, the charge of the budget, the request to the policy and the records follow from it.
     """
@@ -149,7 +149,7 @@ class Disclosure:
 
 
 def opened_steps(is_done: Callable[[Any], bool]) -> States:
-    """Return states that are the opened integers, a tuple for each step."""
+    """Return the `States` of a task whose states are the opened integers, a tuple for each step."""
     return States(
         (),
         len,
@@ -347,7 +347,7 @@ class Kind(ABC):
     @property
     @abstractmethod
     def disclosure(self) -> Disclosure:
-        """What a run opens, and what that costs of the table's privacy."""
+        """The values that a run opens, and their cost for each table's privacy."""
 
     @property
     def at_most(self) -> int | None:

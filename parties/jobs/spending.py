@@ -34,7 +34,7 @@ EXACT = "this tells each party the other's number"
 
 
 def exact(value: float) -> Fraction:
-    """Return the decimal number as written, not its nearest binary one."""
+    """Return a float as the decimal number that was written, such as 1/10 for 0.1."""
     return Fraction(str(value))
 
 

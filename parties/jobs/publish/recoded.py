@@ -240,8 +240,7 @@ class Recoded(BySchema):
 
     @abstractmethod
     def with_recoding(self, path: Path) -> Program:
-        """Return the program that finds the recoding in this file. Raise InputError if it does not belong to this
-        task."""
+        """Return the program of a run that ends with the recoding in a file. Raise InputError if the file does not fit."""
 
     # Execution.
 

@@ -38,7 +38,7 @@ class Chosen(Method):
 
 
 class Choice(Chosen):
-    """Choice of one weight of a public grid, more probable for a smaller J: for one column of numbers, without
+    """Choice of one weight of a public grid, more probable for a smaller loss J: for one column of numbers, without
     intercept.
 
     A row's score of a weight is the largest possible loss minus its own loss and lambda / 2 w^2, in integers up to

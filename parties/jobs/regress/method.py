@@ -27,7 +27,7 @@ OnRound: TypeAlias = Callable[[int, Opened], object]
 
 @dataclass(frozen=True)
 class Method(ABC):
-    """A method for complete settings and features. Each step opens a tuple of integers."""
+    """A training method, made from complete settings and features. Each step opens a tuple of integers."""
 
     settings: RegressSettings
     features: Features
@@ -105,7 +105,7 @@ class Method(ABC):
         return None
 
     def _gauss(self, uses: int, squared: int) -> Noise:
-        """Return noise for `uses` vectors; a row moves each by a squared norm of `squared`. Its loss is for all."""
+        """Return noise for `uses` vectors, each of which a row moves by a squared norm of `squared`."""
         assert self.settings.delta is not None
         delta = exact(self.settings.delta)
         return gauss_of_uses(self.epsilon, delta, uses, squared, self.settings.adjacency)

@@ -111,7 +111,7 @@ class GroupSettings(ReleaseSettings):
 
 
 def check_privacy(settings: Any) -> None:
-    """Raise InputError unless the answer is either exact or noisy by an epsilon, or if delta is too large."""
+    """Raise InputError if `exact` and `epsilon` are both given or both missing, or if delta is wrong."""
     is_exact = isinstance(settings, ReleaseSettings) and settings.exact
     if is_exact and settings.epsilon is not None:
         raise InputError("exact: excludes epsilon, because there is no noise; remove one of them")

@@ -117,7 +117,7 @@ class ExactRules(RulesOfBoth, StoppingKind):
         return {"decision": sum(self._asked(self.states.cut(state, at)) + (at == 0) for at in steps)}
 
     def _asked(self, state: Found) -> int:
-        """Return the number of bits that the step from this state opens."""
+        """Return the number of decisions, of a bit each, that the step from this state opens."""
         from protocols.association import number_of_rules
 
         sets = len(self.problem.candidates(state.levels))

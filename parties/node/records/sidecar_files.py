@@ -189,7 +189,7 @@ def seal(database: Path, word: str) -> list[Path]:
 
 
 def bring_forward(database: Path) -> None:
-    """Encrypt files that an earlier release has left unencrypted beside an encrypted database; a transaction is open."""
+    """Encrypt files that an earlier release left unencrypted beside an encrypted database, in an open transaction."""
     word, salt = sealed.passphrase(database)[0], sealed.salt(database)
     old = ((path, purpose, files.read_bytes(path)) for path, purpose in _files(database))
     new = ((path, _encrypted(path, data, purpose, word, salt)) for path, purpose, data in old if not is_encrypted(data))

@@ -93,7 +93,7 @@ def followed(
 def _begun(
     sums: Sequence[int], cells: int, clusters: int, dimensions: int, least: int, most: int
 ) -> tuple[Points, PlaceCounts]:
-    """Return k-means on the means of the cells that have one, or these means and public points if there are too few."""
+    """Return centroids by k-means on the means of cells with enough rows; public points complete too few means."""
     strong = np.array([count >= max(least, 1) for count in sums[:: dimensions + 1]])
     means = moved(np.zeros((cells, dimensions), dtype=np.int64), sums, least)[strong]
     rows = rows_of(sums, dimensions, most)[strong]

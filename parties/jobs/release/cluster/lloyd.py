@@ -130,7 +130,7 @@ def usual_rounds(rows: int, epsilon: Fraction, clusters: int, dimensions: int) -
 
 
 def usual_cells(rows: int, epsilon: Fraction, clusters: int, dimensions: int) -> int:
-    """Return the number of cells that hold ten times their noise in rows if all are alike; 4 to 16 for each cluster.
+    """Return the number of cells in which evenly spread rows are ten times the noise; 4 to 16 for each cluster.
 
     Args:
         rows: Bound on a party's rows.

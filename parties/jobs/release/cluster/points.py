@@ -73,7 +73,7 @@ class Axis:
 
     @cached_property
     def table(self) -> NDArray[np.int64]:
-        """Fixed-point numbers as an array, 0 for a category that does not count."""
+        """Fixed-point numbers as an array, 0 for a category that is not selected."""
         return np.array([place or 0 for place in self.places], dtype=np.int64)
 
     def _place(self, number: Fraction) -> int:
