@@ -240,7 +240,7 @@ class Recoded(BySchema):
 
     @abstractmethod
     def with_recoding(self, path: Path) -> Program:
-        """Return the program of a run that ends with the recoding in a file. Raise InputError if the file does not fit."""
+        """Return the program of a run that ends with a file's recoding. Raise InputError if the file does not fit."""
 
     # Execution.
 
