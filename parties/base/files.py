@@ -24,12 +24,12 @@ HELD_SECONDS, HELD_POLL_SECONDS = 10.0, 0.02  # seconds to wait for another proc
 MOST_DIGITS = 300  # most digits of a whole number in JSON: any such number is a finite float too
 
 
-def read_bytes(path: Path, most: int = -1) -> bytes:
+def read_bytes(path: Path, max_bytes: int = -1) -> bytes:
     """Return the content of a file or pipe.
 
     Args:
         path: The file.
-        most: Number of first bytes to read; -1 reads all.
+        max_bytes: Number of first bytes to read; -1 reads all.
 
     Raises:
         InputError: The file is missing or cannot be read.
@@ -37,7 +37,7 @@ def read_bytes(path: Path, most: int = -1) -> bytes:
     try:
         refuse_device(path)
         with path.open("rb") as stream:
-            return stream.read(most)
+            return stream.read(max_bytes)
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {path}: {_reason(error)}") from None
 

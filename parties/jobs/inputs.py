@@ -49,7 +49,7 @@ class Inputs:
 
     @contextmanager
     def counts(
-        self, target: str, columns: Sequence[str], wanted: Schema | None = None, streamed: bool = False
+        self, target: str, columns: Sequence[str], job_schema: Schema | None = None, streamed: bool = False
     ) -> Iterator[Source]:
         """Open the table as a source of counts and check its rows.
 
@@ -59,7 +59,7 @@ class Inputs:
         Args:
             target: The target column.
             columns: The columns to count by, in this order, with the target among them.
-            wanted: Schema of the job; it may ask for single numbers where the table's schema has ranges.
+            job_schema: Schema of the job; it may ask for single numbers where the table's schema has ranges.
             streamed: See `open_table`.
 
         Raises:
@@ -70,7 +70,7 @@ class Inputs:
         from parties.tables.schema import Schema
 
         table, schema = self.required()
-        ours = schema.attributes | (wanted.attributes if wanted is not None else {})
+        ours = schema.attributes | (job_schema.attributes if job_schema is not None else {})
         ordered = Schema({name: ours[name] for name in [*columns, *ours]})
         try:
             source = open_table(table, ordered, target, columns, streamed)

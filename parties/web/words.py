@@ -161,15 +161,15 @@ def duration(seconds: float) -> str:
     return f"{seconds / 86_400:.0f} days"
 
 
-def plural(number: int, noun: str, many: str | None = None) -> str:
+def plural(number: int, noun: str, plural_noun: str | None = None) -> str:
     """Return a number with its noun.
 
     Args:
         number: The number.
         noun: The noun in the singular.
-        many: The noun in the plural, if it is irregular.
+        plural_noun: The noun in the plural, if it is irregular.
     """
-    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+    return f"{number:,} {noun if number == 1 else plural_noun or noun + 's'}"
 
 
 def _value(value: object, none: str) -> str:

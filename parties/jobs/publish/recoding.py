@@ -32,7 +32,7 @@ def document(
     levels: Sequence[int] | None = None,
     boxes: list[Box] | None = None,
     paths: Mapping[str, list[list[str]]] | None = None,
-    most: float = 0.0,
+    max_left_out: float = 0.0,
 ) -> Document:
     """Return a recoding file.
 
@@ -46,7 +46,7 @@ def document(
         levels: Level of each recoded column's hierarchy.
         boxes: Boxes of the classes.
         paths: Paths of the hierarchies, by column.
-        most: Largest share of rows that may be left out.
+        max_left_out: Largest share of rows that may be left out.
     """
     settings = task.settings
     columns: dict[str, dict[str, Any]] = {name: {"role": "quasi-identifier"} for name in settings.recode or ()}
@@ -57,7 +57,7 @@ def document(
     for name, lines in (paths or {}).items():
         columns[name]["paths"] = lines
     ours, both = (task.models, []) if settings.against == "peer" else ([], task.models)
-    recoding = Recoding(columns, ours, most, None if levels is None else list(levels), boxes, both)
+    recoding = Recoding(columns, ours, max_left_out, None if levels is None else list(levels), boxes, both)
     content: Document = json.loads(recoding.text())
     return {**content, "joint": {"against": settings.against, "schema": task.schema.digest(), **outcome}}
 

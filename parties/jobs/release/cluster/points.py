@@ -32,13 +32,13 @@ class Axis:
     high: Fraction
 
     @classmethod
-    def read(cls, column: str, categories: Sequence[str], wanted: Container[str], bounds: str) -> Axis:
+    def read(cls, column: str, categories: Sequence[str], selected_values: Container[str], bounds: str) -> Axis:
         """Return an axis.
 
         Args:
             column: Name of the column.
             categories: Values in the schema.
-            wanted: Values that are selected.
+            selected_values: Values that are selected.
             bounds: Text LOW:HIGH.
 
         Raises:
@@ -54,7 +54,7 @@ class Axis:
         ends = decimal(low.strip()), decimal(high.strip())
         if ends[0] is None or ends[1] is None or ends[0] >= ends[1]:
             raise InputError(f"bounds: {quoted(bounds)} must be LOW:HIGH with LOW < HIGH, such as 0:100")
-        numbers = tuple(decimal(category) if category in wanted else None for category in categories)
+        numbers = tuple(decimal(category) if category in selected_values else None for category in categories)
         if all(number is None for number in numbers):
             raise InputError(
                 f"columns: where leaves no number of {quoted(column)}; change where, or leave the column out"
