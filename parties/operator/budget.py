@@ -119,7 +119,7 @@ class Exposure(View):
 
 
 class TableBits(View):
-    """The bits that exact answers have opened of a table: in the window, ever, by peer; None without a bound."""
+    """The bits that exact answers have opened of a table: in the window, of all time, and by peer, with the bound."""
 
     spent: int
     ever: int
