@@ -149,7 +149,7 @@ def heading(title: str, target: str, parameters: Mapping[str, object]) -> str:
 
 
 def _names(value: object) -> list[str]:
-    """Return the column names in a parameter, separated by commas."""
+    """Return the column names in a parameter's text, which commas separate."""
     return [part.strip() for part in value.split(",")] if isinstance(value, str) and value else []
 
 

@@ -211,7 +211,7 @@ class TableOfBoth(BySchema):
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:
-        """Refuse an analyst that this party's table does not list."""
+        """Also refuse an analyst that this party's table does not list, and a party 0 without a solver."""
         table, _ = inputs.required()
         if (reader := self.disclosure.analyst) and reader not in table.analysts:
             what = f"the table here is sealed to nobody with the fingerprint {reader}"

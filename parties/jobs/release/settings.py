@@ -132,7 +132,7 @@ def default_delta(max_rows: int) -> float:
 
 
 def check_columns(settings: Any, schema: Schema) -> None:
-    """Raise InputError for a column that the schema lacks, or that one setting names twice.
+    """Raise InputError for a column that the schema lacks, that a setting names twice, or that is in column and by.
 
     Args:
         settings: The settings.
@@ -152,7 +152,7 @@ def names_in(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
 
 def with_features(settings: Any, schema: Schema) -> Any:
     """Return the settings with target and columns filled in, in the schema's order. Raise InputError if no column is
-    left.
+    left, or if the columns include the target.
 
     Args:
         settings: The settings.

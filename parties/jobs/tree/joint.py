@@ -355,7 +355,7 @@ class JointTree(BySchema):
 
 
 def _of_columns(settings: ExactSettings, schema: Schema, target: str) -> Schema:
-    """Return the schema of the columns in the settings. Raise InputError if no column is left to predict from."""
+    """Return the schema of the columns in the settings. Raise InputError if none is left, or one is repeated."""
     columns = settings.columns
     if columns is None:
         return schema

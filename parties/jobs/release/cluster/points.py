@@ -135,7 +135,7 @@ class Grid:
 
     @property
     def variance(self) -> float:
-        """Mean squared distance of a number from the position of its cell, over all cells."""
+        """Mean squared distance of a point from the position of its cell, over all cells."""
         return sum(float(np.mean([np.var(places) for places in parts])) for parts in self.parts)
 
     @property
