@@ -79,7 +79,7 @@ class Heads:
         self._is_behind = bool(self._lacking())  # our log lacks an entry that it had
 
     def shown(self, peer: str) -> Shown:
-        """Return the heads of both logs to show to a peer."""
+        """Return the heads to show to a peer: our log's, and that of the peer's log that we hold."""
         with self._log.reading():
             self._log.settle()
             return Shown(own=self._log.audit.evidence(), held=self._held(self._log.peers.named(peer)))
