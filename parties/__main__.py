@@ -1,4 +1,4 @@
-"""The program `smc`: signals are seen to before anything else is loaded."""
+"""The program `smc`: it installs the signal handlers before it loads anything else."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from parties.jobs import kinds
 from smc import __version__
 from smc.errors import InputError, JobMismatchError, LinkError, MachineError, SmcError
 
-COMMANDS = {  # where each is, and its line in the list; the kinds of jobs come besides
+COMMANDS = {  # module:function, and the line in the list; the kinds of jobs are commands, too
     "demo": ("parties.commands.demo:demo", "Let two parties on this machine learn a tree from bundled data."),
     "init": ("parties.commands.init:init", "Write party.toml, from flags or by asking you."),
     "check": ("parties.commands.check:check", "Check settings, tables, keys and this machine before you start."),
@@ -89,14 +89,14 @@ FIRST = (
     "submit",
     "publish",
 )
-SECTIONS = {  # of the list of commands
+SECTIONS = {  # titles in the list of commands
     "Models": ("combine", "export", "serve", "compare"),
     "A node's jobs": ("jobs", "show", "approve", "refuse", "cancel", "result", "web"),
     "A node's rules and records": ("policy", "budget", "audit", "operator", "forget", "rights", "breach"),
     "Your own data": ("schema", "contribute", "blur", "reconstruct", "local", "attack"),
     "Help and tools": ("explain", "lesson", "identity", "bench"),
 }
-IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group; its kinds of jobs come besides
+IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, in a group; its kinds of jobs are commands, too
     "regress": {
         "alone": ("parties.commands.regress_alone:alone", "Learn a linear model from your own rows, with noise."),
     },
@@ -111,26 +111,26 @@ IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, of each group;
         ),
     },
 }
-# numpy reads it when it is loaded: of linear algebra, which is hardly used here, it would start threads that spin.
+# numpy reads it when it is loaded. By default it starts busy threads for linear algebra, which is hardly used here.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("PYTHONSAFEPATH", "")  # shards change it: see `parties.jobs.execution.shard_processes`
-_LOADER = "pydantic.plugin._loader"  # would search all installed packages for plugins, and to load it alone takes long
+_LOADER = "pydantic.plugin._loader"  # searches all installed packages for plugins, and is slow to load
 if os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__") == "__all__":
     vars(sys.modules.setdefault(_LOADER, ModuleType(_LOADER))).setdefault("get_plugins", tuple)
 
 EXIT_CODES: dict[type[SmcError], int] = {MachineError: 5, InputError: 2, LinkError: 3, JobMismatchError: 4}
 TRACEBACK_VARIABLE = "SMC_TRACEBACK"
-LINE = 2000  # characters of a message: what was given may be of any length
-YOUNG_OBJECTS = 200_000  # before a collection: to load modules makes 100,000 objects and no garbage
+LINE = 2000  # characters of a message: a quoted input may have any length
+YOUNG_OBJECTS = 200_000  # before a garbage collection: loading modules makes 100,000 objects and no garbage
 
 
 class _Lazy(click.Group):
-    """A group that loads a command's module only when it is run: each start stays quick, that of --help too.
+    """A group that loads a command's module only when the command runs, so that each start and --help stay quick.
 
-    One that is a module's group as well has that one's commands, too.
+    `commands` are further commands, of a group that a module defines under an equal name.
     """
 
-    within: str | None = None  # the group of kinds whose commands stand here
+    within: str | None = None  # the group of kinds whose commands this group has
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*self.commands, *self._others(), *self._kinds()]
@@ -167,7 +167,7 @@ class _Lazy(click.Group):
                 formatter.write_dl(others)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the group's example; of a group of kinds that has none, its first kind's."""
+        """Write the group's example; a group of kinds without one has that of its first kind."""
         if self.epilog is None and self.within is not None:
             name = next(iter(self._kinds().values()))
             from parties.commands.kinds import example_of
@@ -176,22 +176,22 @@ class _Lazy(click.Group):
         super().format_epilog(ctx, formatter)
 
     def _kind(self, command: str) -> str | None:
-        """Return the kind of jobs whose command this is here; others' packages are searched for what is not ours."""
+        """Return the kind of jobs of a command in this group. Search other packages only if no built-in kind has it."""
         name = command if self.within is None else f"{self.within} {command}"
         is_ours = name in kinds.BUILT_IN and kinds.group(name) == self.within
         return name if is_ours else self._kinds().get(command)
 
     def _kinds(self) -> dict[str, str]:
-        """Return the kinds of jobs that have their command here, by its name."""
+        """Return the kinds of jobs in this group, by the name of their command."""
         return {name.split()[-1]: name for name in kinds.names() if kinds.group(name) == self.within}
 
     def _others(self) -> dict[str, tuple[str, str]]:
-        """Return all other commands, by name: where each is, and its line in the list."""
+        """Return the other commands by name: module and function of each, and its line in the list."""
         return COMMANDS if self.within is None else IN_GROUPS.get(self.within, {})
 
 
 def _elsewhere(name: str) -> str:
-    """Return ` (did you mean 'smc quantile'?)` if this is the last word of a kind in another group; else nothing."""
+    """Return ` (did you mean 'smc quantile'?)` if `name` is the last word of a kind's name; otherwise an empty text."""
     found = [kind for kind in kinds.names() if kind.rpartition(" ")[2] == name]
     return f" (did you mean {quoted(f'smc {found[0]}')}?)" if found else ""
 
@@ -200,7 +200,7 @@ class _Whole(_Lazy):
     """All commands, the groups of kinds among them."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        try:  # around the two notes, too: a signal may come within them
+        try:  # begin and over are inside, too: a signal may arrive during them
             signals.begin()
             try:
                 return super().invoke(ctx)
@@ -224,7 +224,7 @@ class _Whole(_Lazy):
         return group
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a line for each command of the first days, the names of the others; for --help-all a line for each."""
+        """Write a line for each first command, and the names of all others; with --help-all a line for each command."""
         asked = [name for name in [*self._kinds().values(), *kinds.GROUPS] if name not in COMMANDS]
         others = {
             title: [name for name in names if name not in FIRST]
@@ -253,7 +253,7 @@ def cli() -> None:
 
 
 class _EndedError(Exception):
-    """Ctrl-C, SIGTERM or a reader that left, carried past click, which has its own ideas about them."""
+    """Ctrl-C, SIGTERM or a closed output pipe, in a form that click passes on unchanged."""
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
@@ -262,18 +262,18 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     gc.set_threshold(YOUNG_OBJECTS)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=PLAIN_LETTERS)  # a terminal without our letters is no reason to fail
+            stream.reconfigure(errors=PLAIN_LETTERS)  # a terminal that lacks a character gets a plain one
     _leave(run(arguments))
 
 
 def _leave(code: int) -> NoReturn:
-    """End the process at once: to take the interpreter apart object by object can take a fifth of a whole run.
+    """End the process at once: deleting each object of the interpreter can take a fifth of a whole run.
 
-    Everything that has to end in order has done so: files, links and child processes are context managers.
+    Files, links and child processes have been closed before: they are context managers.
     """
     signals.end()
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):  # what matters has been flushed; closed or not there
+        with suppress(OSError, ValueError, AttributeError):  # results are flushed already; the stream may be closed
             stream.flush()
     os._exit(code)
 
@@ -316,13 +316,13 @@ def run(arguments: list[str] | None = None) -> int:
         if isinstance(error, ImportError) and (line := extras.remedy(error)) is not None:
             return _fail(f"this {line}", 2)
         what = type(error).__name__
-        if isinstance(error, ImportError | NameError):  # names of code alone, such as a module that is not there
+        if isinstance(error, ImportError | NameError):  # the message has only names in code, such as a missing module
             what += f": {error}"
         return _fail(f"internal error, please report it: {what}; {TRACEBACK_VARIABLE}=1 shows more", 1)
 
 
 def _check_text(arguments: list[str]) -> None:
-    """Raise `InputError` for an argument that is no text: it could stand in no file, report or record."""
+    """Raise `InputError` for an argument that is not UTF-8: files, reports and records cannot contain it."""
     for argument in arguments:
         try:
             argument.encode()
@@ -331,7 +331,7 @@ def _check_text(arguments: list[str]) -> None:
 
 
 def _by_flag(message: str, words: list[str]) -> str:
-    """Return the message; one about a key of settings names the flag instead, if that is how its value was given."""
+    """Return the message, with the flag in place of the settings key at its start if the value came from the flag."""
     key, colon, problem = message.partition(": ")
     flag = "--" + key.replace("_", "-")
     is_given = any(word == flag or word.startswith(f"{flag}=") for word in words)
@@ -346,12 +346,12 @@ def _show_traceback() -> None:
 def _ended(cause: BaseException | None) -> int:
     if isinstance(cause, KeyboardInterrupt | click.Abort):
         return _fail("interrupted", 130)
-    _forget_output()  # the reader of our output has seen enough; what was to be done may not be
+    _forget_output()  # the reader closed the pipe; the command may be incomplete
     return 128 + signal.SIGPIPE
 
 
 def _forget_output() -> None:
-    """Drop what could not be written to standard output, or Python would try again at exit."""
+    """Discard unwritten standard output: Python would try to write it again at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
@@ -362,7 +362,7 @@ def _fail(message: str, code: int) -> int:
     if sys.stderr is not None:
         line = " ".join(message.split())
         shown = line if len(line) <= LINE else f"{line[: LINE // 2]} … {line[-LINE // 2 :]}"
-        print(f"smc: {shown}\n", end="", file=sys.stderr)  # at once: two commands on one terminal keep their lines
+        print(f"smc: {shown}\n", end="", file=sys.stderr)  # one write: two commands on a terminal do not mix lines
     return code
 
 

@@ -6,14 +6,15 @@
     peer = "keys/b.crt"
     listen = "0.0.0.0:7001"          # or connect
 
-    [tables.patients]                # own rows: of a node, and of commands that name no others
+    [tables.patients]                # own rows, for the node and for commands that name no other rows
     source = "mine.csv"
     schema = "schema.toml"
 
     [id3]
     max_depth = 3
 
-Another table is a command, a key is its flag with `-` written as `_`; a flag on the command line wins.
+Any other table is named after a kind of job. Its keys are the flags of the kind's command, with `_` for `-`. A flag on
+the command line takes precedence.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ if TYPE_CHECKING:
     from parties.sources.settings import TableSettings
 
     Tables: TypeAlias = dict[str, TableSettings]
-else:  # until a file has some, see `_with_its_tables`
+else:  # replaced if a file has tables, see `_with_its_tables`
     Tables = dict[str, Any]
 
 
 class CommandTables(BaseModel):
-    """The tables of `party.toml` for commands: link, what a holder needs, circuits, own rows, and kinds (`of_kind`)."""
+    """The tables of `party.toml` for commands: link, holder, circuits, own rows, and kinds of jobs (`of_kind`)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
@@ -53,13 +54,13 @@ class CommandTables(BaseModel):
     tables: Tables = Field(default_factory=dict)
 
     def of_kind(self, name: str) -> KindSettings:
-        """Return what the file says of a kind of job."""
+        """Return the settings of a kind of job; its defaults if the file does not have them."""
         settings: KindSettings = getattr(self, name, None) or kinds.find(name).Settings.model_construct()
         return settings
 
 
 class PartyFile(CommandTables):
-    """All of `party.toml`, as a command sees it: what is for the node is left to `parties.node.settings`."""
+    """All of `party.toml` for a command: it does not check the node's tables (see `parties.node.settings`)."""
 
     node: Any = None
     controller: Any = None
@@ -71,12 +72,12 @@ class PartyFile(CommandTables):
     policy: Any = None
 
 
-STATE = "state"  # the node's directory, beside party.toml, if that names none
+STATE = "state"  # default of node.state: a directory beside party.toml
 AnyTables = TypeVar("AnyTables", bound=CommandTables)
 
 
 def load(path: Path | None) -> PartyFile:
-    """Read `party.toml`; None stands for an empty one. `InputError` names the file and the key.
+    """Read `party.toml`; None stands for an empty file. Raise InputError with the file and the key at fault.
 
     Relative paths become relative to the directory of the file.
     """
@@ -86,9 +87,9 @@ def load(path: Path | None) -> PartyFile:
 
 
 def read(model: type[AnyTables], path: Path) -> AnyTables:
-    """Read `party.toml` as this model. `InputError` names the file and the key."""
+    """Read `party.toml` as this model. Raise InputError with the file and the key at fault."""
     content = _by_kind(files.read_toml(path))
-    others = frozenset(content).difference(model.model_fields)  # nothing else: to look for packages' kinds takes long
+    others = frozenset(content).difference(model.model_fields)  # only these: searching packages for kinds is slow
     own = frozenset(name for name in content if name == "tables" or (name in others and kinds.is_known(name)))
     whole = _with_its_tables(model, own)
     try:
@@ -97,27 +98,27 @@ def read(model: type[AnyTables], path: Path) -> AnyTables:
             table.owned_by(file.link.identity)
         return file
     except ValidationError as error:
-        known = _with_its_tables(model, own.union(kinds.BUILT_IN))  # which of them was meant
+        known = _with_its_tables(model, own.union(kinds.BUILT_IN))  # for a suggestion of a similar name
         key, colon, problem = explained(error, known, content).partition(":")
         raise InputError(f"{path}: {_as_written(key)}{colon}{problem}") from None
 
 
 def _by_kind(content: dict[str, Any]) -> dict[str, Any]:
-    """Return the tables of a file with those of kinds in a group, as [release.sum], by the kinds' names."""
+    """Return the tables of a file by name; a kind's table in a group, [release.sum], gets the name "release sum"."""
     grouped = {name: content[name] for name in kinds.GROUPS if isinstance(content.get(name), dict)}
     inner = {f"{group} {kind}": table for group, tables in grouped.items() for kind, table in tables.items()}
     return {name: table for name, table in content.items() if name not in grouped} | inner
 
 
 def _as_written(key: str) -> str:
-    """Return a key as a file has it: release.sum.epsilon for "release sum.epsilon"."""
+    """Return a key in the form of a file: release.sum.epsilon for "release sum.epsilon"."""
     group, blank, rest = key.partition(" ")
     return f"{group}.{rest}" if blank and group in kinds.GROUPS else key
 
 
 @cache
 def _with_its_tables(model: type[BaseModel], tables: frozenset[str]) -> type[BaseModel]:
-    """Add to the model what a file has among its tables, own rows and kinds of jobs: nothing else is loaded."""
+    """Return the model with fields for the given tables: own rows and kinds of jobs. Other kinds are not loaded."""
     named = sorted(tables.difference(model.model_fields))
     fields = {name: kinds.find(name).Settings for name in named}
     definitions: dict[str, tuple[Any, Any]] = {
@@ -131,7 +132,7 @@ def _with_its_tables(model: type[BaseModel], tables: frozenset[str]) -> type[Bas
 
 
 def state_directory(path: Path) -> Path:
-    """Return the state directory that a `party.toml` names. `InputError` names the file."""
+    """Return the state directory in a `party.toml`. Raise InputError with the file if the setting is wrong."""
     node = files.read_toml(path).get("node", {})
     state = node.get("state", STATE) if isinstance(node, dict) else None
     if not isinstance(state, str) or not state:
@@ -143,7 +144,7 @@ def state_directory(path: Path) -> Path:
 
 
 def peer_files(path: Path | None) -> list[Path]:
-    """Return the certificates of the peers that a `party.toml` names; None stands for an empty one. `InputError`."""
+    """Return the files of the peers' certificates in a `party.toml`; none for None. Raise InputError as `load`."""
     if path is None:
         return []
     peer = load(path).link.peer
@@ -154,17 +155,17 @@ def peer_files(path: Path | None) -> list[Path]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return a `party.toml`, the files that it names, and what is in the node's state: what no output may overwrite."""
+    """Return the files that no output may overwrite: a `party.toml`, files that it names, and the node's state."""
     return [*named_files(path), *state_directory(path).glob("*")]
 
 
 def named_files(path: Path) -> list[Path]:
-    """Return a `party.toml` and whatever it names as a file may be, as often; not where results of jobs are written."""
+    """Return a `party.toml` and the path of each text in it that may be a file name, except outputs of jobs."""
 
     def named(value: object) -> Iterator[Path]:
         if isinstance(value, dict | list):
             for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-                if key != "name" or not isinstance(inner, str):  # a peer's, a target's
+                if key != "name" or not isinstance(inner, str):  # the name of a peer or a target
                     yield from named(inner)
         elif isinstance(value, str) and value and "://" not in value and "\0" not in value:
             with suppress(RuntimeError):  # no home directory

@@ -25,12 +25,12 @@ def raise_descriptors() -> None:
 
 
 def connections() -> int:
-    """Return the most connections of the peer's port: at most half the limit of descriptors."""
+    """Return the largest number of connections of the peer's port: at most half of the descriptors."""
     return _share(2, MOST_CONNECTIONS)
 
 
 def local_connections() -> int:
-    """Return the most connections of each of a node's three local ports: at most a 32nd of the descriptors.
+    """Return the largest number of connections of each local port of a node: at most a 32nd of the descriptors.
 
     A web server accepts some more before it can reject any.
     """

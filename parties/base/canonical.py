@@ -11,7 +11,7 @@ from smc.errors import InputError
 
 
 def canonical(job: Mapping[str, Any]) -> str:
-    """Return a job in canonical form: JSON with sorted keys, no spaces, ASCII only; raise InputError if it has none."""
+    """Return a job as canonical JSON: sorted keys, no spaces, ASCII only; raise InputError if it is not JSON."""
     try:
         return dump(job)
     except (TypeError, ValueError, RecursionError) as error:
@@ -24,5 +24,5 @@ def job_digest(job: Mapping[str, Any]) -> str:
 
 
 def dump(value: Any) -> str:
-    """Return any JSON value in canonical form; raise ValueError or TypeError if it has none."""
+    """Return any JSON value in canonical form; raise ValueError or TypeError if it is not JSON."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)

@@ -56,7 +56,7 @@ def exchange(
     url: str,
     context: ssl.SSLContext,
     seconds: float,
-    most: int,
+    max_bytes: int,
     proxies: bool = False,
     **request: Any,
 ) -> tuple[int, bytes]:
@@ -69,7 +69,7 @@ def exchange(
         url: Address of the request.
         context: Trust and identity for TLS.
         seconds: Seconds until the deadline of the whole exchange.
-        most: Largest content in bytes; of a longer one, somewhat more than `most` bytes are returned.
+        max_bytes: Largest content in bytes; of a longer one, somewhat more than `max_bytes` bytes are returned.
         proxies: Use the proxies of the environment.
         **request: Further arguments of httpx's request.
 
@@ -94,7 +94,7 @@ def exchange(
             with client.stream(method, url, headers=headers, extensions={"trace": note}, **request) as response:
                 for part in response.iter_raw():
                     content += part
-                    if len(content) > most:
+                    if len(content) > max_bytes:
                         break
             return response.status_code, content
 

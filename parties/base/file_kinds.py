@@ -23,12 +23,12 @@ OF_KEYS = {"intercept": LINEAR, "rules": RULES, "tree": TREE, "trees": FOREST, "
 
 
 @contextmanager
-def expecting(path: Path, wanted: tuple[str, ...], remedy: str) -> Iterator[None]:
+def expecting(path: Path, expected_kinds: tuple[str, ...], remedy: str) -> Iterator[None]:
     """Name the kind of the file in an error of the block, if it is not one of the expected kinds.
 
     Args:
         path: The file that the block reads.
-        wanted: Expected kinds of this module; the error names the first.
+        expected_kinds: Expected kinds of this module; the error names the first.
         remedy: Which file to give instead.
 
     Raises:
@@ -38,9 +38,9 @@ def expecting(path: Path, wanted: tuple[str, ...], remedy: str) -> Iterator[None
         yield
     except InputError:
         kind = kind_of(path)
-        if kind is None or kind in wanted:
+        if kind is None or kind in expected_kinds:
             raise
-        raise InputError(f"{path}: this is {kind}, not {wanted[0]}: {remedy}") from None
+        raise InputError(f"{path}: this is {kind}, not {expected_kinds[0]}: {remedy}") from None
 
 
 def kind_of(path: Path) -> str | None:
@@ -80,7 +80,7 @@ def _of_toml(content: dict[str, Any]) -> str | None:
 
 
 def _is_csv(text: str) -> bool:
-    """Return whether the first lines have two columns or more, each line as many."""
+    """Return whether the first lines have an equal number of columns, two or more."""
     lines = [line for line in text.splitlines() if line][:5]
     for mark in ",;\t":
         try:

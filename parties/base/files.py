@@ -24,12 +24,12 @@ HELD_SECONDS, HELD_POLL_SECONDS = 10.0, 0.02  # seconds to wait for another proc
 MOST_DIGITS = 300  # most digits of a whole number in JSON: any such number is a finite float too
 
 
-def read_bytes(path: Path, most: int = -1) -> bytes:
+def read_bytes(path: Path, max_bytes: int = -1) -> bytes:
     """Return the content of a file or pipe.
 
     Args:
         path: The file.
-        most: Number of first bytes to read; -1 reads all.
+        max_bytes: Number of first bytes to read; -1 reads all.
 
     Raises:
         InputError: The file is missing or cannot be read.
@@ -37,7 +37,7 @@ def read_bytes(path: Path, most: int = -1) -> bytes:
     try:
         refuse_device(path)
         with path.open("rb") as stream:
-            return stream.read(most)
+            return stream.read(max_bytes)
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {path}: {_reason(error)}") from None
 
@@ -107,7 +107,7 @@ def refuse_other(path: Path, start: bytes) -> None:
 
     Args:
         path: The file, for the message.
-        start: Its first bytes.
+        start: First bytes of the file.
     """
     if (kind := next((kind for kind, pattern in OTHER.items() if re.match(pattern, start)), None)) is not None:
         raise InputError(f"{path}: this is {kind}; save the table as CSV or Parquet")
@@ -165,7 +165,7 @@ def check_addition(path: Path, text: str) -> None:
 
     Args:
         path: The file, for the message.
-        text: Its content with the addition.
+        text: Content of the file with the addition.
     """
     try:
         tomllib.loads(text)
@@ -212,7 +212,7 @@ def write_text(path: Path, text: str, private: bool = False) -> None:
 
     Args:
         path: The file.
-        text: Its new content.
+        text: New content of the file.
         private: Only the owner may read it.
     """
     write_bytes(path, text.encode(), private)
@@ -233,7 +233,7 @@ def write_bytes(path: Path, data: bytes, private: bool = False) -> None:
 
     Args:
         path: The file.
-        data: Its new content.
+        data: New content of the file.
         private: Only the owner may read it.
     """
     with replacing(path, private) as stream:
@@ -245,7 +245,7 @@ def create_private(path: Path, data: bytes) -> None:
 
     Args:
         path: The new file.
-        data: Its content.
+        data: Content of the file.
 
     Raises:
         InputError: The file exists, or cannot be written.
@@ -282,7 +282,7 @@ def settle(folder: Path) -> None:
 def held(folder: Path) -> Iterator[None]:
     """Hold a lock on a folder during the block, if the file system supports it; other processes wait for a while.
 
-    Raise InputError if the wait is over: every process that may read the folder can hold it.
+    Raise InputError if another process keeps the lock longer; any process that may read the folder can hold it.
     """
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -328,7 +328,7 @@ def replacing(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
         private: Only the owner may read it.
 
     Raises:
-        InputError: The system refuses.
+        InputError: The file cannot be written.
     """
     try:
         descriptor = _descriptor(path)

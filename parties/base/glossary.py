@@ -37,7 +37,7 @@ def explained(word: str) -> Entry:
     """Return the entry of a term or an exit code; upper and lower case are equal.
 
     Raises:
-        InputError: There is no such word; the message names one that is near.
+        InputError: The glossary lacks the word; the message names a similar one.
     """
     name = " ".join(word.casefold().removeprefix("--").split())
     by_name = {each: entry for entry in entries() for each in (entry.word, *entry.others)}

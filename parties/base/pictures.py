@@ -66,7 +66,7 @@ def svg(figure: Figure, **about: str | None) -> str:
 
 
 def text_measure() -> Measure:
-    """Return a function for the width of a text in DejaVu Sans, which is wider than other plain fonts: these fit too.
+    """Return a function for the width of a text in DejaVu Sans, which is wider than other plain fonts.
 
     Characters beyond ASCII count as their plain form, full-width ones as an em, others as the widest of their scripts.
     """

@@ -73,7 +73,7 @@ def checked(kind: object, name: str, place: str, base: type[Base], what: str) ->
         what: Kind of the class, for messages.
 
     Raises:
-        InputError: It is not such a class, lacks methods, or has another name.
+        InputError: The object is not a class of this kind, lacks methods, or has another name.
     """
     if not isinstance(kind, type) or not issubclass(kind, base):
         raise InputError(f"{place} is no {what}: it must be a class made from {base.__module__}.{base.__qualname__}")

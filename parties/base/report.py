@@ -209,9 +209,9 @@ class Report:
         """Begin a section of a page.
 
         Args:
-            title: Its title.
+            title: Title of the section.
             about: Sentence about it; empty: none.
-            key: Its anchor in the page; empty: none.
+            key: Anchor of the section in the page; empty: none.
         """
         self.parts.append(Part("section", self._clean(title), self._clean(about), facts=[("id", key)]))
 
@@ -290,7 +290,7 @@ class Report:
         """Return a self-contained page: it fetches nothing and runs no script.
 
         Args:
-            title: Its heading.
+            title: Heading of the page.
             is_wide: True: sections are side by side where the width allows.
         """
         from parties.base.templates import environment

@@ -15,7 +15,7 @@ def client_context(ca: Path | None, certificate: Path | None, key: Path | None) 
     Args:
         ca: The server's own certificate, or one that has signed it. None: the system's.
         certificate: This client's certificate, used together with `key`.
-        key: Its private key.
+        key: Private key of this certificate.
 
     Raises:
         InputError: A file cannot be used; the message names it.

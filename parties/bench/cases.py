@@ -46,7 +46,7 @@ Result = Any
 class Workload:
     """A program with its inputs: `play` is this party's side, `right` checks the result.
 
-    `count` is the same program for a counting engine; None if `play` serves. `call` lets another process rebuild a
+    `count` is the program for a counting engine; None stands for `play`. `call` lets another process rebuild a
     user's program: module:function and the arguments.
     """
 
@@ -198,7 +198,7 @@ def _tree(engine: Engine, batch: int) -> id3.Tree:
 
 @lru_cache
 def _clear_tree() -> id3.Tree:
-    """Return the clear engine's tree."""
+    """Return the tree, computed on the clear engine, without cryptography."""
     return run_local(lambda session: _tree(make_engine(session, "clear"), 1))[0]
 
 

@@ -221,9 +221,9 @@ def _row(link: str, shape: LinkShape, case: Case, forecast: Forecast, runs: Sequ
 
 
 def exclusive(meter: Meter, seconds: float) -> dict[str, dict[str, float]]:
-    """Return bytes (both directions) and seconds by the last name of each phase, without inner phases.
+    """Return bytes (both directions) and seconds by the last name of each phase, without its inner phases.
 
-    "other" is the rest.
+    "other" has the costs outside any phase.
 
     Args:
         meter: Costs of the run.

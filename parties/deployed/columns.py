@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Asked:
-    """A column that a model requires, and how its cells become the rule's categories.
+    """A column that a model requires, with the rule that maps its cells to categories.
 
     If it is not `mapped`, cells are spelled as in the model; without categories they are numbers.
     """
@@ -78,7 +78,7 @@ def codes_of(model: TreeFile | BoostedModel, asked: Mapping[str, Asked]) -> dict
 
     Args:
         model: The model.
-        asked: Its columns.
+        asked: Columns of the model.
     """
     columns: Mapping[str, Column]
     if isinstance(model, TreeFile):

@@ -28,7 +28,7 @@ def to_lightgbm(model: AnyModel, asked: Mapping[str, Asked]) -> str:
 
     Args:
         model: The model.
-        asked: Its columns.
+        asked: Columns of the model, from `columns.asked`.
 
     Raises:
         InputError: LightGBM cannot express the model.

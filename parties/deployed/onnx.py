@@ -27,7 +27,7 @@ def to_onnx(model: AnyModel, asked: Mapping[str, Asked]) -> bytes:
 
     Args:
         model: The model.
-        asked: Its columns.
+        asked: Columns of the model, from `columns.asked`.
 
     Raises:
         InputError: The columns are mapped by a schema or table, or onnx is not installed.
@@ -104,7 +104,7 @@ def _linear(graph: Graph, model: Scored) -> list[str]:
 
 
 def _looked_up(graph: Graph, codes: str, table: Sequence[Sequence[float]]) -> str:
-    """Return the row of the table for each code; code -1, an unknown value, takes the last row of NaN."""
+    """Return the table's row for each code; code -1, an unknown value, gets an additional last row of NaN."""
     return graph.step("Gather", graph.constant([*table, [math.nan] * len(table[0])], np.float64), codes)
 
 

@@ -33,7 +33,7 @@ def to_pmml(model: AnyModel, asked: Mapping[str, Asked]) -> str:
 
     Args:
         model: The model.
-        asked: Its columns.
+        asked: Columns of the model, from `columns.asked`.
 
     Raises:
         InputError: PMML cannot express the model or a column exactly.

@@ -46,7 +46,7 @@ def to_sql(
 
     Args:
         model: The model.
-        asked: Its columns.
+        asked: Columns of the model, from `columns.asked`.
         rows: Name of the table.
         dialect: Dialect of the query, a key of `DIALECTS`.
         types: Types of the table's columns; without them, numbers and days are as in the schema, all else is text.

@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from parties.sources.settings import TableSettings
     from protocols.shares import Question
 
-REMEDIES = {  # of a holder, which has no --peer
+REMEDIES = {  # for a holder's command, which has no --peer
     CHECK_PEER: "check --nodes, and that --at has their order",
     LIST_US: "both who compute must list it in --holders",
 }
 
 
 class Job:
-    """The job that both nodes show: the task, and who computes and gives."""
+    """The job that both nodes send: the task, the computing nodes and the holders."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        """Read a job. Raise ProtocolError if it is none."""
+        """Read a job. Raise ProtocolError if the document is not a job."""
         try:
             self.terms = Terms.of(document)
             specification = {name: value for name, value in document.items() if name not in self.terms.public()}
@@ -80,7 +80,7 @@ class Job:
             raise InputError(f"the schema or the bounds here do not fit the job: {why}")
 
     def check_question(self, question: Question) -> None:
-        """Raise ProtocolError if the job has no such question."""
+        """Raise ProtocolError if the question does not belong to the job."""
         if question is None:
             return
         trees = question[0] if isinstance(question[0], tuple) else (question[0],)
@@ -97,7 +97,7 @@ class Job:
         return shown_parameters(self.task)
 
     def lines(self, names: Mapping[str, str]) -> list[str]:
-        """Return what a holder consents to, a line each; `names` are the nodes' names by fingerprint."""
+        """Return the terms that a holder consents to, a line each; `names` are the nodes' names by fingerprint."""
         disclosure = self.task.disclosure
         opens = "Noise hides each row." if disclosure.spends else "Nothing has noise."
         if disclosure.opens_exact_too:
@@ -135,7 +135,7 @@ def contribute(
         status: Progress line.
 
     Raises:
-        InputError: The job does not fit the holder's table, or it does not consent.
+        InputError: The job does not fit the holder's table, or `consent` refuses it.
         JobMismatchError: The nodes ask for different jobs, or for different levels; nothing was answered.
         LinkError: A node cannot be reached, or is lost.
     """
@@ -168,7 +168,7 @@ def contribute(
 
 @contextmanager
 def _dialled(options: LinkOptions, status: StatusLine) -> Iterator[Link]:
-    """Open the link to a node; a certificate that does not fit is explained by this command's settings."""
+    """Open the link to a node. The error for a wrong certificate names the options of this command."""
     address = options.connect
     status.log(f"dialling {common_name(options.peer)} at {address}, for {options.wait:g} s at most")
     silent = f"no answer yet at {address}, which opens once both agree on the job"
@@ -182,7 +182,7 @@ def _dialled(options: LinkOptions, status: StatusLine) -> Iterator[Link]:
 
 @contextmanager
 def _refusing(links: Sequence[Link], answer: bytes) -> Iterator[None]:
-    """Send both nodes this answer to the job if the block refuses it; they see no other reason."""
+    """Send `answer` to both nodes if the enclosed block refuses the job. They get no other reason."""
     try:
         yield
     except MachineError:
@@ -209,7 +209,7 @@ def _same(links: Sequence[Link], step: str) -> dict[str, Any]:
 
 
 def _question(asked: Mapping[str, Any], number: int) -> Question:
-    """Return the question. Raise ProtocolError unless it is the next one."""
+    """Return the question in a message. Raise ProtocolError unless `number`, the next, is its number."""
     if asked.get("number") != number:
         raise ProtocolError(f"the nodes ask for question {asked.get('number')}, expected {number}: nothing is answered")
     if asked.keys() == {"number"}:
@@ -222,7 +222,7 @@ def _question(asked: Mapping[str, Any], number: int) -> Question:
 
 
 def _numbers(data: Any, question: Question) -> Any:
-    """Return own numbers for a question, int64[size]. Raise ProtocolError if the job has no such question."""
+    """Return own numbers for a question, int64[size]. Raise ProtocolError if it does not belong to the job."""
     from protocols.shares import flat
 
     if (question is None) != isinstance(data, np.ndarray):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from protocols.shares import Ask, Question, Shares
     from smc.channel import Channel
 
-LINK_JOB = {"protocol": "contribute"}  # what the hellos between a node and a holder compare
+LINK_JOB = {"protocol": "contribute"}  # job in the hellos between a node and a holder
 MOST_BYTES = 1 << 26  # of a job or a question
 SIZE_BYTES = 8
 CONSENT, DECLINED, UNFIT = b"\x01", b"\x00", b"\x02"  # a holder's answers to the job
@@ -45,11 +45,11 @@ SLICE_SECONDS = 0.25  # between two looks at the peer, while a holder is awaited
 
 @dataclass(frozen=True)
 class Terms:
-    """What all agree on, besides the task: who computes, who gives, and how many rows each may have."""
+    """Terms of a job besides the task: the computing nodes, the holders, and the row bound of each."""
 
     nodes: tuple[str, str]  # fingerprints of party 0 and party 1
-    holders: tuple[str, ...]  # fingerprints, in their order
-    holder_rows: int  # greatest number of rows of each that gives
+    holders: tuple[str, ...]  # fingerprints, ascending
+    holder_rows: int  # row bound of each party that gives rows
     nodes_give: bool  # whether the nodes may have rows too
 
     def public(self) -> dict[str, Any]:
@@ -58,14 +58,14 @@ class Terms:
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> Self:
-        """Return the terms in a job. Raise KeyError, TypeError or ValueError if there are none."""
+        """Return the terms in a job. Raise KeyError, TypeError or ValueError if it has none."""
         first, second = map(str, document["nodes"])
         holders = tuple(map(str, document["holders"]))
         return cls((first, second), holders, int(document["holder_rows"]), bool(document["nodes_give"]))
 
     @property
     def givers(self) -> int:
-        """The number of those that may have rows."""
+        """Number of parties that may have rows: the holders, and both nodes if `nodes_give`."""
         return len(self.holders) + 2 * self.nodes_give
 
     @property
@@ -75,10 +75,10 @@ class Terms:
 
 
 def half_of_all(givers: int, rows: int) -> int:
-    """Return half the rows of all, rounded up: the bound on each of two parties' rows that a task needs.
+    """Return half the rows of all, rounded up: the task's bound, as if two parties had all rows.
 
     Args:
-        givers: Number of those that may have rows.
+        givers: Number of parties that may have rows.
         rows: Greatest number of rows of each.
     """
     return -(-rows * givers // 2)
@@ -87,7 +87,7 @@ def half_of_all(givers: int, rows: int) -> int:
 def check_holders(
     holders: Mapping[str, x509.Certificate], own: x509.Certificate, peer: x509.Certificate, compute_only: bool
 ) -> None:
-    """Raise InputError unless the holders are others than both nodes, and each is listed once.
+    """Raise InputError if a holder is one of the two nodes, or is listed twice, or is alone with `compute_only`.
 
     Args:
         holders: Certificates by the names of their files.
@@ -112,12 +112,12 @@ class Givers:
 
     certificates: tuple[x509.Certificate, ...]
     address: str  # HOST:PORT to listen on for them
-    rows: int  # greatest number of rows of each that gives
+    rows: int  # row bound of each party that gives rows
     nodes_give: bool  # whether the nodes may have rows too
 
     @property
     def number(self) -> int:
-        """The number of those that may have rows."""
+        """Number of parties that may have rows: the holders, and both nodes if `nodes_give`."""
         return len(self.certificates) + 2 * self.nodes_give
 
     def terms(self, party: int, own: x509.Certificate, peer: x509.Certificate) -> Terms:
@@ -135,11 +135,11 @@ class Givers:
 
 
 def joined(data: Any, ask: Ask) -> Any:
-    """Return this party's shares of all parties' data: its own, and what the holders send.
+    """Return this party's shares of all parties' data: its own data and the shares from the holders.
 
     Args:
         data: This party's data, as the task's `run` takes them: numbers, or a source of counts; private.
-        ask: Asks the holders.
+        ask: Function that sends a question to the holders and returns the sum of their shares.
 
     Raises:
         InputError: The data are of another form.
@@ -155,7 +155,7 @@ def joined(data: Any, ask: Ask) -> Any:
 
 
 class Holders:
-    """Open links to all holders of a job, which all consent."""
+    """Open links to all holders of a job. All of them have consented."""
 
     def __init__(self, party: int, links: Sequence[Link]) -> None:
         self._party, self._links = party, links
@@ -188,7 +188,7 @@ class Holders:
         return total
 
     def end(self) -> None:
-        """Tell all holders that there is no further question; a digest of the answer would reveal a small number."""
+        """Send the end to all holders, without a digest of the answer: it would reveal a small number."""
         for link in self._links:
             send_sized(link.channel, "question", canonical({"end": True}).encode())
 
@@ -206,7 +206,7 @@ def question_bytes(question: Question, number: int) -> bytes:
 
     Args:
         question: The question.
-        number: Its number in the run.
+        number: Number of the question in the run.
     """
     from protocols.tree import encode
 
@@ -319,7 +319,7 @@ def open_holders(
 
 
 class _Door:
-    """The place of one holder: takes its first stream."""
+    """Entry for one holder: accepts its first stream and refuses others."""
 
     def __init__(self, options: LinkOptions) -> None:
         self.options = options

@@ -31,8 +31,7 @@ class Inputs:
     """One party's side of a job.
 
     `schema` is the table's public schema; `typed` holds the private inputs by name. `secret` keys this party's own
-    random
-    choices about its data; it stays the same throughout a job.
+    random choices about its data; it stays the same throughout a job.
     """
 
     party: int = 0
@@ -50,18 +49,17 @@ class Inputs:
 
     @contextmanager
     def counts(
-        self, target: str, columns: Sequence[str], wanted: Schema | None = None, streamed: bool = False
+        self, target: str, columns: Sequence[str], job_schema: Schema | None = None, streamed: bool = False
     ) -> Iterator[Source]:
         """Open the table as a source of counts and check its rows.
 
         The rows are checked against the table's own public bounds, which are compared with the job's before
-        (`Kind.misfit`).
-        Checked against a job's bounds, they would let a peer find the number of rows by bisection of its proposals.
+        (`Kind.misfit`). A check against the job's bounds would let a peer find the number of rows by bisection.
 
         Args:
             target: The target column.
             columns: The columns to count by, in this order, with the target among them.
-            wanted: Schema of the job; it may ask for single numbers where the table's schema has ranges.
+            job_schema: Schema of the job; it may ask for single numbers where the table's schema has ranges.
             streamed: See `open_table`.
 
         Raises:
@@ -72,7 +70,7 @@ class Inputs:
         from parties.tables.schema import Schema
 
         table, schema = self.required()
-        ours = schema.attributes | (wanted.attributes if wanted is not None else {})
+        ours = schema.attributes | (job_schema.attributes if job_schema is not None else {})
         ordered = Schema({name: ours[name] for name in [*columns, *ours]})
         try:
             source = open_table(table, ordered, target, columns, streamed)
@@ -99,8 +97,7 @@ class Opened:
     """A party's private data, ready for a run.
 
     `fingerprint(key)` shows whether the data equal those of an earlier run. It is None for typed numbers: a keyed
-    digest
-    of a small number would reveal the number.
+    digest of a small number would reveal the number.
     """
 
     data: Any = field(repr=False)

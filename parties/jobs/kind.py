@@ -38,7 +38,7 @@ from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_param
 from parties.jobs.spending import EXACT, KEPT_BY_NODES, Adjacency, ConcentratedLoss, Loss, PureLoss, exact
 from smc.errors import InputError, JointRefusalError
 
-if TYPE_CHECKING:  # what takes its time to load is loaded where it is used: at best while the peer is on its way
+if TYPE_CHECKING:  # slow imports happen where they are used, if possible while waiting for the peer
     from smc.counting import Program
     from smc.engines import Engine, Profile
 
@@ -85,7 +85,7 @@ class Counted:
 
     @property
     def assumed(self) -> str:
-        """The run that is counted; empty if it stands for every run."""
+        """Description of the counted run; empty if it stands for every run."""
         return self.of if isinstance(self.of, str) else self.of()
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class States:
-    """The states of a task, by the number of their steps. A task of one step has None and the result."""
+    """Functions on the states of a task. By default it has one step, and its states are None and the result."""
 
     beginning: State = None
     steps: Callable[[Any], int] = lambda state: 0 if state is None else 1  # the number of decided steps
@@ -127,7 +127,7 @@ NO_BITS = Bits(lambda step: 0, 0)  # all answers have noise, or the operators ty
 
 @dataclass(frozen=True)
 class Disclosure:
-    """The values that a run opens, and what they cost of each table's privacy.
+    """The values that a run opens, and their cost for each table's privacy.
 
     The sentences for consent, the charge of the budget, the request to the policy and the records follow from it.
     """
@@ -144,12 +144,12 @@ class Disclosure:
 
     @property
     def past_budget(self) -> bool:
-        """True if it opens anything of rows that spends nothing: a table with a budget needs a rule for that."""
+        """True if a run opens exact values of rows, without a charge. A table with a budget needs a rule for that."""
         return self.opens_exact_too or not self.spends
 
 
 def opened_steps(is_done: Callable[[Any], bool]) -> States:
-    """Return states that are the opened integers, a tuple for each step."""
+    """Return the `States` of a task whose states are the opened integers, a tuple for each step."""
     return States(
         (),
         len,
@@ -219,7 +219,7 @@ def digest(task: Kind, state: State) -> bytes:
 
     Args:
         task: The job.
-        state: Its state, as `States` describes it.
+        state: State of the job, see `States`.
     """
     return hashlib.sha256(canonical({task.about.noun: task.states.encode(state)}).encode()).digest()
 
@@ -281,13 +281,13 @@ class Kind(ABC):
 
         Raises:
             InputError: A value in it is wrong.
-            ValueError: It is not a specification of this kind.
+            ValueError: The object is not a specification of this kind.
         """
         return cls(cls._settings_in(specification))
 
     @classmethod
     def planned(cls, settings: KindSettings) -> Self:
-        """Return the task of a command's settings. It reads the public files in them, and no private data."""
+        """Return the task of a command's settings. Read the public files in them, but no private data."""
         return cls(settings)
 
     @classmethod
@@ -337,7 +337,7 @@ class Kind(ABC):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are read, with the subject of `disclosure`."""
+        """The columns that are read, the subject of `disclosure` among them."""
         return ()
 
     def parameters(self) -> dict[str, Any]:
@@ -347,7 +347,7 @@ class Kind(ABC):
     @property
     @abstractmethod
     def disclosure(self) -> Disclosure:
-        """What a run opens, and what that costs of the table's privacy."""
+        """The values that a run opens, and their cost for each table's privacy."""
 
     @property
     def at_most(self) -> int | None:
@@ -387,8 +387,8 @@ class Kind(ABC):
 
         Args:
             inputs: This party's public inputs, such as circuits.
-            extra: The settings of `smc estimate` beyond those of the kind, such as the tree of an earlier run. None
-                counts this task, or a typical run if the cost depends on the data.
+            extra: The settings of `smc estimate` beyond those of the kind, such as the tree of an earlier run. None:
+                the program is this task's, or a typical one if the cost depends on the data.
         """
 
     # Its run.
@@ -454,7 +454,7 @@ def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
         key: The name of the input.
 
     Raises:
-        InputError: It is missing or of the wrong type. The message never quotes it.
+        InputError: The input is missing or of the wrong type. The message never quotes it.
     """
     value = required(typed.get(key), f"{kind.name}.{key}")
     try:

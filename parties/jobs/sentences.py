@@ -110,7 +110,7 @@ def nothing_else_of_either(peer: str, max_rows: int, least: str = "") -> str:
     Args:
         peer: Name of the peer.
         max_rows: Bound on the rows.
-        least: A lower bound, with its words.
+        least: Phrase with a lower bound on the rows.
     """
     end = f"only that they are at most {max_rows:,}{least}."
     return f"{peer} learns nothing else of our rows, and we nothing else of {peer}'s, {end}"
@@ -121,7 +121,7 @@ def heading(title: str, target: str, parameters: Mapping[str, object]) -> str:
 
     Args:
         title: Title of the kind of job.
-        target: What is asked about, such as a column.
+        target: Subject of the question, such as a column.
         parameters: Public settings that the title mentions.
     """
     of, by = parameters.get("column"), _names(parameters.get("by"))
@@ -149,7 +149,7 @@ def heading(title: str, target: str, parameters: Mapping[str, object]) -> str:
 
 
 def _names(value: object) -> list[str]:
-    """Return the column names in a parameter, separated by commas."""
+    """Return the column names in a parameter's text, which commas separate."""
     return [part.strip() for part in value.split(",")] if isinstance(value, str) and value else []
 
 

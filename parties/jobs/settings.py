@@ -128,7 +128,7 @@ CHOSEN = {*ENGINE[1:]}  # fields that the engine auto chooses
 
 
 class KindSettings(Settings):
-    """Settings that every kind of job has: the choice of the engine, of which `auto` chooses all, and outputs.
+    """Settings that every kind of job has: the engine, its building blocks and outputs. `auto` chooses all blocks.
 
     `usual` is the engine if other fields are set but no engine is named, and if a job is too large to be counted.
     """
@@ -214,8 +214,7 @@ class Parameter:
     """One field of a kind's settings, as the derived interfaces see it.
 
     `key` is its name in files, and with `-` for `_` its flag; `field` is its name in the class, usually equal. `type`
-    is
-    the type its text is parsed as. The other fields are the arguments of `public`, `private` and `own_file`.
+    is the type its text is parsed as. The other fields are the arguments of `public`, `private` and `own_file`.
     """
 
     key: str

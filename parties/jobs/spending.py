@@ -34,7 +34,7 @@ EXACT = "this tells each party the other's number"
 
 
 def exact(value: float) -> Fraction:
-    """Return the decimal number as written, not its nearest binary one."""
+    """Return a float as the decimal number that was written, such as 1/10 for 0.1."""
     return Fraction(str(value))
 
 
@@ -43,11 +43,9 @@ class Loss:
     """Privacy loss of a noisy mechanism used `times` times in sequence on the same rows.
 
     Each use is pure (`PureLoss`) or zero-concentrated (`ConcentratedLoss`), except with probability `delta`.
-    Neighbouring
-    tables differ by one row added or removed. With adjacency "replace" they may also differ by one row replaced, and
-    the
-    loss bounds both: the noise covers the larger change. All numbers are rounded to those of a double, as the ledger
-    writes them: a loss read back is equal.
+    Neighbouring tables differ by one row added or removed. With adjacency "replace" they may also differ by one row
+    replaced, and the loss bounds both: the noise covers the larger change. All numbers are rounded to doubles, as in
+    the ledger, so a loss read back is equal.
     """
 
     mechanism: str
@@ -104,7 +102,7 @@ def decimal(value: Fraction) -> Decimal:
 
 
 def loss_of_order(order: Fraction, delta: Fraction) -> Decimal:
-    """Return c(a): the epsilon at Renyi order a of a mechanism without any loss. It is negative for large orders.
+    """Return c(a): the epsilon at Renyi order a of a mechanism without any loss. c(a) is negative for large orders.
 
     Args:
         order: Renyi order a, above 1.

@@ -134,7 +134,7 @@ class BySchema(Kind):
         return True
 
     def own_seconds(self) -> dict[str, float]:
-        """Return the seconds of local work by its description, at the largest table: reading it, for a start."""
+        """Return the expected seconds of local work for max_rows rows, by description; here for reading the table."""
         from parties.sources.opening import LARGE, is_plain
         from smc.counting.rates import CELL_SECONDS, ENGINE_SECONDS, PASS_SECONDS, QUERIED_CELL_SECONDS
 
@@ -153,7 +153,7 @@ class BySchema(Kind):
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:
-        """Return the reason if the table lacks an attribute or has it with other values."""
+        """Return the reason if the table may have more rows, or lacks an attribute or has it with other values."""
         table, schema = inputs.required()
         if self.settings.max_rows < table.max_rows:  # a run that fails for too many rows would reveal their number
             return f"max_rows of the job must be at least {table.max_rows}, the public bound of the table here"
@@ -173,7 +173,7 @@ class BySchema(Kind):
             target: Column of the class.
 
         Raises:
-            InputError: The rows do not fit, or rows per person are bounded on one side only.
+            InputError: The rows do not fit, or the settings and the table bound the rows per person differently.
         """
         from parties.sources.delimited import csv_columns
         from parties.sources.opening import is_plain, open_table
@@ -334,14 +334,14 @@ class StoppingKind(BySchema):
 
     @property
     def is_measured(self) -> bool:
-        """Whether typical runs of such tasks are known."""
+        """Whether the cost of typical runs has been measured for this task's settings."""
         return True
 
     @cached_property
     def forecast(self) -> int | None:
         """Bytes of a typical run in both directions, on the named profile, or on the first contender for "auto".
 
-        None if the job is too large to be counted, or no typical run is known.
+        None if the job is too large to be counted, or typical runs were not measured.
         """
         if not ((cost := self.cost(Inputs())).is_countable and self.is_measured):
             return None

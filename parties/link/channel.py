@@ -27,9 +27,9 @@ class PeerTroubleError(LinkError):
 
 
 class GrpcChannel(Channel):
-    """A channel over one end of the stream; both ends use this class. Not for several threads at once.
+    """A channel over one end of the stream; both ends use this class. Only one thread at a time may use it.
 
-    `written` is the number of frames in the stream's outbox already, all of the handshake.
+    `written` is the number of frames that are in the stream's outbox at the start: those of the handshake.
     """
 
     def __init__(self, stream: Stream, peer: str, timeout: float, written: int = 0) -> None:
@@ -109,7 +109,7 @@ class GrpcChannel(Channel):
         return bytes(frame.payload)
 
     def part(self) -> None:
-        """Wait after a goodbye until the stream is over: otherwise this process might exit before all has left."""
+        """Wait after a goodbye until the stream is over: the process must not exit before its last frames leave."""
         if self._parting:
             self._stream.ended.wait(self._parting)
             self._parting = 0.0

@@ -118,7 +118,7 @@ class FrameReader:
 
 
 def _parted(data: bytes) -> tuple[bytes, memoryview | None]:
-    """Return a frame's other fields and its payload as a view, if that comes last, as `FrameWriter.cut` writes it.
+    """Return a frame without its payload, and the payload as a view, if it comes last as `FrameWriter.cut` writes it.
 
     So a large payload is not copied. Any other frame is returned whole, with None. If the other fields can be parsed,
     the payload is the one that a parser of the whole frame would find.
@@ -152,7 +152,7 @@ def _read_varint(data: bytes, start: int) -> tuple[int, int]:
 def assemble(step: str, size: int, next_frame: Callable[[], Received]) -> Buffer:
     """Return one message from as many frames as it takes.
 
-    At most `size` bytes are ever kept.
+    At most `size` bytes are stored meanwhile.
 
     Args:
         step: Label of the step.

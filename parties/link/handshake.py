@@ -50,7 +50,7 @@ def agree(ours: Hello, theirs: Hello) -> bytes:
 
     Raises:
         JobMismatchError: Version, job or request to measure differ; the message has both values.
-        ProtocolError: No honest party sends the peer's hello.
+        ProtocolError: The peer's hello is not one that an honest party sends.
     """
     if theirs.wire_version != ours.wire_version:
         raise JobMismatchError(
@@ -84,8 +84,8 @@ def differences(ours: Any, theirs: Any) -> list[str]:
     If the jobs' protocols differ, only that difference is returned.
 
     Args:
-        ours: One value.
-        theirs: The other.
+        ours: Our value.
+        theirs: The peer's value.
     """
     differing = list(_walk("", ours, theirs))
     protocol = [difference for difference in differing if difference.startswith("protocol: ")]
@@ -112,7 +112,7 @@ def _wish(hello: Hello) -> str:
 
 
 def _place(index: int, left: Any, right: Any) -> str:
-    """Return the label of two list items: the name that both have, as columns of a schema do, or the index."""
+    """Return the label of two list items: their common field `name`, such as that of a column, or the index."""
     names = [part.get("name") for part in (left, right) if isinstance(part, dict)]
     return (
         quoted(names[0], 40) if len(names) == 2 and isinstance(names[0], str) and names[0] == names[1] else str(index)
@@ -120,7 +120,7 @@ def _place(index: int, left: Any, right: Any) -> str:
 
 
 class _Absent:
-    """Stands for a field that one side does not have."""
+    """Placeholder for a field that one side does not have."""
 
 
 def _name(key: str) -> str:

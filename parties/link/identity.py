@@ -73,7 +73,7 @@ class Identity:
 
     @property
     def is_in_files(self) -> bool:
-        """False if the key is in a token, and in a shard, which gets the key alone."""
+        """False if the key is in a token, or in a shard's process, which gets the key without files."""
         return self.token is None and self.key_path != Path()
 
     @cached_property
@@ -267,7 +267,7 @@ def common_name(certificate: x509.Certificate) -> str:
 
 
 def tls_name(certificate: x509.Certificate) -> str:
-    """Return a host in the certificate that TLS expects for any dialled address; the pin authenticates the peer."""
+    """Return the certificate's host that TLS is to expect at any dialled address; the pin authenticates the peer."""
     return _hosts(certificate)[0]
 
 

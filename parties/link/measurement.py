@@ -60,7 +60,7 @@ class MeteredChannel(Channel):
 
 
 def measuring_seconds(shape: LinkShape) -> float:
-    """Return about how many seconds `measure` takes on a link of this rate and delay."""
+    """Return the approximate seconds that `measure` takes on a link of this rate and delay."""
     passing = 0.0 if shape.rate is None else 2 * 8 * LAST_BURST / shape.rate
     return (
         A_MEASUREMENT
@@ -121,7 +121,7 @@ def _burst(channel: Channel, party: int, size: int) -> int:
 
 
 def _both(channel: Channel, nanoseconds: int, start: int) -> tuple[int, int]:
-    """Return both parties' times since our clock showed `start`, in nanoseconds, at least 1."""
+    """Exchange measured times; return ours and the peer's in nanoseconds, at least 1. Measuring began at `start`."""
     channel.send("measure time", nanoseconds.to_bytes(8, "little"))
     theirs = int.from_bytes(channel.receive("measure time", 8), "little")
     if theirs > LENIENCE * (time.monotonic_ns() - start) + 1e9:

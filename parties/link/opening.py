@@ -40,8 +40,8 @@ class Link:
 
     `measured` is the link's speed if it was measured. `pace` is that of the slower machine, as a factor of the usual
     machine's time. Both sides have the same numbers. `measuring` is the cost of the measurement. `tls` is the version
-    that protects the link, if this end knows it, and `group` that of its key exchange. `options` are those it was
-    opened with.
+    that protects the link, if this end knows it, and `group` that of its key exchange. `options` opened
+    the link.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ class Operations:
     def __init__(
         self, start: Callable[..., Any], state: Any, is_open: Callable[[], bool], over: Callable[[object], object]
     ) -> None:
-        """Take the function that starts operations, gRPC's state of the stream, and its end of an operation."""
+        """Store gRPC's functions that start and end an operation, and its state of the stream."""
         of_grpc: Any = importlib.import_module("grpc._cython.cygrpc")
         self._start, self._is_open, self._over = start, is_open, over
         self._condition, self._due = state.condition, state.due
@@ -92,6 +92,6 @@ def of_context(context: Any) -> Operations | None:
 
 
 def _is_tried() -> bool:
-    """Return whether this release of gRPC was tried."""
+    """Return whether this release of gRPC is one of `TRIED`."""
     release: str = importlib.import_module("grpc").__version__
     return release.rpartition(".")[0] in TRIED

@@ -95,7 +95,7 @@ def options_of(way: Way, identity: Identity, peer: x509.Certificate, **more: Any
         way: The settings.
         identity: Key and certificate of this party.
         peer: Certificate of the peer.
-        more: Further options.
+        more: Further fields of `LinkOptions`.
     """
     names = ("listen", "connect", "timeout", "window", "classical", "ray", "shards_at", "shard_ports")
     return LinkOptions(identity, peer, shape=way.emulate, **{name: getattr(way, name) for name in names}, **more)

@@ -19,7 +19,7 @@ class OutboxClosedError(Exception):
 
 
 class OutboxStuckError(Exception):
-    """Error if the peer has accepted no data for a whole timeout."""
+    """The peer has accepted no data for a whole timeout."""
 
 
 class Outbox:

@@ -1,4 +1,4 @@
-"""Speed of this machine relative to the usual one: measured once, and kept in the user's cache.
+"""Pace of this machine, its time in hundredths of the usual machine's: measured once, and kept in the user's cache.
 
 There are three paces: of protocols, which hash; of OT by RSA; of local work on arrays of floating-point numbers. When a
 profile is chosen, both parties state the first in the hello, and both use the slower one. It is a public number of the
@@ -26,19 +26,19 @@ USUAL_SUMMING_SECONDS = 0.33e-3  # for `STEPS` such steps
 
 
 def own_pace() -> int:
-    """Return the speed of this machine in hashing, from the cache or from a measurement of some milliseconds."""
+    """Return the pace of this machine in hashing, from the cache or from a measurement of some milliseconds."""
     return _kept("pace", lambda: _hashing_seconds() / USUAL_SECONDS)
 
 
 def own_pace_of(ot: str) -> int:
-    """Return the speed of this machine for protocols with a kind of OT: of RSA for "trapdoor", else of hashing."""
+    """Return the pace of this machine for protocols with a kind of OT: of RSA for "trapdoor", else of hashing."""
     from smc.counting.rates import TRAPDOOR_SECONDS  # loads numpy
 
     return _kept("pace-rsa", lambda: _rsa_seconds() / TRAPDOOR_SECONDS["sender"]) if ot == "trapdoor" else own_pace()
 
 
 def own_pace_alone() -> int:
-    """Return the speed of this machine on arrays of floating-point numbers, from the cache or measured."""
+    """Return the pace of this machine on arrays of floating-point numbers, from the cache or measured."""
     return _kept("pace-alone", lambda: _summing_seconds() / USUAL_SUMMING_SECONDS)
 
 

@@ -31,7 +31,7 @@ os.environ[_SUITES] = _NONE_OF_TLS_1_2
 
 
 def is_too_old(facts: Mapping[str, Sequence[bytes]]) -> bool:
-    """Return whether a connection is older, by its authentication context; gRPC before 1.85 does not report it."""
+    """Return whether a connection's TLS is older than 1.3; False if gRPC (before 1.85) does not report it."""
     return _told(facts, "ssl_tls_version") not in ("", _NAME)
 
 
@@ -49,7 +49,7 @@ def objection(name: str, classical: bool) -> str:
     """Return the reason to refuse a connection's key exchange; empty if it is permitted.
 
     Args:
-        name: Its group; empty if unknown.
+        name: Group of the key exchange; empty if unknown.
         classical: Whether groups other than post-quantum are permitted.
     """
     if classical or name in POST_QUANTUM:

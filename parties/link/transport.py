@@ -205,9 +205,9 @@ def dial(
 
 
 def _target(address: Address) -> str:
-    """Return gRPC's target: all addresses of the host, of which it takes the first that leads to the peer.
+    """Return gRPC's target: all addresses of the host. gRPC connects to the first that leads to the peer.
 
-    Its own resolver takes one address of the hosts file. A host that cannot be resolved is left to it: that fails.
+    gRPC's own resolver uses only one address of the hosts file. It gets hosts that cannot be resolved here, and fails.
     """
     try:
         addresses = addresses_of(address)

@@ -40,7 +40,7 @@ class _Window:
 
 
 class Folding:
-    """Events folded by key, for a small number of keys. `tell` is called from a separate thread, or by `flush`."""
+    """Events folded by key, for a small number of keys. `tell` logs repeats; a separate thread or `flush` calls it."""
 
     def __init__(self, tell: Callable[[tuple[str, str], Repeats], None], free: int, seconds: float) -> None:
         self._tell, self._free, self._seconds = tell, free, seconds

@@ -86,7 +86,7 @@ class Offers:
         return notes
 
     def kept(self, table: str) -> int | None:
-        """Return the days that ended jobs on this table are kept, the least of the file's settings; None: for ever."""
+        """Return the days that ended jobs on a table stay, the lesser of the node's and the table's; None: for ever."""
         offer = self.tables.get(table)
         rights = None if offer is None else offer.settings.rights
         retention_days = (self.retention_days, None if rights is None else rights.retention_days)

@@ -32,7 +32,7 @@ class PeerDescription:
 
 @dataclass(frozen=True)
 class PeerIdentity:
-    """The two parties of a link. `party` is ours, 0 if the peer connects. `settings` are the peer's in our file."""
+    """The two parties of a link. `party` is our number, 0 if the peer connects. `settings` are the peer's."""
 
     identity: Identity
     peer: x509.Certificate
@@ -107,7 +107,7 @@ class MisnamedError(InputError):
 
 
 def misnamed(who: PeerIdentity, peers: Iterable[PeerIdentity], known: Mapping[str, str]) -> str:
-    """Return why a peer's name does not fit its certificate; empty if it is the certificate's or unchanged.
+    """Return why a peer's name does not fit its certificate; empty if it is that of the certificate, or unchanged.
 
     A new certificate may have any name that no other certificate in the file bears. Otherwise two peers' certificates
     may have been swapped.

@@ -41,7 +41,7 @@ _recent = ResultCache[tuple[str, Profile | None, str, bool], Prediction](MOST_KE
 def predicted(
     task: Kind, inputs: Inputs, link: str, at_node: bool = True, decided: Profile | None = None
 ) -> Prediction | None:
-    """Predict what a task will cost; None if it is too large to be counted ahead.
+    """Predict the cost of a task; None if it is too large to be counted in advance.
 
     The profile is the task's own, the `decided` one, or the one that would be chosen on such a link.
 

@@ -90,7 +90,7 @@ def read_job(fields: Mapping[str, Any]) -> JobFile:
 
 
 class Proposal(BaseModel):
-    """A job in public terms. `tables` are the parties' names of their rows; `specification` is the task's."""
+    """A job in public terms. `tables` are the parties' names for their tables; `specification` is the task's."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

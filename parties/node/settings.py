@@ -93,8 +93,8 @@ class LimitSettings(Settings):
     """The table [node.limits]: limits on what each peer may ask of this node. A refusal names the limit.
 
     `jobs_a_day` is the number of proposals accepted on a day of UTC. `mib_a_day` limits the rows and entries written
-    that day because of the peer's statements. `sessions_a_day` is the number of sessions begun: all at once if the peer
-    likes, and as many again spread over each day. `waiting` is the number of proposals that wait for the operator.
+    that day because of the peer's statements. `sessions_a_day` is the number of sessions that may begin at once; it
+    refills at this number a day. `waiting` is the number of proposals that wait for the operator.
     `processes` is the number of shards of all sessions with the peer at once; `memory` is their forecast memory in MiB.
 
     The defaults permit 10,000 quick jobs a day, each with one broken session. Such a job writes 10 kB in all.
@@ -207,7 +207,7 @@ class NodeFile(CommandTables):
         return {key: address for key, address in addresses.items() if address is not None}
 
     def shared_ports(self) -> dict[str, str]:
-        """Return a message for each of those settings whose address another one has, too."""
+        """Return a message for each port setting whose address another port setting has, too."""
         first: dict[str, str] = {}
         wrong = {}
         for key, address in self.ports().items():

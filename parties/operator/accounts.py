@@ -61,7 +61,7 @@ class AccountStorage(Protocol):
 
         Args:
             path: The file.
-            data: Its content.
+            data: Content of the file.
         """
 
     def check_absent(self, path: Path) -> None:
@@ -83,7 +83,7 @@ class Plain:
 
         Args:
             path: The file.
-            data: Its content.
+            data: Content of the file.
         """
         files.write_bytes(path, data, private=True)
 
@@ -198,7 +198,7 @@ def check_length(what: str, secret: str) -> None:
     """Raise InputError if a new password or passphrase is too short or too long.
 
     Args:
-        what: Its name in the message.
+        what: Name of the secret in the message.
         secret: The password or passphrase.
     """
     if not SHORTEST <= len(secret) <= LONGEST:

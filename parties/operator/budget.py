@@ -13,7 +13,7 @@ STOPS = "it stops before a step that needs more"
 
 
 class LeftFor(View):
-    """How many questions of one sort, each of this epsilon, a table's budget allows if it is spent on these alone."""
+    """Number of equal questions of this epsilon that a table's remaining budget allows if it is spent on them alone."""
 
     what: str  # such as "noisy count"
     epsilon: float
@@ -26,13 +26,13 @@ class LeftFor(View):
 
 
 def enough_for(questions: Sequence[LeftFor]) -> str:
-    """Return how many questions of each sort a budget allows, as a phrase, if it is spent on these alone."""
+    """Return a phrase with the numbers of questions that a budget allows, each if it is spent on one sort alone."""
     phrases = [question.words for question in questions if question.times]
     return " or ".join(phrases) or f"no {questions[0].what} of epsilon {questions[0].epsilon:g}" if questions else ""
 
 
 def parts(of_share: float | None, of_table: float | None) -> str:
-    """Return what remains of the peer's share and of the table as a phrase; empty if both are equal or unknown.
+    """Return a phrase with the remaining share of the peer and budget of the table; empty if equal or unknown.
 
     Args:
         of_share: Remaining budget of the peer's share; None if unknown.
@@ -98,7 +98,7 @@ class Price(View):
 
 
 class Exposure(View):
-    """The bits of exact answers that a job opens of our table: `at_most`, None if known step by step only."""
+    """Bits about our table that a job's exact answers open; `at_most` is None if the bits are known step by step."""
 
     at_most: int | None
     opened: int  # so far, booked before each step
@@ -108,7 +108,7 @@ class Exposure(View):
 
     @property
     def words(self) -> str:
-        """The view as a phrase."""
+        """Phrase with the bits."""
         bits = (
             "known step by step" if self.at_most is None else f"at most {self.at_most:,} bit{'s' * (self.at_most > 1)}"
         )
@@ -119,7 +119,7 @@ class Exposure(View):
 
 
 class TableBits(View):
-    """The bits that exact answers have opened of a table: in the window, ever, by peer; None without a bound."""
+    """The bits that exact answers have opened of a table: in the window, of all time, and by peer, with the bound."""
 
     spent: int
     ever: int
@@ -129,7 +129,7 @@ class TableBits(View):
 
     @property
     def words(self) -> str:
-        """The view as a phrase."""
+        """Phrase with the bits."""
         remainder = "not bounded" if self.left is None else f"{self.left:,} left of {self.bound:,}"
         ever = f", {self.ever:,} ever" if self.ever > self.spent else ""
         return f"{self.spent:,} opened by exact answers{ever}; {remainder}"
@@ -153,7 +153,7 @@ class Totals(View):
 class PeerSpent(View):
     """Spending of one peer's jobs on a table in the present window, and the epsilon left to the peer.
 
-    The epsilon left is the lesser remainder of its share and, where charges beyond shares count, of the whole table.
+    The epsilon left is the remainder of the peer's share, or of the whole table if that binds and is less.
     """
 
     peer: str

@@ -1,13 +1,13 @@
 """Warnings to an operator before consent: settings without protection, and unusual disclosures of a table.
 
-The usual of a table is what the jobs done on it have revealed. A job reveals more if it
+The finished jobs on a table define its usual disclosures. A job reveals more if it
 - opens exact joint numbers, and none of them did;
 - spends a larger epsilon than each of them did;
 - lists a disclosure, numbers aside, that none of theirs has;
 - lets leaves describe one person, and none of them did;
 - reads a column of ours that none of them read.
-A table without any done job has no usual. Page and commands ask once more before such a job is approved. The sentences
-may contain the peer's words: the caller that shows them must make these printable.
+A table without a finished job has no usual disclosures. Page and commands ask once more before such a job is approved.
+The sentences may contain the peer's words: the caller that shows them must make these printable.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from parties.base.text import listed
 from parties.operator.interface import JobView, Operator
 from protocols.release.promise import much
 
-LOOKED_AT = 1000  # done jobs that define a table's usual
+LOOKED_AT = 1000  # done jobs that define a table's usual disclosures
 CHUNK = 500  # jobs at once
 ONE_PERSON = "Leaves may describe one person: neither k nor l requires more than one row in a leaf."
 

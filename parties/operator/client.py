@@ -71,12 +71,12 @@ class _Login(BaseModel):
 def patient(ask: Callable[[float], Parsed], seconds: float, is_news: Callable[[Parsed], bool]) -> Parsed:
     """Return the answer to a question that the node may hold for some seconds until there is news.
 
-    If many calls wait already, the node answers at once. Then this waits itself, so that the node is not asked all the
-    time.
+    If many calls wait already, the node answers at once. Then this function waits itself between two
+    requests.
 
     Args:
         ask: Asks the question, with the seconds that the node may hold it.
-        seconds: These seconds.
+        seconds: Seconds that the node may hold the question.
         is_news: Whether an answer is news.
     """
     asked = time.monotonic()
@@ -89,9 +89,9 @@ def patient(ask: Callable[[float], Parsed], seconds: float, is_news: Callable[[P
 def _call(
     of: Callable[Concatenate[Any, Given], Parsed], method: str, path: str
 ) -> Callable[Concatenate[NodeClient, Given], Parsed]:
-    """Return a call of `Operator` as a request: arguments outside the path are a GET's query, or else the body.
+    """Implement a call of `Operator` as a request. Arguments outside the path form the query of a GET, else the body.
 
-    A `job` is the whole body, and `states` are `state` in a query; None values are left out.
+    An argument `job` is the whole body. `states` is called `state` in a query. None values are left out.
     """
     signature = inspect.signature(of)
 

@@ -27,7 +27,7 @@ class Verdict(View):
     """One party's decision on a job; `at` is ISO 8601, UTC.
 
     `by` is `operator`, `proposer` or `rule NAME`. For ours, people's names follow the first two, if people have names.
-    While more people must approve, it states how many of how many have.
+    While more people must approve, `by` states the number of approvals so far and the required number.
     """
 
     verdict: Literal["waiting", "approved", "refused"]
@@ -136,7 +136,7 @@ class JobView(View):
         return self.waits_for_us or self.waits_for_input
 
     def stands(self, name: str) -> bool:
-        """Return whether this person is already behind the job, so that another person must approve it."""
+        """Return whether this person has proposed or approved the job, so that another person must approve it."""
         return self.approvals > 1 and name in self.people
 
 
@@ -289,7 +289,7 @@ class Operator(Protocol):
 
     @needs("propose")
     def submit(self, job: dict[str, Any]) -> JobView:
-        """Propose a job, given as the content of a job file; the peer is told as soon as it is connected."""
+        """Propose a job, given as the content of a job file; the peer gets it as soon as it is connected."""
 
     @needs("approve")
     def approve(self, identifier: str, typed: dict[str, Any] | None = None) -> JobView:

@@ -89,7 +89,7 @@ class Request:
 
 
 class Provider:
-    """A provider, asked when somebody signs in. Any thread may call it; every failure is an InputError."""
+    """A provider, called when a person signs in. Any thread may call it; every failure is an InputError."""
 
     def __init__(self, settings: OidcSettings) -> None:
         require("[node.oidc]", "authlib", "joserfc", "httpx")

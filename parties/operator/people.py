@@ -30,7 +30,7 @@ class NotAllowedError(InputError):
 
 @dataclass(frozen=True)
 class Person:
-    """A person at present. `stamp` differs after each change of the log-in data, and after an account is made anew."""
+    """A person with present roles. `stamp` changes with the log-in data, and if the account is made anew."""
 
     name: str
     roles: frozenset[Role]

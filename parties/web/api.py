@@ -82,7 +82,7 @@ def routes(
 
 
 def _stranger(request: Request, key: str) -> Response | None:
-    """Return the answer to a request from elsewhere or without the key, whatever its path; None for any other."""
+    """Return the refusal of a request from another host or without the key, for any path; None for other requests."""
     if not LOOPBACK.fullmatch(request.headers.get("host", "")):
         return _error(403, "the API is for this machine: call it as localhost, 127.0.0.1 or [::1]")
     given = request.headers.get("authorization", "").encode("latin-1")

@@ -104,7 +104,7 @@ def make_app(
         return response
 
     def signed_in(request: Request, session: Login) -> Response:
-        """Set a fresh cookie, whatever the browser had, and end the session of the former one."""
+        """Set a fresh cookie, and end the session of the browser's former cookie."""
         if before := logins.session(request.cookies.get(cookie(request), "")):
             logins.sign_out(before)
         response = RedirectResponse("/", 303)  # removes the token from the address bar

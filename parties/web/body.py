@@ -6,12 +6,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 
 
-async def bounded(request: Request, most: int, too_much: str, broken: str) -> bytes:
+async def bounded(request: Request, max_bytes: int, too_much: str, broken: str) -> bytes:
     """Return the body of a request.
 
     Args:
         request: The request.
-        most: Largest number of bytes.
+        max_bytes: Largest number of bytes.
         too_much: Message for a larger body.
         broken: Message for a request that breaks off.
 
@@ -22,7 +22,7 @@ async def bounded(request: Request, most: int, too_much: str, broken: str) -> by
     try:
         async for piece in request.stream():
             body += piece
-            if len(body) > most:
+            if len(body) > max_bytes:
                 raise HTTPException(413, too_much)
     except ClientDisconnect:
         raise HTTPException(400, broken) from None

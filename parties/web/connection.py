@@ -98,7 +98,7 @@ class Connection(H11Protocol):
         self._request_due = self.loop.call_later(REQUEST_SECONDS, self._look)
 
     def _look(self) -> None:
-        """Continue while a body arrives, however long; close a silent connection, with an answer to a begun body."""
+        """Close a silent connection; answer a half-sent body first. Wait on while a body of any length arrives."""
         if self.conn.their_state is h11.SEND_BODY and self._came >= LEAST_BYTES:
             self._watch()
             return

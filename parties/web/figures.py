@@ -61,7 +61,7 @@ def costs(report: Mapping[str, Any]) -> list[Bar]:
 
 
 def budget(state: TableBudget, now: datetime) -> Steps | None:
-    """Return a table's spending over time, as steps under its budget; None if there was none.
+    """Return a table's spending over time, as steps under its budget; None if nothing was spent.
 
     Args:
         state: The table's budget.

@@ -100,7 +100,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Listing:
-    """The jobs of a page. `older` is the last job shown if there are older ones. `cut`: not all were searched.
+    """The jobs of a page. `older` is the last job shown if there are older ones. `cut`: the search left out older jobs.
 
     Without a narrowing choice `for_us` and `under_way` are all jobs that have not ended, `found` those that have.
     """

@@ -119,8 +119,8 @@ class Logins:
             password: The password.
 
         Raises:
-            InputError: They are wrong, or too many log-ins of this name or of all names have failed; then no hash is
-                computed.
+            InputError: Name or password is wrong, or too many log-ins of this name or of all names have failed; then no
+                hash is computed.
         """
         existing_name = name if name in self._accounts.all() else ""
         if (rate := self._rate_of(name)) is None:

@@ -1,8 +1,8 @@
 """This node's own tables for their operator to prepare: the content of their columns, profiled on request.
 
-A database does not report changed rows, so the profile of one is renewed after some minutes.
+A database does not report changed rows, so a profile of its table is renewed after some minutes.
 
-All of it is private and stays here. Only tables of `party.toml` are profiled, by name: no path comes from a browser.
+All content is private and stays here. Only tables of `party.toml` are profiled, by name: no path comes from a browser.
 """
 
 from __future__ import annotations

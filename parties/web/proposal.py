@@ -112,7 +112,7 @@ class Proposals:
 
 
 def _further(operator: Operator, fields: dict[str, Any], wrong: dict[str, str]) -> dict[str, str]:
-    """Return all faults: those of columns, and the node's about the job without the fields known as wrong.
+    """Return all faults by field: those in `wrong`, wrong columns, and the node's remarks on the other fields.
 
     Nothing is proposed.
     """
@@ -161,7 +161,7 @@ def read_list(text: str) -> list[str]:
 
 
 def _typed(form: Mapping[str, str]) -> dict[str, str]:
-    """Return a form with its ticked columns as if typed; those entered as text come first."""
+    """Return a form whose ticked columns are appended to the texts of their fields."""
     fields = {name: text for name, text in form.items() if TICK not in name}
     for name in form:
         key, mark, column = name.partition(TICK)
@@ -193,7 +193,7 @@ def _urgency(field: Parameter) -> int:
 def _wrong(problem: str, known: Collection[str]) -> dict[str, str]:
     """Return the faults by field.
 
-    A message that begins with no key belongs to the fields that it names; without any, the whole form is wrong.
+    A message without a key at its beginning belongs to the fields that it names. Empty: the whole form is wrong.
     """
     named = {name: problem for name in known if re.search(rf"\b{re.escape(name)}\b", problem)}
     return _by_field(problem, known) or named
@@ -206,7 +206,7 @@ def _listed(wrong: Mapping[str, str]) -> str:
 def _by_field(problem: str, known: Collection[str]) -> dict[str, str]:
     """Return the faults by field, from messages that begin with a field's key.
 
-    They are joined by semicolons, which may occur within one as well.
+    The messages are joined by semicolons; a message may contain semicolons as well.
     """
     problems: dict[str, str] = {}
     key = ""

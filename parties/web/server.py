@@ -30,7 +30,7 @@ class WebServer:
         address: The address.
         app: The application.
         loopback_only: False serves other machines, too: for a container whose port is published on loopback.
-        what: Its name in messages.
+        what: Name of the application in messages.
         tls: Settings of https; None serves http.
         socket_file: Unix socket, for this user alone, in place of the address.
     """

@@ -53,7 +53,7 @@ class SignOn:
         """Start a session for a browser that has returned.
 
         Args:
-            cookie: Its cookie.
+            cookie: Cookie of the browser.
             answer: The provider's answer, in the query.
 
         Raises:

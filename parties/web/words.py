@@ -128,7 +128,7 @@ def parameters(job: JobView) -> Parameters:
 
 
 def ruled(job: JobView) -> bool:
-    """Return whether a job has rules for the rows of a leaf or class, and states against whom."""
+    """Return whether a job has rules for the rows of a leaf or class, with the setting `against`."""
     rules = job.parameters
     weak = rules.get("k", 1) in (None, 1) and rules.get("l", 1) in (None, 1) and rules.get("t", 1) in (None, 1)
     return "against" in rules and not weak
@@ -161,15 +161,15 @@ def duration(seconds: float) -> str:
     return f"{seconds / 86_400:.0f} days"
 
 
-def plural(number: int, noun: str, many: str | None = None) -> str:
+def plural(number: int, noun: str, plural_noun: str | None = None) -> str:
     """Return a number with its noun.
 
     Args:
         number: The number.
         noun: The noun in the singular.
-        many: The noun in the plural, if it is irregular.
+        plural_noun: The noun in the plural, if it is irregular.
     """
-    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+    return f"{number:,} {noun if number == 1 else plural_noun or noun + 's'}"
 
 
 def _value(value: object, none: str) -> str:
@@ -184,7 +184,7 @@ def _moment(at: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(at)
         return moment.astimezone(UTC) if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-    except (ValueError, OverflowError):  # the end of time in one zone is out of range in another
+    except (ValueError, OverflowError):  # a time near the last possible date, in another zone
         return None
 
 

@@ -28,8 +28,8 @@ Bins = NDArray[np.uint8]
 class Column:
     """A column to predict from: the bin of each of its categories, and the bins' labels.
 
-    With `edges`, bin i >= 1 begins at edges[i - 1]. Otherwise `values` are those of the bins, in their order if they
-    have one.
+    With `edges`, bin i >= 1 begins at edges[i - 1]. Otherwise each bin is one of `values`, in their order if
+    `ordered`.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Column:
 
     @property
     def cuts(self) -> range:
-        """Bins of the possible splits: below a bin, or a bin against the others. Two values need one split."""
+        """Bins that define splits: the bins below it against the rest if `ordered`, else the bin against all others."""
         return range(1, self.size) if self.ordered or self.size == 2 else range(self.size)
 
     @property
@@ -94,7 +94,7 @@ def _few(name: str, places: tuple[int, ...]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Features:
-    """All columns, and the candidates of every node: column by column, each with its cuts in order."""
+    """All columns. A node's candidate splits are those of the first column in order, then of the next."""
 
     columns: tuple[Column, ...]
 
@@ -127,7 +127,7 @@ class Features:
         return max(column.size for column in self.columns)
 
     def codes(self, lines: Numbers) -> Bins:
-        """Return the bins of rows, from int64[rows, columns] of category indices."""
+        """Return the bins of rows, uint8[rows, columns], from their category indices, int64[rows, columns]."""
         tables = [np.array(column.bins, dtype=np.uint8) for column in self.columns]
         return np.stack([table[codes] for table, codes in zip(tables, lines.T, strict=True)], axis=1)
 

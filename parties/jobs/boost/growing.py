@@ -1,4 +1,4 @@
-"""Growing trees: opened values determine the trees, and every party moves its own rows along.
+"""Growth of boosted trees from opened values. Each party moves its own rows to their new nodes.
 
 Each step opens a list of integers. A step is a level: a candidate for each open node of the round's trees, -1 for a
 leaf. Or a step is the leaves of a round: slope and curvature of each, tree by tree, in the order in which they became
@@ -25,7 +25,7 @@ PIECE = 1 << 18  # rows whose slopes are computed at once
 
 @dataclass
 class Node:
-    """A node: open, a split by a candidate, or a leaf, which gets its weight last."""
+    """An open node (no field is set), a split by a candidate, or a leaf with its weight."""
 
     candidate: int | None = None
     children: tuple[Node, ...] = ()
@@ -55,7 +55,7 @@ class OwnRows:
 
 
 class Growing:
-    """Trees of the rounds so far, and the nodes of `rows` in this round's trees; without rows only the trees."""
+    """Trees of all rounds so far, and the node of each own row in this round's trees; without `rows` only the trees."""
 
     def __init__(
         self, features: Features, objective: Objective, trees: int, depth: int, weigh: Weigh, rows: OwnRows | None
@@ -94,8 +94,8 @@ class Growing:
     # Own sums.
 
     def own_sums(self) -> tuple[Numbers, Numbers]:
-        """Return the sums of own rows in units of 2^-FINE: of open nodes, int64[nodes, 2], and of each candidate's
-        first child."""
+        """Return own rows' sums of slopes and curvatures in units of 2^-FINE: for open nodes, int64[nodes, 2], and for
+        the first child of each candidate, int64[nodes, candidates, 2]."""
         from smc.kernels import add_slopes
 
         assert self.rows is not None
@@ -109,13 +109,13 @@ class Growing:
         return sums[:, 0].sum(axis=1), self.features.left(sums)
 
     def own_leaves(self) -> Numbers:
-        """Return the sums of own rows in the round's leaves, int64[leaves, 2], in units of 2^-FINE."""
+        """Return own rows' slopes and curvatures, summed for each leaf, int64[leaves, 2], in units of 2^-FINE."""
         parts = []
         for tree, places, slopes in zip(self.now, self._places, self._slopes, strict=True):
             self._close(tree, places)
             leaf = -1 - places
             sums = np.zeros((len(tree.leaves), 2), dtype=np.int64)
-            for start in range(0, len(leaf), PIECE):  # exact in doubles: less than 2^18 2^20 for a piece and row
+            for start in range(0, len(leaf), PIECE):  # exact in doubles: at most 2^18 rows, each below 2^20
                 some = slice(start, start + PIECE)
                 for side in (0, 1):
                     weights = slopes[some, side].astype(np.float64)

@@ -39,7 +39,7 @@ class Logistic(Objective):
         probability.
 
         Args:
-            margins: Sums of the trees' leaf values for each row, float64[1, rows]; one line a class for softmax.
+            margins: Sums of the trees' leaf values for each row, float64[1, rows]; softmax has a line for each class.
             target: True value of each row.
         """
         chances = 1 / (1 + np.exp(-np.clip(margins, -30, 30)))
@@ -59,7 +59,7 @@ class Softmax(Objective):
         """Return the first derivative p - y and the bound 2 p (1 - p) on the second, for each row and class.
 
         Args:
-            margins: Sums of the trees' leaf values for each row, float64[1, rows]; one line a class for softmax.
+            margins: Sums of the trees' leaf values for each row, float64[1, rows]; softmax has a line for each class.
             target: True value of each row.
         """
         powers = np.exp(margins - margins.max(axis=0))
@@ -73,7 +73,7 @@ class Softmax(Objective):
 
 
 class Squared(Objective):
-    """Numbers, moved and scaled to [-1/2, 1/2]; the margin is the number. Slopes are clipped."""
+    """Numbers, shifted and scaled to [-1/2, 1/2]; the margin is the predicted number. Slopes are clipped to [-1, 1]."""
 
     most = 1.0
 
@@ -81,7 +81,7 @@ class Squared(Objective):
         """Return the clipped error of each row, and 1 as its second derivative.
 
         Args:
-            margins: Sums of the trees' leaf values for each row, float64[1, rows]; one line a class for softmax.
+            margins: Sums of the trees' leaf values for each row, float64[1, rows]; softmax has a line for each class.
             target: True value of each row.
         """
         return np.clip(margins - target, -1, 1), np.ones(margins.shape)

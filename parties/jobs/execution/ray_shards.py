@@ -58,7 +58,7 @@ class OnRay(Processes):
 
 
 class _Actor:
-    """A shard of a job of the machine `here`, in one of Ray's processes."""
+    """A shard in a process of Ray; `here` is the address of the machine of the job's own process."""
 
     def __init__(self, order: Order, here: str) -> None:
         self._main, there = multiprocessing.Pipe()

@@ -15,7 +15,7 @@ from parties.link.identity import Identity, load_certificate, load_identity, sho
 from parties.link.settings import LinkSettings, require_link
 from smc.errors import InputError, JobMismatchError, ProtocolError, SmcError
 
-if TYPE_CHECKING:  # slow imports happen where they are used, if possible while the peer is on its way
+if TYPE_CHECKING:  # slow imports happen where they are used, if possible while waiting for the peer
     from parties.jobs.execution.engine_selection import Choice
     from parties.jobs.holders import Givers, Holders
     from parties.jobs.kind import Kind, State
@@ -162,7 +162,7 @@ class Connection:
             specification: The public specification of the job.
             status: Progress line.
             choice: The choice of the profile.
-            meanwhile: Called while the peer is on its way.
+            meanwhile: Called while this party waits for the peer.
 
         Raises:
             LinkError: The peer cannot be reached, or the link fails.
@@ -240,7 +240,7 @@ def declining(settings: LinkSettings) -> Iterator[None]:
 
 @contextmanager
 def _naming_holders() -> Iterator[None]:
-    """Name --holders in the difference of two jobs, if only one party has it."""
+    """Name --holders in the enclosed block's JobMismatchError if only one party has this option."""
     try:
         yield
     except JobMismatchError as error:

@@ -105,8 +105,10 @@ class Processes(Shards):
         return [self._told(line) for line in begun]
 
     def _told(self, line: Any) -> tuple[Line, Door]:
-        """Return a connection to a shard with the shard's door. Raise the error that the shard reports about this
-        machine."""
+        """Return a connection to a shard, and its door: the address at which it listens, as integers.
+
+        Raise the error that the shard reports about this machine.
+        """
         if isinstance(line, _Dead):
             return line, NOWHERE
         try:
@@ -242,7 +244,7 @@ def _context() -> Any:
 
 
 def door(address: Address) -> Door:
-    """Return a shard's door; with an empty host, the door at the session's own host."""
+    """Return the door of an address; an empty host stands for the host of the session."""
     if not address.host:
         return (*NOWHERE[:-1], address.port)
     host = ipaddress.ip_address(address.host)

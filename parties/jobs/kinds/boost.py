@@ -129,7 +129,7 @@ class Boost(BySchema):
 
     @override
     def notes(self, settings: Any, source: Any) -> list[str]:
-        rounds = [f"{self.rounds} rounds: {self.told_of_splits}; --rounds says otherwise"]
+        rounds = [f"{self.rounds} rounds: {self.bits_of_splits}; --rounds says otherwise"]
         exact = [f"exact, without noise, {self.most_bits:,} bits at most: {EXACT}"] if self.exact else []
         return [*(rounds if settings.rounds is None else []), *(exact or super().notes(settings, source))]
 
@@ -156,13 +156,13 @@ class Boost(BySchema):
 
     @cached_property
     def features(self) -> Features:
-        """Questions that a node can ask."""
+        """Columns to predict from, with the splits that a node can have."""
         names = self.settings.columns or ()
         return Features.of(self.schema, names, [n for n in self.number_columns if n in names], self.settings.bins)
 
     @cached_property
     def gains(self) -> Gains:
-        """Comparison of splits."""
+        """Public parameters for the comparison of splits by their gains."""
         settings = self.settings
         return Gains(settings.max_rows, settings.regularisation, settings.min_child_weight, settings.gamma)
 
@@ -183,7 +183,7 @@ class Boost(BySchema):
         return max(1, min(MOST_ROUNDS, DEFAULT_BITS // (self.trees * self._splits_of_a_tree * self._bits_of_a_node)))
 
     @property
-    def told_of_splits(self) -> str:
+    def bits_of_splits(self) -> str:
         """Phrase with the maximum bits that all splits open, and whether this limit sets the number of rounds."""
         opened = self.rounds * self.trees * self._splits_of_a_tree * self._bits_of_a_node
         fits = self.rounds == self.rounds_that_fit < MOST_ROUNDS and opened <= DEFAULT_BITS
@@ -288,7 +288,7 @@ class Boost(BySchema):
             f"We and {peer} both learn {trees} for {self.target} of both tables' rows together: at each node which "
             "split is best, or that none is.",
             leaves,
-            f"{self.rounds} {'round' if self.rounds == 1 else 'rounds'}: {self.told_of_splits}.",
+            f"{self.rounds} {'round' if self.rounds == 1 else 'rounds'}: {self.bits_of_splits}.",
             *nothing_else_of_rows(peer, settings.max_rows),
         ]
 

@@ -125,11 +125,7 @@ class Circuit(Batched):
         )
 
     def netlist(self, inputs: Inputs) -> Netlist:
-        """The circuit.
-
-        Raises:
-            InputError: This party does not have it.
-        """
+        """Return the circuit. Raise InputError if this party does not have it."""
         if self._netlist is None:
             loaded = [netlist for netlist in map(_load, inputs.circuits.values()) if netlist.digest() == self._digest]
             if not loaded:
@@ -142,7 +138,7 @@ class Circuit(Batched):
 
     @override
     def missing(self, inputs: Inputs) -> list[str]:
-        """Ask party 0 alone for the input of a circuit of one input."""
+        """Ask only party 0 for the input if the circuit has one input."""
         return super().missing(inputs) if inputs.party < len(self.netlist(inputs).input_widths) else []
 
     @override

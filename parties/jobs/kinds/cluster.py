@@ -113,7 +113,7 @@ class Cluster(Release):
         size = 1 + len(self.axes)
 
         def nothing(centroids: Points) -> Points:
-            """Return the sums of no points: what is sent does not depend on them."""
+            """Return the sums of no points; the size of the messages does not depend on the sums."""
             return np.zeros((len(centroids), size), dtype=np.int64)
 
         no_rows = np.zeros(self.rounds[0].numbers, dtype=np.int64)
@@ -161,7 +161,7 @@ class Cluster(Release):
 
     @cached_property
     def grid(self) -> Grid:
-        """Cells that are counted."""
+        """Grid whose cells are counted."""
         parts = self.settings.parts
         if parts is None:
             epsilon = Fraction(1) if self.exact else self.epsilon
@@ -244,7 +244,7 @@ class Cluster(Release):
         return None if self.on_grid else "cluster in rounds is not built for holders: give --method grid"
 
     def _own(self, rows: Rows) -> Numbers | Own | tuple[Numbers, Own]:
-        """Return the counts of the cells, the sums at any centroids, or both."""
+        """Return the counts of the cells, a function from centroids to sums of points, or both."""
         order = [*self.schema.features(self.target), self.target]
         wanted = [
             (column, np.array([value in values for value in self.schema.attributes[column]]))
@@ -358,7 +358,7 @@ def _usual_method(settings: ClusterSettings, dimensions: int) -> Literal["grid",
     """Return the default method for this number of columns, from public numbers.
 
     A grid of many columns locates clusters but gives poor means. If epsilon allows only two rounds, one round follows
-    the grid, unless the round would be mostly noise. With too many clusters for two ranges a column there is no grid.
+    the grid, unless the round would be mostly noise. No grid is used if two ranges per column give too few cells.
     """
     clusters, epsilon = settings.k or 1, Fraction(0) if settings.epsilon is None else exact(settings.epsilon)
     rows = settings.max_rows * epsilon / settings.together

@@ -172,7 +172,7 @@ class Synthesise(Release):
     # Cost.
 
     def _program(self, engine: Any) -> None:
-        """Return the program of a run with the likely number of rounds."""
+        """Count a run with the likely number of rounds on a counting engine."""
         from parties.jobs.release.synthesise import expected
         from protocols.release import aim, mst
 

@@ -1,9 +1,9 @@
 """Test whether the variance of a column is above a bound.
 
-Each party contributes n, sum x and sum x^2 of its rows. x is counted in units from the least value, which does not
-change the variance. A circuit adds the numbers of both parties and compares n sum x^2 - (sum x)^2 > bound n^2 in whole
-numbers. Without a row the answer is no. The bit is exact and reveals as much about the other party's rows: enough bits
-for enough bounds reveal their variance.
+Each party contributes n, sum x and sum x^2 of its rows. x is the distance from the least value in whole units; this
+shift does not change the variance. A circuit adds both parties' numbers and compares n sum x^2 - (sum x)^2 > bound n^2
+in whole numbers. Without rows the answer is no. The bit is exact: answers for enough bounds reveal the variance of the
+other party's rows.
 """
 
 from typing import Annotated

@@ -66,7 +66,7 @@ def in_full(text: str) -> str:
     return f"{common_name(loaded)} ({fingerprint(loaded)})"
 
 
-def told(text: str) -> str:
+def in_short(text: str) -> str:
     """Return name and short fingerprint, for people."""
     loaded = certificate(text)
     return f"{common_name(loaded)} ({short_fingerprint(loaded)})"

@@ -82,7 +82,7 @@ class RecodedExtra(Settings):
 
 
 class Recoded(BySchema):
-    """One recoding of both parties' rows. Its columns: the recoded ones, the kept ones, the sensitive one."""
+    """One recoding of both parties' rows. Columns: those to recode, those to leave unchanged, and the sensitive one."""
 
     about = Description(
         "",
@@ -175,7 +175,7 @@ class Recoded(BySchema):
     @property
     @override
     def columns(self) -> tuple[str, ...]:
-        """Recoded columns, kept columns, sensitive column."""
+        """Columns to recode, columns to leave unchanged, sensitive column."""
         sensitive = () if self.settings.sensitive is None else (self.settings.sensitive,)
         return (*(self.settings.recode or ()), *(self.settings.keep or ()), *sensitive)
 
@@ -240,8 +240,7 @@ class Recoded(BySchema):
 
     @abstractmethod
     def with_recoding(self, path: Path) -> Program:
-        """Return the program that finds the recoding in this file. Raise InputError if it does not belong to this
-        task."""
+        """Return the program of a run that ends with a file's recoding. Raise InputError if the file does not fit."""
 
     # Execution.
 

@@ -32,13 +32,13 @@ def document(
     levels: Sequence[int] | None = None,
     boxes: list[Box] | None = None,
     paths: Mapping[str, list[list[str]]] | None = None,
-    most: float = 0.0,
+    max_left_out: float = 0.0,
 ) -> Document:
     """Return a recoding file.
 
-    It has levels of the hierarchies whose paths are given, or a box for each class. Against the peer, the models hold
-    for each party's own rows and are checked again when these are recoded. Against the public, a party cannot check
-    alone what holds for both.
+    It has a level for each hierarchy, or a box for each class. With `against` = peer, the models hold for each party's
+    own rows, and `smc publish apply` checks them again. With `against` = public, they hold for the rows of both parties
+    together, so one party cannot check them.
 
     Args:
         task: The task.
@@ -46,7 +46,7 @@ def document(
         levels: Level of each recoded column's hierarchy.
         boxes: Boxes of the classes.
         paths: Paths of the hierarchies, by column.
-        most: Largest share of rows that may be left out.
+        max_left_out: Largest share of rows that may be left out.
     """
     settings = task.settings
     columns: dict[str, dict[str, Any]] = {name: {"role": "quasi-identifier"} for name in settings.recode or ()}
@@ -57,7 +57,7 @@ def document(
     for name, lines in (paths or {}).items():
         columns[name]["paths"] = lines
     ours, both = (task.models, []) if settings.against == "peer" else ([], task.models)
-    recoding = Recoding(columns, ours, most, None if levels is None else list(levels), boxes, both)
+    recoding = Recoding(columns, ours, max_left_out, None if levels is None else list(levels), boxes, both)
     content: Document = json.loads(recoding.text())
     return {**content, "joint": {"against": settings.against, "schema": task.schema.digest(), **outcome}}
 

@@ -162,7 +162,7 @@ class SealedTable(TableOfBoth):
             "format": FORMAT,
             **self.head,
             "job": job_digest(self.specification()),
-            "analyst": analyst.told(self._analyst),
+            "analyst": analyst.in_short(self._analyst),
             "units": {"factor": int(self.unit * 10**digits), "digits": digits},
             "hidden": self.lines(state["hidden"]),
             "width": self.part.opened_width,

@@ -157,7 +157,7 @@ class TableOfBoth(BySchema):
 
     @cached_property
     def numbers(self) -> values.Values | None:
-        """Summed numbers by value; None if rows are counted."""
+        """Number of each value of the summed column; None if rows are counted."""
         column = self.settings.summed
         return None if column is None else values.read(column, self.schema.attributes[column], "a sum")
 
@@ -168,7 +168,7 @@ class TableOfBoth(BySchema):
 
     @property
     def unit(self) -> Fraction:
-        """Value of a unit."""
+        """Number that one unit of a cell stands for."""
         return Fraction(1) if self.numbers is None else self.numbers.unit
 
     @cached_property
@@ -207,11 +207,11 @@ class TableOfBoth(BySchema):
     def parameters(self) -> dict[str, Any]:
         """Return the public settings, with the analyst by name and fingerprint."""
         values = super().parameters()
-        return {**values, "analyst": None if values["analyst"] is None else analyst.told(values["analyst"])}
+        return {**values, "analyst": None if values["analyst"] is None else analyst.in_short(values["analyst"])}
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:
-        """Refuse an analyst that this party's table does not list."""
+        """Also refuse an analyst that this party's table does not list, and a party 0 without a solver."""
         table, _ = inputs.required()
         if (reader := self.disclosure.analyst) and reader not in table.analysts:
             what = f"the table here is sealed to nobody with the fingerprint {reader}"

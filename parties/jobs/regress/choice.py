@@ -38,11 +38,11 @@ class Chosen(Method):
 
 
 class Choice(Chosen):
-    """Choice of one weight of a public grid, more probable for a smaller J: for one column of numbers, without
+    """Choice of one weight of a public grid, more probable for a smaller loss J: for one column of numbers, without
     intercept.
 
-    A row's score of a weight is the largest possible loss, less its own loss and lambda / 2 w^2, in integers up to
-    `BEST`. An added row raises every score by at most that and lowers none (`protocols.release.choice`).
+    A row's score of a weight is the largest possible loss minus its own loss and lambda / 2 w^2, in integers up to
+    `BEST`. An added row raises every score by at most `BEST` and lowers none (`protocols.release.choice`).
     """
 
     BEST = 1 << 12

@@ -65,7 +65,10 @@ class Coordinates(Chosen, Stepwise):
 
     @override
     def own(self, rows: RowStream | None) -> Any:
-        """Return a function from weights and a feature to the own correct rows of each candidate, int64[candidates]."""
+        """Return a function from weights and a feature to the own rows that each candidate weight classifies correctly.
+
+        The function returns int64[candidates].
+        """
         if rows is None:
             return lambda weights, feature: np.zeros(len(GRID), dtype=np.int64)
 

@@ -28,7 +28,7 @@ class Gradient(Stepwise):
     @property
     @override
     def numbers(self) -> int:
-        """One more than the weights: the number of rows."""
+        """Number of weights, and one more for the number of rows."""
         return self.space.number + 1
 
     @cached_property

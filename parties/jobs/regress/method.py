@@ -27,7 +27,7 @@ OnRound: TypeAlias = Callable[[int, Opened], object]
 
 @dataclass(frozen=True)
 class Method(ABC):
-    """A method for complete settings and features. Each step opens a tuple of integers."""
+    """A training method, made from complete settings and features. Each step opens a tuple of integers."""
 
     settings: RegressSettings
     features: Features
@@ -94,7 +94,7 @@ class Method(ABC):
 
     @abstractmethod
     def weights(self, opened: Opened) -> Floats:
-        """Return the result, float64[features]."""
+        """Return the weights that follow from the opened values, float64[features]."""
 
     @abstractmethod
     def fields(self, opened: Opened) -> Document:
@@ -105,7 +105,7 @@ class Method(ABC):
         return None
 
     def _gauss(self, uses: int, squared: int) -> Noise:
-        """Return the noise for `uses` uses, each changed by one row by `squared`; its loss is that of all uses."""
+        """Return noise for `uses` vectors, each of which a row moves by a squared norm of `squared`."""
         assert self.settings.delta is not None
         delta = exact(self.settings.delta)
         return gauss_of_uses(self.epsilon, delta, uses, squared, self.settings.adjacency)
@@ -117,7 +117,7 @@ class OpenedOnce(Method):
     @property
     @abstractmethod
     def squared(self) -> int:
-        """Square of a row's change of all integers, rounded up."""
+        """Squared Euclidean norm of a row's change of all integers, rounded up."""
 
     @property
     @abstractmethod

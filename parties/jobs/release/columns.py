@@ -32,11 +32,10 @@ class SetSettings(GaussianSettings):
 
 
 def ordered(chosen: Columns | None, schema: Schema) -> tuple[str, ...]:
-    """Return the columns in the schema's order; all if none are given. Raise InputError for a missing or repeated
-    one.
+    """Return the chosen columns in the schema's order. Raise InputError for a missing or repeated one.
 
     Args:
-        chosen: Names of the columns; None or empty for all.
+        chosen: Names of the columns; None for all.
         schema: The agreed schema.
     """
     if chosen is None:

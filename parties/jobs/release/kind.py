@@ -221,7 +221,7 @@ class Release(BySchema):
 
     @property
     def exact_effect(self) -> str:
-        """The effect of a number without noise, the end of a sentence."""
+        """The effect of a number without noise, as the end of a sentence."""
         return EXACT
 
     @property

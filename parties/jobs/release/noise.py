@@ -36,9 +36,8 @@ FINE = 512  # larger scales use a coarser grid; intervals are rounded outwards
 class Noise:
     """A mechanism: noise of a public law on integers, and its privacy guarantee.
 
-    `sensitivity` is the largest change of all integers together between neighbouring tables; the sum of the squares for
-    Gaussian noise.
-    `scale` is the sensitivity divided by epsilon, or the standard deviation sigma.
+    `sensitivity` is the largest change of all integers together between neighbouring tables; for Gaussian noise, the
+    sum of the squared changes. `scale` is the sensitivity divided by epsilon, or the standard deviation sigma.
     """
 
     family: Family
@@ -169,7 +168,7 @@ def gauss(epsilon: Fraction, delta: Fraction, numbers: int, adjacency: Adjacency
 
     `rows` rows change the numbers by a Euclidean norm of at most rows sqrt(numbers). Noise of sigma^2 = change^2 /
     (2 rho) is rho-zCDP for that norm (Canonne, Kamath, Steinke 2020 for the discrete law). Rho is the largest that
-    (epsilon, delta) allows (`rho_within`), less one part in 10^9, so that a budget of the same (epsilon, delta) has
+    (epsilon, delta) allows (`rho_within`), minus one part in 10^9, so that a budget of the same (epsilon, delta) has
     room despite rounding. This holds for every epsilon, unlike sqrt(2 ln(1.25 / delta)) / epsilon, which needs
     epsilon < 1. Sigma is rounded up in decimal arithmetic, which is equal on every machine.
 
@@ -198,7 +197,7 @@ def gauss_of_uses(epsilon: Fraction, delta: Fraction, uses: int, squared: int, a
         delta: The probability that epsilon fails.
         uses: Number of steps.
         squared: Squared length of a row's change, or a person's, in each step.
-        adjacency: Neighbours.
+        adjacency: Definition of neighbouring tables.
     """
     noise = gauss(epsilon, delta, uses * squared, adjacency)
     each = squared / (2 * noise.scale**2)

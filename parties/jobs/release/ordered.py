@@ -14,15 +14,14 @@ from smc.errors import InputError
 MOST_BINS = 256
 
 
-def two_values(key: str, column: str, values: Sequence[str], wanted: str | None, what: str) -> tuple[int, int]:
-    """Return the indices of a two-valued column's other value and positive value; "yes" is positive unless one is
-    named.
+def two_values(key: str, column: str, values: Sequence[str], positive_value: str | None, what: str) -> tuple[int, int]:
+    """Return the indices of the negative and the positive value of a column with two values.
 
     Args:
         key: Name of the setting, for the message.
         column: Name of the column.
         values: Values in the schema.
-        wanted: The positive value; None to recognise "yes" and similar words.
+        positive_value: The positive value; None to recognise "yes" and similar words.
         what: The thing that needs two values, for the message.
 
     Raises:
@@ -35,15 +34,15 @@ def two_values(key: str, column: str, values: Sequence[str], wanted: str | None,
             f"{key}: {quoted(column)} has {counted} ({listed(two[:5])}{', ...' * (len(two) > 5)}), {what} "
             "needs two values, yes and no; leave other values out with --where"
         )
-    if wanted is None:
+    if positive_value is None:
         yes = [value for value in two if value.lower() in FLAGS["yes"]]
         no = [value for value in two if value.lower() in FLAGS["no"]]
         if not (yes and no):
             raise InputError(f"{key}_value: name the value of {quoted(column)} that means yes: {listed(two, 2)}")
-        wanted = yes[0]
-    elif wanted not in two:
-        raise InputError(f"{key}_value: {quoted(wanted)} is not a value of {quoted(column)}: {listed(two, 2)}")
-    return values.index(two[1 - two.index(wanted)]), values.index(wanted)
+        positive_value = yes[0]
+    elif positive_value not in two:
+        raise InputError(f"{key}_value: {quoted(positive_value)} is not a value of {quoted(column)}: {listed(two, 2)}")
+    return values.index(two[1 - two.index(positive_value)]), values.index(positive_value)
 
 
 def ordered_bins(key: str, name: str, values: Sequence[str]) -> tuple[tuple[int, ...], tuple[Fraction, ...], str]:

@@ -12,7 +12,7 @@ from parties.jobs.release.noise import CONFIDENCE, Noise
 EACH = 1 - (1 - CONFIDENCE) / 2  # confidence of a count's and of the others' interval each, so that both hold together
 
 
-def consistent(noisy: Counts, most: int) -> Counts:
+def consistent(noisy: Counts, max_sum: int) -> Counts:
     """Return the nonnegative counts nearest to noisy ones, with the same sum.
 
     The counts are projected onto the nonnegative counts with that sum (Euclidean distance) and rounded. To set negative
@@ -21,10 +21,10 @@ def consistent(noisy: Counts, most: int) -> Counts:
 
     Args:
         noisy: Noisy counts, any shape.
-        most: Upper bound on the sum.
+        max_sum: Upper bound on the sum.
     """
     flat = noisy.reshape(-1)
-    total = min(max(int(flat.sum()), 0), most)
+    total = min(max(int(flat.sum()), 0), max_sum)
     ordered = np.sort(flat)[::-1]
     sums = np.cumsum(ordered)
     counts = np.arange(1, len(flat) + 1)
@@ -48,7 +48,7 @@ def percentages(fitting: Counts, noisy: Counts, noise: Noise | None, terms: int 
 
     Args:
         fitting: Nonnegative counts.
-        noisy: The same counts as opened.
+        noisy: The counts as opened, before `fitting` was made from them.
         noise: Noise of each number; None if the counts are exact.
         terms: Noisy numbers that each count is the sum of.
     """

@@ -170,7 +170,7 @@ def _crossing(answer: Document) -> str:
 
 
 def _spread(numbers: Sequence[Document]) -> str:
-    """Return half the length of the intervals; they are equal except where a bound cuts them off."""
+    """Return half the length of the intervals; all are equally long, except where a bound cuts them off."""
     return amount(max(max(answer["high"] - answer["noisy"], answer["noisy"] - answer["low"]) for answer in numbers))
 
 

@@ -107,8 +107,8 @@ def sums(
     Args:
         learnt: Description of the result.
         parts: Groups of numbers, in their order.
-        count: Reader of own numbers from own rows.
-        show: Result from the opened numbers.
+        count: Function that reads this party's numbers from its rows.
+        show: Function that makes the result from the opened numbers.
         unit: Unit of the first part, for the noise in a result.
         about: Further fields of the question.
 
@@ -140,9 +140,9 @@ def decision(
     Args:
         learnt: Description of the result.
         widths: Bits of each own number; all are nonnegative.
-        count: Reader of own numbers from own rows.
+        count: Function that reads this party's numbers from its rows.
         circuit: Function of the sums as integers, one argument each.
-        show: Result from the opened bit.
+        show: Function that makes the result from the opened bit.
         about: Further fields of the question.
     """
 

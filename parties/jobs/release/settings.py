@@ -67,7 +67,7 @@ class DecisionSettings(BooleanSettings, TabularSettings):
 class NoisySettings(BooleanSettings, TabularSettings):
     """Settings of every question with noise."""
 
-    gives_no_row_away: ClassVar[bool] = False  # whether a failed epsilon is a little larger, so any delta is allowed
+    gives_no_row_away: ClassVar[bool] = False  # whether failure raises epsilon only a little: any delta is allowed
     where: Where | None = condition()
     epsilon: Epsilon | None = loss()
     adjacency: Adjacency = neighbours()
@@ -111,7 +111,7 @@ class GroupSettings(ReleaseSettings):
 
 
 def check_privacy(settings: Any) -> None:
-    """Raise InputError unless the answer is either exact or noisy by an epsilon, or if delta is too large."""
+    """Raise InputError if `exact` and `epsilon` are both given or both missing, or if delta is wrong."""
     is_exact = isinstance(settings, ReleaseSettings) and settings.exact
     if is_exact and settings.epsilon is not None:
         raise InputError("exact: excludes epsilon, because there is no noise; remove one of them")
@@ -127,12 +127,12 @@ def check_privacy(settings: Any) -> None:
 
 
 def default_delta(max_rows: int) -> float:
-    """Return the largest power of ten that is at most 1 / `SHARE` over the number of all rows."""
+    """Return the largest power of ten that is at most 1 / (2 max_rows `SHARE`)."""
     return float(f"1e-{len(str(2 * max_rows * SHARE - 1))}")
 
 
 def check_columns(settings: Any, schema: Schema) -> None:
-    """Raise InputError for a column that the schema lacks, or that one setting names twice.
+    """Raise InputError for a column that the schema lacks, that a setting names twice, or that is in column and by.
 
     Args:
         settings: The settings.
@@ -152,7 +152,7 @@ def names_in(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
 
 def with_features(settings: Any, schema: Schema) -> Any:
     """Return the settings with target and columns filled in, in the schema's order. Raise InputError if no column is
-    left.
+    left, or if the columns include the target.
 
     Args:
         settings: The settings.

@@ -65,7 +65,7 @@ class Significance(Release):
     @property
     @override
     def where(self) -> Predicate:
-        """The rows that are meant: without missing values in the tested columns, if they are left out."""
+        """Predicate of the tested rows, without missing values in the tested columns if `missing` leaves them out."""
         given = super().where
         return known_only(given, self.schema, self.with_gaps) if self.settings.missing == LEAVE_OUT else given
 
@@ -76,7 +76,7 @@ class Significance(Release):
 
     @property
     def rows_in_words(self) -> str:
-        """The rows that are meant as part of a sentence."""
+        """Description of the tested rows, as part of a sentence."""
         return super().where.words() + missing_clause(self.settings.missing, self.with_gaps)
 
     @property
@@ -86,7 +86,7 @@ class Significance(Release):
 
     @property
     def tail(self) -> float:
-        """Level of the two-sided quantile that decides."""
+        """Two-sided level of the deciding quantile: `level`, or twice `level` if the alternative has a direction."""
         level: float = self.settings.level
         return level if self.sign == 0 else 2 * level
 
@@ -113,7 +113,7 @@ class Significance(Release):
         Args:
             learnt: Description of the result.
             numbers: Number of counts of each party.
-            count: Reader of the counts from a party's rows.
+            count: Function that reads this party's counts from its rows.
             decide: Function of the engine and the shared counts, to the shared bit.
             about: Further fields of the question.
         """
@@ -140,7 +140,7 @@ class Significance(Release):
         Args:
             learnt: Description of the result.
             parts: Groups of numbers with their noise.
-            count: Reader of the counts from a party's rows.
+            count: Function that reads this party's counts from its rows.
             measure: Statistic of float64[tables, numbers]; larger values speak more against the null hypothesis.
             null: Draws `SIMULATED` tables without noise under the null hypothesis, given the opened numbers.
             least: Expected rows in the rarest cell, given the opened numbers.

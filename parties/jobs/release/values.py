@@ -51,7 +51,7 @@ class Values:
         return (self.least + self.greatest) / 2
 
     def moved(self, by: Fraction) -> Values:
-        """Return all numbers less `by`."""
+        """Return the values with `by` subtracted from each number."""
         return Values(tuple(None if number is None else number - by for number in self.numbers))
 
     @cached_property
@@ -70,7 +70,7 @@ class Values:
 
     @cached_property
     def from_zero(self) -> Values:
-        """Numbers less the lower bound."""
+        """The values with the lower bound subtracted from each number."""
         return self.moved(self.least)
 
     @cached_property
@@ -96,7 +96,7 @@ class Values:
 
     @cached_property
     def below(self) -> NDArray[np.int64]:
-        """Distance of each number below the upper bound in these units, int64[values]; 0 for a missing one.
+        """Distance of each number below the upper bound in units of `from_zero`, int64[values]; 0 for a missing one.
 
         The distances above the lower bound are `from_zero.vector`.
         """

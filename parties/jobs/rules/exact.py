@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Found:
-    """Decided part of the answer: the larger bound of a set, the frequent sets of each length, and at the end the
-    rules."""
+    """Decided part of the answer: whether `support` requires more rows than `k`, the frequent sets by length, and
+    at the end the rules."""
 
     by_support: bool | None = None
     levels: tuple[tuple[Items, ...], ...] = ()
@@ -90,7 +90,7 @@ class ExactRules(RulesOfBoth, StoppingKind):
     @property
     @override
     def disclosure(self) -> Disclosure:
-        """The openings: a bit for each candidate, and first which bound is the greater one."""
+        """The openings: first whether `support` requires more rows than `k`, then a bit for each candidate."""
         at_most = None if self.settings.most is None else sum(self.largest) + 1
         bits = Bits(lambda step: step.size + (step.number == 0), at_most)
         return Disclosure(self._reveals, self._opened, bits, question=self.question)
@@ -109,7 +109,7 @@ class ExactRules(RulesOfBoth, StoppingKind):
 
     @property
     def least_of_all(self) -> int:
-        """Number of both parties' rows from which the support is the larger bound."""
+        """Number of both parties' rows from which `support` requires at least `k` rows."""
         return math.ceil(self.problem.least_rows / self.problem.support)
 
     def _opened(self, state: State, step: int | None = None) -> dict[str, int]:
@@ -117,7 +117,7 @@ class ExactRules(RulesOfBoth, StoppingKind):
         return {"decision": sum(self._asked(self.states.cut(state, at)) + (at == 0) for at in steps)}
 
     def _asked(self, state: Found) -> int:
-        """Return the number of bits that the step from this state opens."""
+        """Return the number of decisions, of a bit each, that the step from this state opens."""
         from protocols.association import number_of_rules
 
         sets = len(self.problem.candidates(state.levels))
@@ -195,5 +195,5 @@ class ExactRules(RulesOfBoth, StoppingKind):
             "sets": [self.named(items) for items in sets],
             "rules": [{"if": self.named(items_if), "then": self.named(then)} for items_if, then in rules],
             "of": len(state.rules or ()),
-            **self.what_was_asked,
+            **self.question_settings,
         }

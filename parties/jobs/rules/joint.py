@@ -98,8 +98,7 @@ class RulesOfBoth(BySchema):
 
     @property
     def exclusive(self) -> list[int]:
-        """Sizes of the runs of items that exclude each other: the values of a column; in baskets every item is
-        alone."""
+        """Sizes of the runs of items that exclude each other: the items of a column, or one item in baskets."""
         sizes = [sum(map(self._is_item, values)) for values in self.schema.attributes.values()]
         return sizes if self.settings.transaction is None else [1] * sum(sizes)
 
@@ -190,7 +189,7 @@ class RulesOfBoth(BySchema):
         return [f"{column}={value}" for column, value in (self.items[item] for item in items)]
 
     @property
-    def what_was_asked(self) -> Document:
+    def question_settings(self) -> Document:
         """Settings of the question, for a result."""
         names = ("transaction", "support", "confidence", "lift", "k", "show", "at_most")
         asked = {name: value for name in names if (value := getattr(self.settings, name)) is not None}

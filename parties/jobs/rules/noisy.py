@@ -48,9 +48,10 @@ class Chosen:
 class NoisyRules(RulesOfBoth):
     """Rules from noisy row counts of the most frequent sets, which are chosen with noise.
 
-    Half of epsilon chooses, half counts. A row, a basket or a person changes the count of every chosen set and of all
-    rows by a bounded amount, whatever the length of the sets or of the basket: `protocols.release.frequent_sets`. A
-    replaced row leaves one basket and enters another: each count changes by 1 at most, and so does that of all baskets.
+    Half of epsilon pays for the choice, half for the counts. A row, a basket or a person changes the count of every
+    chosen set and of all rows by a bounded amount, for any length of the sets or the basket
+    (`protocols.release.frequent_sets`). A replaced row leaves one basket and enters another: each count changes by 1 at
+    most, and so does the count of all baskets.
     """
 
     @cached_property
@@ -158,7 +159,7 @@ class NoisyRules(RulesOfBoth):
             "rows": numbers[-1],
             "rules": [{"if": self.named(a), "then": self.named(b), **held[a, b]} for a, b in rules],
             "of": len(held),
-            **self.what_was_asked,
+            **self.question_settings,
             "epsilon": self.settings.epsilon,
             "adjacency": self.settings.adjacency,
             **noise.fields(),

@@ -51,7 +51,7 @@ class ExactTree(JointTree, StoppingKind):
 
     @override
     def completed(self) -> Any:
-        """Return the settings with k and a depth that keep leaves from describing one person; unchanged if plain."""
+        """Return the settings with default splits, k and depth, which protect single persons unless `plain`."""
         from protocols.edges import compared
         from protocols.rules import NO_RULES, USUAL, usual_depth
 
@@ -182,7 +182,7 @@ class ExactTree(JointTree, StoppingKind):
     @property
     @override
     def without_holders(self) -> str | None:
-        """Rules against the peer compare the own rows of each party."""
+        """Exclude rules against the peer: they compare each party's own rows."""
         rules = self.problem.rules
         if rules.any and rules.against == "peer":
             return "k, l and t against the peer need each party's own rows: give --against public, or --plain"

@@ -85,7 +85,7 @@ class JointTree(BySchema):
     @classmethod
     @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> JointTree:
-        """Use some of the table's columns, and its public bound unless the job has its own."""
+        """Use the columns in the settings, and the table's `max_rows` unless the settings have their own."""
         assert isinstance(settings, ExactSettings)
         table, schema = inputs.required()
         target = schema.choose_target(settings.target)
@@ -355,7 +355,7 @@ class JointTree(BySchema):
 
 
 def _of_columns(settings: ExactSettings, schema: Schema, target: str) -> Schema:
-    """Return the schema of the columns in the settings. Raise InputError if no column is left to predict from."""
+    """Return the schema of the columns in the settings. Raise InputError if none is left, or one is repeated."""
     columns = settings.columns
     if columns is None:
         return schema

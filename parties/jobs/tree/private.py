@@ -217,7 +217,7 @@ class PrivateTree(JointTree):
 
     @property
     def _part(self) -> int:
-        """Row counts of one part of a level."""
+        """Largest number of row counts in one part of a level, for counting the cost."""
         return LARGEST_COUNTED // (1 + self.problem.max_depth)
 
     @override

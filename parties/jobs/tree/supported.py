@@ -102,7 +102,7 @@ class SupportedTree(StagedTree):
 
     @override
     def run_stages(self, engine: Engine, data: Any, state: Staged, on_step: OnStep) -> tuple[Any, ...]:
-        """Count the leaves, if that is left."""
+        """Count the rows of the leaves, unless the state has the counts."""
         from protocols.release.leaf_counts import leaf_counts, leaves_of
         from protocols.tree import decided_levels
 

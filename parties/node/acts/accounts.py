@@ -50,9 +50,9 @@ class Accounts:
     """The budget accounts of a node's tables.
 
     A peer may spend its share of a table's budget (`peers.PeerIdentity.share`) and learns of its own spending only. The
-    shares add up to 1 at most, so peers that collude have the whole budget at most. Charges of a peer that has left the
-    party's file, or whose share was larger then, can exceed that bound. In that case a job must fit the whole table's
-    budget, too.
+    shares add up to 1 at most, so peers that collude have the whole budget at most. That
+    bound can fail by charges of a peer that is no longer in party.toml, or had a larger share at that time. Then a job
+    must fit the whole table's budget, too.
     """
 
     def __init__(self, offers: Offers, jobs: Jobs, spendings: Spendings, peers: Peers) -> None:
@@ -60,7 +60,7 @@ class Accounts:
         self._groups = same_rows.groups(self._settings(), spendings.starts())
 
     def tables(self) -> list[str]:
-        """Return the tables that have an account: all offered tables, and other names with charges for other rows."""
+        """Return the tables that have an account: all offered ones, and former ones with charges for other rows."""
         offered = set().union(*map(self.names, self._offers.tables))
         return [*self._offers.tables, *sorted(self.charged() - offered)]
 
@@ -69,7 +69,7 @@ class Accounts:
         return self._spendings.tables()
 
     def known(self) -> set[str]:
-        """Return the names of tables at earlier starts and of tables with charges."""
+        """Return the tables that the log names: those of earlier starts, and those with charges."""
         return self.charged().union(*(start.get("tables", ()) for start in self._spendings.starts()))
 
     def names(self, table: str) -> frozenset[str]:
@@ -191,7 +191,7 @@ class Accounts:
 
         Args:
             record: The job.
-            price: Its price, from `price`.
+            price: Price of the job, from `price`.
         """
         limits, spends = self.limits(record.table, record.peer), record.task.disclosure.spends
         return shown.with_effect(price, limits, spends, *self._later(record, limits))
@@ -244,8 +244,7 @@ class Accounts:
     def _kept_by_shares(self, whole: Account) -> bool:
         """Return whether peers of our file made all charges that count now, each within its share.
 
-        Then the whole budget holds by basic composition as long as each peer keeps its share, and no peer learns of
-        others.
+        Then the shares alone bound the table's loss, by basic composition, and no peer learns of others' charges.
         """
         names = {who.peer_name for who in self._peers}
         if any(charge.peer not in names for charge in whole.counted):
@@ -253,7 +252,7 @@ class Accounts:
         return all(self._share(whole.table, name, whole.charges).fits(()) for name in names)
 
     def too_much(self, record: Record) -> str:
-        """Return `refusal`, but empty for a noisy job that may repeat an earlier answer: its start decides."""
+        """Return `refusal`; empty for a noisy job that an earlier answer may answer: its session decides about that."""
         refusal = self.refusal(record)
         return "" if refusal and record.task.disclosure.spends and self.earlier(record) else refusal
 

@@ -93,7 +93,7 @@ class Decisions:
         """Record the operator's verdict on a waiting job, with the inputs that the job asks the operator to type.
 
         Typed inputs are forgotten when the node ends; then the operator types them again and approves once more. A
-        decision point, if there is one, must permit what becomes our consent.
+        decision point, if there is one, must permit the job before our consent counts.
 
         Args:
             identifier: Beginning of the job's identifier.
@@ -127,7 +127,7 @@ class Decisions:
     def _approval(
         self, record: Record, why: str, typed: Mapping[str, Any], word: DecisionPointAnswer | None
     ) -> tuple[Sequence[Event], bool]:
-        """Return the events by which the operator approves a job or types its inputs, and whether the peer is told."""
+        """Return the events of the operator's approval of a job or typed inputs, and whether to inform the peer."""
         if self._needs(record):
             self._check_typed(record, typed)
             if record.ours.verdict == "approved":
@@ -231,7 +231,7 @@ class Decisions:
         return self._jobs.tell(record)
 
     def _people(self, record: Record) -> tuple[str, ...]:
-        """Return the people behind a job, with the acting person.
+        """Return the people who have proposed or approved a job here, with the acting person.
 
         Each person counts once, and the proposer does not approve the job: raise InputError if another person must act.
         """

@@ -145,7 +145,7 @@ class Gate:
         return self._pointed(permitted, question, word, around)
 
     def attempts(self) -> Iterator[Attempt]:
-        """Yield an attempt at an act; if it shows that the decision point must be asked first, ask, and yield another.
+        """Yield an attempt at an act; if it needs the decision point's answer, get the answer and yield a second one.
 
         The caller must hold no lock around the loop: an answer may take some seconds.
         """
@@ -222,7 +222,7 @@ class Gate:
     def _pointed(
         self, judgement: Judgement, question: Request, word: DecisionPointAnswer | None, around: Circumstances
     ) -> Judgement:
-        """Return a judgement after the decision point: one that approves becomes the decision point's answer."""
+        """Return a judgement; an approval is replaced by the decision point's answer, or by the request for one."""
         if self._point is None or judgement.verdict != "approved":
             return judgement
         if word is None or word.about != xacml.about(question):
@@ -274,7 +274,7 @@ def request(
         job: The job.
         party: Number of the party whose rules decide.
         proposed_by: The proposer of the job, from that party's view.
-        file: That party's settings.
+        file: Settings of that party.
         peer: The peer, as that party's settings describe it.
         around: Circumstances of the job.
     """

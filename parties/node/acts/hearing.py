@@ -23,7 +23,7 @@ from smc.errors import ProtocolError, SmcError
 
 
 class Hearing:
-    """Both directions of statements: `hear` takes the peer's, `statement` returns ours."""
+    """Both directions of statements: `hear` handles the peer's, `statement` returns ours."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts, self._jobs, self._log, self._gate = parts, parts.jobs, parts.jobs.log, parts.gate
@@ -41,9 +41,9 @@ class Hearing:
         return statement
 
     def hear(self, peer: str, data: bytes) -> None:
-        """Take a statement of this peer.
+        """Handle a statement from this peer.
 
-        If an error of ours meets a new proposal, the proposal is refused and not kept.
+        A new proposal that meets an unexpected error of this node is refused and not kept.
 
         Args:
             peer: Name of the peer.
@@ -79,7 +79,7 @@ class Hearing:
             self._jobs.speak(peer, theirs.proposal.id)
 
     def _heard(self, record: Record, theirs: Statement, who: PeerIdentity) -> tuple[Record | None, bool]:
-        """Take a statement about a known job; return the job if it changes, and whether to answer the peer."""
+        """Handle a statement about a known job; return the job if it changes, and whether to answer the peer."""
         if record.peer != who.peer_name:
             raise ProtocolError("the peer's statement is about a job with another peer")
         if record.proposal != theirs.proposal:
@@ -116,7 +116,7 @@ class Hearing:
         return (None, False) if theirs == former and not answer else (record, answer)
 
     def _meet(self, theirs: Statement, who: PeerIdentity) -> tuple[Record | None, bool]:
-        """Take a job that is not here: decide on it by our rules, or leave it to the operator.
+        """Handle a statement about a job that is not kept here: decide by our rules, or leave it to the operator.
 
         Return no job if it is archived, exceeds the limits, or the node refuses it by itself. Then only an answer is
         kept, and the records count it.
@@ -141,7 +141,7 @@ class Hearing:
         return self._jobs.apply(draft, begun, *heard(draft, theirs), *self._gate.decided(draft, judgement)), True
 
     def _hear_of_archived(self, theirs: Statement, who: PeerIdentity) -> None:
-        """Take a statement about an archived job: the only news can be the withdrawal of its result."""
+        """Handle a statement about an archived job: the only news can be the withdrawal of its result."""
         job, archived = theirs.proposal, self._parts.spendings.past.jobs[theirs.proposal.id]
         if archived.peer != who.peer_name:
             raise ProtocolError("the peer's statement is about a job with another peer")
@@ -173,7 +173,7 @@ class Hearing:
             self._tally.add(peer, datetime.now(UTC), 0, size, self._gate.limits)
 
     def _hear_withdrawal(self, record: Record, theirs: Statement, known: Statement) -> Record:
-        """Take news of a result that both parties have: a withdrawal, or the receipt of ours."""
+        """Handle news of a result that both parties have: a withdrawal, or the receipt of ours."""
         events: list[Event] = []
         if theirs.withdrawn is not None and known.withdrawn is None:
             digest = theirs.proposal.digest
@@ -184,7 +184,7 @@ class Hearing:
 
 
 def _unsettled(side: Statement) -> Statement:
-    """Return a statement about a done job with `settled` False: the peer may not know the end and repeat itself."""
+    """Return a statement with `settled` False: a peer that repeats itself about a done job takes nothing back."""
     return side.model_copy(update={"settled": False})
 
 
@@ -199,7 +199,7 @@ def _is_of(signed: Signed | None, job: Proposal) -> bool:
 
 
 def _is_right(theirs: Statement, who: PeerIdentity) -> bool:
-    """Return whether the peer has signed a withdrawal, of the result that it has signed."""
+    """Return whether the withdrawal is signed by the peer, and names the result that the peer has signed."""
     word, signed, job = theirs.withdrawn, theirs.signed, theirs.proposal
     assert word is not None
     assert signed is not None

@@ -28,7 +28,7 @@ class Ledger:
     A session begins only for a job that both parties' statements approve. Ours is approved by the operator or by a
     rule, never otherwise.
 
-    `decisions` are the operator's, `hearing` takes the peer's statements, `runs` takes the sessions' results. `log`
+    `decisions` are the operator's, `hearing` handles the peer's statements, `runs` the sessions' results. `log`
     records all of them.
     """
 

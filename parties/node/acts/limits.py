@@ -1,4 +1,4 @@
-"""Limits on what a peer may ask of a node. What exceeds them is refused with a reason, and not stored.
+"""Limits on a peer's requests to a node. Requests beyond them are refused with a reason, and not stored.
 
 The amounts are settings, `settings.LimitSettings`. Days are this node's, in UTC, whatever date a proposal states.
 """

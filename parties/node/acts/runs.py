@@ -44,7 +44,7 @@ class Runs:
         self._reserved: dict[str, tuple[int, int]] = {}  # by job under way: a step that may begin, and its bits
 
     def begin(self, identifier: str, peer: str, word: DecisionPointAnswer | None = None) -> Record | None:
-        """Begin a session of this job with this peer, if it may: until `over` no other session of the job can begin.
+        """Begin a session of this job with this peer, if allowed. No other one can begin until `over` is called.
 
         A job approved by a rule is judged by the rules again, since they may depend on time. The budget is checked
         again: a job that no longer fits is refused, and a job that fits only if those under way are not charged waits
@@ -120,11 +120,11 @@ class Runs:
     def met(
         self, identifier: str, depth: int, profile: str, both: Commitments | None = None, repeats: str = ""
     ) -> None:
-        """Record that the session has begun: both go on from this depth, with these commitments to rows.
+        """Record that the session has begun: both parties go on from this step, with these commitments to rows.
 
         `begin` has reserved the job's price; it is spent when the first share leaves (`opening_leaves`). Sessions
         without progress are limited, since each could open a level's values with other rows. The record is not flushed
-        to disk here: it is there before a share of this session is announced, because that is written after it.
+        to disk here: it is there before a share of this session is announced, because the share is written later.
 
         Args:
             identifier: The job.
@@ -159,7 +159,7 @@ class Runs:
         self._spared.pop(identifier, None)
 
     def spare(self, identifier: str) -> None:
-        """Stop counting a session as a try, as `met` did: trouble of a machine ended it before it opened anything.
+        """Undo that `met` counted a session as a try: trouble of a machine ended it before it opened anything.
 
         The correction is written when the next session begins, since nothing can be written on a full disk. A restart
         drops it.
@@ -178,7 +178,7 @@ class Runs:
             self._jobs.store.write_opening(identifier, opening)
 
     def opening_leaves(self, identifier: str, opening: Leaving) -> None:
-        """Record that our share of an opening leaves; the job's price is charged now at the latest, once.
+        """Record that our share of an opening leaves. Charge the job's price, unless it was charged before.
 
         Args:
             identifier: The job.
@@ -366,7 +366,7 @@ class Runs:
         return record
 
     def _checkpoint(self, record: Record, encoded: Any, total: Cost) -> Record:
-        """Keep the state if it is further than the stored one, and record what this session has opened of it.
+        """Keep the state if it is further than the stored one, and record which of its values this session has opened.
 
         At a session's first step nothing is written and the disk is not waited for.
         """

@@ -39,7 +39,7 @@ WINDOWS = {"day": 1, "week": 7, "month": 30, "year": 365}  # in days
 
 @dataclass(frozen=True)
 class Charge:
-    """The losses that a job has charged once to a table of ours with a peer, from the aware time `at`.
+    """Losses of a job with a peer, charged once to one of our tables. The charge counts from the aware time `at`.
 
     They are losses of a row, or of a person if `person` of party.toml identified each row's person at that time.
     """
@@ -68,7 +68,7 @@ class Charge:
 
     @property
     def stamp(self) -> str:
-        """The time from which it counts, in the ledger's form (ISO 8601, UTC)."""
+        """Time from which the charge counts, in the ledger's form (ISO 8601, UTC)."""
         return self.at.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
@@ -78,7 +78,7 @@ class BudgetError(InputError):
 
 @dataclass(frozen=True)
 class Numbers:
-    """Spent, asked and remaining amount, in one unit: epsilon, rho or delta."""
+    """Amounts spent, requested by a job, and remaining, in one unit: epsilon, rho or delta."""
 
     unit: str
     spent: float
@@ -91,7 +91,7 @@ class Numbers:
 
 
 class Account:
-    """One table's budget at one moment. `budget` None stands for no bound; charges are kept all the same.
+    """One table's budget at one moment. `budget` None stands for no bound; charges are recorded nevertheless.
 
     `group` is the number of rows that prices are for, or people if the table has a `person`; a budget is for one.
     Charges for another unit, such as rows before people were named, do not bound this unit's loss: as long as such a
@@ -120,7 +120,7 @@ class Account:
         self.loss = self.composed(self.counted)
 
     def counts(self, charge: Charge, at: datetime) -> bool:
-        """Return whether a charge is in the window that ends at a time, or later (a clock was put back).
+        """Return whether a charge lies in the window that ends at a time, or after it if a clock was set back.
 
         Args:
             charge: The charge.
@@ -167,7 +167,7 @@ class Account:
         return None if self.budget is None else 0.0 if self.another else self._left(self.budget)
 
     def numbers(self, uses: Sequence[Loss]) -> Numbers | None:
-        """Return spent, asked and remaining in the unit in which a job is judged; None where there is no bound."""
+        """Return the amounts for a job with these uses, in the unit that decides; None where there is no bound."""
         budget, added = self.budget, self.loss_of(uses)
         if budget is None:
             return None
@@ -216,9 +216,9 @@ class Account:
         return max(pure, float(most_pure(left, order)) if left > 0 else 0.0)
 
     def _renyi(self, loss: Composition, budget: BudgetSettings) -> tuple[Fraction, Fraction]:
-        """Return the order that the budget fixes, and what a loss leaves there; a negative rest is over the budget.
+        """Return the Renyi order that the budget fixes, and the loss that remains there; negative if it is exceeded.
 
-        Order 1, which has no conversion, stands for a budget without a delta for one.
+        Order 1 stands for a budget without a delta for the conversion.
         """
         conversion = exact(budget.delta) - exact(budget.apart)
         if conversion <= 0:

@@ -16,7 +16,7 @@ from parties.sources.settings import BudgetSettings
 
 @dataclass(frozen=True)
 class BitsCharge:
-    """The bits that a step of a job has charged once to a table of ours with a peer, and when they count from."""
+    """Bits that a step of a job with a peer has charged once to one of our tables, and the time they count from."""
 
     at: datetime
     table: str
@@ -38,7 +38,7 @@ class BitsCharge:
 
     @property
     def stamp(self) -> str:
-        """The time from which it counts, in the ledger's form (ISO 8601, UTC)."""
+        """Time from which the charge counts, in the ledger's form (ISO 8601, UTC)."""
         return self.at.astimezone(UTC).isoformat(timespec="milliseconds")
 
 

@@ -1,44 +1,45 @@
 """Composition of noisy mechanisms on the same rows: pure epsilon, rho, and epsilon at a fixed delta.
 
-Sums are exact: what is given as decimal numbers is added as such, so ten uses of 0.1 are 1, and in whichever order
-questions are asked, their price is the same. OpenDP converts rho to epsilon; its own composition adds doubles and
-rounds every sum up, so ten uses of 0.1 would not fit into 1: it is given what is summed exactly, and errs upwards only.
+Sums are exact: decimal numbers are added as decimals. So ten uses of 0.1 make 1, and the order of questions does not
+change their price. OpenDP converts an exact sum of rho to epsilon, and errs upwards only. Its own composition adds
+doubles and rounds every sum up, so ten uses of 0.1 would not fit into 1.
 
-Sequential composition adds epsilon (or rho) and delta: the bounds hold for uses that are chosen one after the other,
-by what was seen before, too (Rogers, Roth, Ullman, Vadhan 2016; Whitehouse, Ramdas, Rogers, Wu 2023). A use with pure
+Sequential composition adds epsilon (or rho) and delta. The bounds also hold if each use is chosen by earlier answers
+(Rogers, Roth, Ullman, Vadhan 2016; Whitehouse, Ramdas, Rogers, Wu 2023). A use with pure
 loss epsilon is epsilon^2 / 2 in rho (Bun, Steinke 2016); for many small uses epsilon by rho is much less than the sum.
 
-**Mixed uses.** Let some pure uses be taken as rho, with all that has its loss in rho, and the rest R be added: then
+**Mixed uses.** Some pure uses are taken as rho, with all uses whose loss is in rho. The others, R, are added. Then
 
     epsilon = converted(rho + sum of e^2 / 2, delta) + sum over R of e.
 
-Proof: the conversion bounds E[max(0, 1 - e^(converted - L))] by delta, L the privacy loss of the former alone, and
-whatever is asked in between, the latter add at most their sum to L. The least of all 2^n splits takes the smallest
-epsilons as rho, up to some one: `epsilon_of` tries these, and the sum of all Renyi losses at each of many orders.
+Proof: the conversion bounds E[max(0, 1 - e^(converted - L))] by delta, with L the privacy loss of the former alone. The
+latter add at most their sum to L, whatever is asked in between. The best of all 2^n splits takes the smallest epsilons
+as rho. `epsilon_of` tries these n splits, and the sum of all Renyi losses at each of many orders.
 Proof: each order a > 1 bounds the conversion by a rho + c(a) and the conversion is the least of these (Canonne, Kamath,
-Steinke 2020), a concave and growing function of rho. So the least is at a corner of the hull of all (sum of e^2 / 2,
-sum of e) of subsets, and among those at one with the most e for its e^2 / 2: the corners there take the e with the
-least e^2 / 2 for an e, which is e / 2.
+Steinke 2020), a concave and growing function of rho. So the least is at a corner of the hull of the points
+(sum of e^2 / 2, sum of e) of all subsets, on the side with much e for little e^2 / 2. The corners on that side take
+uses in the order of e^2 / 2 for each e, which is e / 2: the smallest first.
 
-**What may still be asked** (`room_at`) is another matter: losses may be chosen by what was seen, and the best order
-with them. So the order is fixed by the budget alone. At order a, a use with rho has a Renyi loss of a rho, a pure one
-of at most that of randomised response, `renyi_of`; e^((a - 1) (L - the sum so far)) is a supermartingale, so who stops
-before the sum is above epsilon - c(a) keeps (epsilon, delta) (Feldman, Zrnic 2021). The order is the best one for rho
-alone (`parties.jobs.spending`).
+**The room for further questions** (`room_at`) is another matter: losses may be chosen by earlier answers, and the best
+order depends on them. So the budget alone fixes the order: the best one for rho alone (`parties.jobs.spending`). At
+order a, a use with rho has a Renyi loss of a rho, a pure use at most that of randomised response, `renyi_of`.
+e^((a - 1) (L - the sum so far)) is a supermartingale. So a node that stops before the sum is above epsilon - c(a) keeps
+(epsilon, delta) (Feldman, Zrnic 2021).
 
-What a pure use e costs at an order (Mironov 2017, Proposition 9, of what follows). Let x = dP / dQ at an outcome: it is
+**The cost of a pure use e at an order** (Mironov 2017, Proposition 9). Let x = dP / dQ at an outcome: it is
 from e^-e to e^e and has the mean 1 under Q. x^a is convex, so below its chord between the two ends, and E_Q[x^a] is at
 most the chord's value at 1: with p = e^e / (1 + e^e) and q = 1 - p, the chances of an end's outcome under P and Q, that
-is p^a q^(1 - a) + q^a p^(1 - a), randomised response's. Its logarithm by a - 1 is below both a e^2 / 2 and e.
+is p^a q^(1 - a) + q^a p^(1 - a), as for randomised response. Its logarithm over a - 1 is below both a e^2 / 2 and e.
 
 Optimal composition (Kairouz, Oh, Viswanath 2015: 200 uses of 0.05 come to 3.59 at a delta of 10^-7, by rho to 3.86) is
-no bound for what may still be asked. It holds for losses that are fixed before the first answer; here each question has
-the epsilon that its asker likes, after the answers before, and at several orders, or by the exact distribution, none of
-the sums is known to be a supermartingale (Rogers, Roth, Ullman, Vadhan 2016). So the ledger does not use it.
+no bound for further questions. It holds for losses that are fixed before the first answer. Here the epsilon of each
+question may depend on earlier answers. No sum at several orders, or by the exact distribution, is known to be a
+supermartingale (Rogers, Roth, Ullman, Vadhan 2016). So the ledger does not use it.
 
 A group of b rows pays b epsilon, b^2 rho, and delta (1 + e^epsilon + ... + e^((b - 1) epsilon)). The delta of a use
 with loss rho is its distance from a mechanism with exactly that loss: b deltas are more than enough. One row replaced
-is a group of two rows added and removed: what is promised for the latter counts as two rows in a budget of the former.
+is a group of two rows, one removed and one added. So a loss for added or removed rows counts for two rows in a budget
+for replaced rows.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def two_names(tables: Tables) -> dict[str, str]:
 
 
 def have_two_budgets(tables: Tables, one: str, other: str) -> bool:
-    """Return whether rows in two tables would have two budgets, or one that only one of the tables keeps.
+    """Return whether two tables of the same rows would have two budgets, or a budget at one of them only.
 
     Args:
         tables: The tables of party.toml.
@@ -53,7 +53,7 @@ def have_two_budgets(tables: Tables, one: str, other: str) -> bool:
 
 
 def remedy(tables: Tables, holder: str, second: str) -> str:
-    """Return the setting by which the second of two tables of the same rows shares the budget.
+    """Return the setting that makes a second table of the same rows share the first one's budget.
 
     Args:
         tables: The tables of party.toml.
@@ -80,7 +80,7 @@ def unknown_names(tables: Tables, known: Collection[str]) -> dict[str, str]:
 
 
 def groups(tables: Tables, starts: Iterable[Mapping[str, Any]]) -> Groups:
-    """Return the names that share a budget, by each of them.
+    """Return, for each table name, all names that share its budget.
 
     Args:
         tables: The tables of party.toml.

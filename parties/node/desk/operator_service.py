@@ -53,9 +53,9 @@ MOST_WAITING = 16  # calls that wait for news at once: each holds a thread of th
 def _decision(
     of: Callable[Concatenate[Any, Given], JobView], method: str, **fixed: str
 ) -> Callable[Concatenate[OperatorService, Given], JobView]:
-    """Return a call of `Operator` as that of a method of `Decisions`, answered by the view of the job that it changes.
+    """Implement a call of `Operator` by a method of `Decisions` that has the same names of arguments.
 
-    Both have the same names of arguments; `fixed` are further ones.
+    It returns the view of the changed job. `fixed` holds further arguments of the method.
     """
     signature = inspect.signature(of)
 
@@ -260,7 +260,7 @@ class OperatorService(Operator):
         return view
 
     def _made(self, record: Record, state: State, progress: Progress | None) -> JobView:
-        """Return a new view; keep it if only the record decides its content."""
+        """Return a new view of a job; cache it if its content depends on the record alone."""
         try:
             inputs = self._ledger.runs.inputs(record)
         except InputError:  # its table has gone from party.toml: show the public part of the job all the same

@@ -1,4 +1,4 @@
-"""Remarks on a waiting job from this party's own rows, read when the operator looks and shown to nobody else.
+"""Remarks on a waiting job from this party's own rows, read when the operator looks and shown to the operator only.
 
 The table is read in the background, once for each job. Nothing that a peer sees depends on it.
 """
@@ -30,7 +30,7 @@ class OwnRows:
         self._looks: dict[str, _Look] = {}
 
     def remarks(self, job: str, task: Kind, inputs: Inputs) -> list[str]:
-        """Return the remarks on a job; none as long as the table is being read.
+        """Return the remarks on a job; an empty list while the table is being read.
 
         Args:
             job: Identifier of the job.

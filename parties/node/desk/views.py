@@ -32,7 +32,7 @@ def job_view(
 
     Args:
         record: The job.
-        state: Its state.
+        state: State of the job.
         inputs: This party's inputs to it.
         progress: Progress of a running session, if any.
         link: Kind of link assumed by the predicted cost.
@@ -92,11 +92,11 @@ class ViewCache:
         self._cached: dict[str, tuple[Record, State, JobView]] = {}
 
     def get(self, record: Record, state: State) -> JobView | None:
-        """Return the cached view of this very record; None if there is none.
+        """Return the cached view of exactly this record; None if there is none.
 
         Args:
             record: The job.
-            state: Its state.
+            state: State of the job.
         """
         cached = self._cached.get(record.id)
         return cached[2] if cached is not None and cached[0] is record and cached[1] == state else None
@@ -106,8 +106,8 @@ class ViewCache:
 
         Args:
             record: The job as stored.
-            state: Its present state.
-            view: The view of both.
+            state: Present state of the job.
+            view: The view of job and state.
         """
         if len(self._cached) >= MOST_KEPT:
             self._cached.clear()
@@ -119,7 +119,7 @@ def job_result(record: Record, state: State) -> JobResult:
 
     Args:
         record: The job as stored.
-        state: Its present state.
+        state: Present state of the job.
 
     Raises:
         InputError: The job is not done.

@@ -35,7 +35,7 @@ class Commitments:
 
 
 def key(identity: Identity, job: Proposal, purpose: Literal["fingerprint", "choices"] = "fingerprint") -> bytes:
-    """Return 32 bytes of key for this party and job, derived from the identity's key, also after the job's end.
+    """Return a key of 32 bytes for this party and job, derived from the identity's key: it never changes.
 
     Args:
         identity: Identity of this party.

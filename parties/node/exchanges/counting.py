@@ -16,7 +16,7 @@ ROUNDS, BYTES = 1, 2  # cost of `agree`, both ways
 
 
 class BitsError(InputError):
-    """The bits of a step exceed what remains of our table's bound."""
+    """The bits of a step exceed the rest of our table's bound."""
 
 
 class PastBitsError(JointRefusalError):
@@ -29,7 +29,7 @@ def in_words(bits: int) -> str:
 
 
 def agree(session: Session, step: Step, bits: int, fits: bool) -> None:
-    """Tell the peer whether the step's bits fit here.
+    """Compare with the peer whether the step's bits fit both parties' bounds.
 
     Args:
         session: Session with the peer.

@@ -39,7 +39,7 @@ class Job:
 
 @dataclass(frozen=True)
 class ArchivedJob:
-    """What the log still has of an archived job that was computed in part at least; `table` is empty if unknown."""
+    """The log's remaining facts on an archived job that was computed at least in part; `table` is empty if unknown."""
 
     at: str  # time of its proposal
     table: str
@@ -49,7 +49,7 @@ class ArchivedJob:
 
 @dataclass
 class Log:
-    """All jobs of a log, in order, their charges to our tables, and the publications of these by commands."""
+    """All jobs of a log, in order, their charges to our tables, and publications of our tables by commands."""
 
     archived: list[ArchivedJob] = field(default_factory=list)
     jobs: dict[str, Job] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class Log:
 
 
 def read(entries: Iterable[AuditEntry]) -> Log:
-    """Return the jobs and publications of a log, given oldest first; for an archived job its remaining facts."""
+    """Return the jobs and publications in entries, oldest first; for an archived job only its remaining facts."""
     log, proposed, begun = Log(), dict[str, str](), set[str]()
     for entry in entries:
         if entry.kind == "node started":

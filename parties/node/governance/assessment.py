@@ -75,7 +75,7 @@ def _budgets(evidence: Evidence) -> Iterator[dict[str, Any]]:
 
 
 def surest(epsilon: float) -> float:
-    """Return the largest certainty that a row is in the table, for somebody who had thought it 1 : 1 before."""
+    """Return the largest probability that a row is in the table, for a reader who assigned 1/2 before the results."""
     return 1 / (1 + math.exp(-epsilon))
 
 

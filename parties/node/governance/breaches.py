@@ -54,7 +54,7 @@ class Breach:
 
 
 def read(entries: Iterable[AuditEntry]) -> dict[str, Breach]:
-    """Return all breaches of a log, given oldest first, by identifier."""
+    """Return all breaches in the entries of a log, oldest first, by identifier."""
     breaches: dict[str, Breach] = {}
     for entry in entries:
         if entry.kind == "breach":
@@ -67,7 +67,7 @@ def read(entries: Iterable[AuditEntry]) -> dict[str, Breach]:
 
 
 def named(breaches: Mapping[str, Breach], beginning: str) -> Breach:
-    """Return the breach whose identifier begins so.
+    """Return the breach whose identifier has this beginning.
 
     Args:
         breaches: The breaches by identifier.

@@ -11,7 +11,7 @@ from parties.operator.interface import AuditEntry
 
 @dataclass
 class Emergency:
-    """A job begun for an emergency: its purpose, peer, time, the people behind it here, and the reviews."""
+    """An emergency job: its purpose, peer and time, our people who proposed or approved it, and the reviews."""
 
     job: str
     at: str

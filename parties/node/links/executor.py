@@ -67,7 +67,7 @@ class Linked:
 
 @dataclass(frozen=True)
 class Preparing:
-    """The session waits before any computation; `words` says for what."""
+    """The session waits before any computation; `words` describes the reason."""
 
     words: str
 

@@ -22,7 +22,7 @@ ROUNDS, BYTES = 1, 2 * (NAME_BYTES + 1)  # cost of `precheck`, both ways
 
 
 class PeerCannotPayError(LinkError):
-    """The peer's budget does not allow the job: its statement says so, which ends the job."""
+    """The peer's budget does not allow the job. A statement by the peer then ends the job."""
 
 
 def precheck(session: Session, terms: Terms) -> Earlier | None:

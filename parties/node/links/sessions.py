@@ -110,7 +110,7 @@ class Sessions:
     def wake(self) -> None:
         """Check, after a change, whether a session can begin or must end.
 
-        It takes no lock of sessions: a caller may hold that of another peer's sessions, which may in turn call this.
+        It does not take `_lock`: the caller may hold that of another peer's `Sessions`, which may in turn call this.
         """
         self._wake.set()
         with self._news:
@@ -407,7 +407,7 @@ class Sessions:
         return own_trouble(error) or (str(error) if isinstance(error, errors()) else "")
 
     def _not_a_try(self, identifier: str, session: Running) -> None:
-        """Do not count a session without progress of which no share has left: it opened nothing."""
+        """Exclude a session from the tries if it made no progress and no share has left: it opened nothing."""
         if session.counted and not session.leaving and not session.got_further:
             self._runs.spare(identifier)
 

@@ -1,4 +1,4 @@
-"""Validity of a link's certificates: a warning a month before one expires, and the reason when none runs."""
+"""Validity of a link's certificates: a warning a month before one expires, and the reason why no session can begin."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def lapsed(who: PeerIdentity) -> str:
 
 
 def warning(who: PeerIdentity) -> str:
-    """Return `lapsed`, or the certificate that expires within a month."""
+    """Return the text of `lapsed`, or a line on the certificate that expires within a month; empty otherwise."""
     if why := lapsed(who):
         return why
     for certificate, whose, what in _both(who):

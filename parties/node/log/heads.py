@@ -40,7 +40,7 @@ class RolledBackError(LinkError):
 
 
 class Message(BaseModel):
-    """A message of the exchange."""
+    """Base class of the messages about the heads of logs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -69,14 +69,17 @@ Some = TypeVar("Some", bound=Message)
 
 
 class Heads:
-    """The heads that a node holds of its peers' logs. `accepted` is called after an accepted loss of its own log."""
+    """The heads (number and hash of the last entry) that a node holds of its peers' logs.
+
+    `accepted` is called after its operator has accepted a loss of its own log.
+    """
 
     def __init__(self, log: NodeLog, accepted: Callable[[], None] = lambda: None) -> None:
         self._log, self._accepted = log, accepted
         self._is_behind = bool(self._lacking())  # our log lacks an entry that it had
 
     def shown(self, peer: str) -> Shown:
-        """Return the heads of both logs to show to a peer."""
+        """Return the heads to show to a peer: our log's, and that of the peer's log that we hold."""
         with self._log.reading():
             self._log.settle()
             return Shown(own=self._log.audit.evidence(), held=self._held(self._log.peers.named(peer)))
@@ -118,7 +121,7 @@ class Heads:
         Args:
             peer: Name of the peer.
             theirs: The heads that it shows.
-            reported: Its own report.
+            reported: The peer's report on its own log.
         """
         who = self._log.peers.named(peer)
         with self._log.writing():

@@ -108,7 +108,7 @@ def replayed(record: Record, entries: Iterable[AuditEntry]) -> Record:
 
     Args:
         record: The job on disk, for its proposal.
-        entries: Its entries.
+        entries: Log entries of the job.
     """
     logged = Record(proposed_by=record.proposed_by, ours=Statement(proposal=record.proposal))
     for entry in entries:
@@ -117,7 +117,7 @@ def replayed(record: Record, entries: Iterable[AuditEntry]) -> Record:
 
 
 def heard(record: Record, theirs: Statement) -> Iterator[Event]:
-    """Yield the events of a statement by the peer: the statement, and its news that are logged.
+    """Yield the events of a statement by the peer: the new statement, and each of its changes that is logged.
 
     Args:
         record: The job.
@@ -165,15 +165,15 @@ def decided(
     return entry, Unlogged({"reason": reason or why}, {"why": why[:MAX_LINE]})
 
 
-def failed(record: Record, told: str, error: BaseException) -> tuple[Event, Event]:
+def failed(record: Record, reason: str, error: BaseException) -> tuple[Event, Event]:
     """Return the events of a job's failure here.
 
     Args:
         record: The job.
-        told: Reason for the peer.
+        reason: Reason for the peer.
         error: The error.
     """
-    return kinds.Failed.model_validate({**failure(error), **sizes(record)}), Unlogged({}, {"why": told[:MAX_LINE]})
+    return kinds.Failed.model_validate({**failure(error), **sizes(record)}), Unlogged({}, {"why": reason[:MAX_LINE]})
 
 
 def both_signed(who: PeerIdentity, ours: Signed, theirs: Signed) -> kinds.BothSigned:

@@ -20,7 +20,7 @@ Question = tuple[str, str, bytes]  # the peer, the version of our rows, the dige
 
 
 class JobIndex:
-    """Sets and sums over all jobs of a store, which reports each change. Only the constructor reads all jobs.
+    """Sets and counts of a store's jobs, updated as the store reports each change. Only the constructor reads all jobs.
 
     Jobs are identified by the store's numbers, in order of arrival.
     """

@@ -81,7 +81,7 @@ class Jobs:
 
         Args:
             record: The job.
-            say: Whether the peer must be told.
+            say: Whether our statement must go to the peer.
         """
         if say and not is_held(record) and (speak := self._speakers.get(record.peer)) is not None:
             speak(record.id)
@@ -100,7 +100,7 @@ class Jobs:
     def check(self, path: Path) -> None:
         """Raise InputError if the records are damaged, see `NodeLog.check`; `path` is that of the log's marker.
 
-        Jobs from before a node could have several peers get the name of theirs from the log.
+        Jobs that an earlier release stored without a peer's name get the name from the log.
         """
         self.log.check(path)
         if nameless := [record for record in self.store.all() if not record.peer]:
@@ -199,7 +199,7 @@ class Jobs:
             return " ".join([str(self.store.changes), *sorted(self.running)])
 
     def to_greet(self, peer: str) -> list[str]:
-        """Return the jobs to report on a new link to a peer: those without an end, or whose end it may not know."""
+        """Return the jobs to report on a new link to a peer: those without an end, or whose end may be news to it."""
         with self.log.lock:
             return [self.store.at(number).id for number in self.index.news[peer]]
 
@@ -236,5 +236,5 @@ class Jobs:
 
 
 def now() -> str:
-    """Return the present time in the form in which it is kept."""
+    """Return the present time in the form of the records, ISO 8601 in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")

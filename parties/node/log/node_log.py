@@ -177,7 +177,7 @@ class NodeLog:
         return checked
 
     def check(self, path: Path) -> None:
-        """Raise InputError if the records are damaged, or a peer was named otherwise before.
+        """Raise InputError if the records are damaged, or a peer had another name before.
 
         To go on with changed records would hide the change. `path` is that of the log's marker.
         """
@@ -204,7 +204,7 @@ class NodeLog:
             marker.remember(path, self.audit)
 
     def rows_after(self, number: int, most: int) -> list[Row]:
-        """Return the next rows of the log, as they are kept.
+        """Return the next rows of the log, as stored.
 
         Args:
             number: Number of the entry before them.
@@ -215,14 +215,14 @@ class NodeLog:
             return list(islice(database.rows(self.connection, number), most))
 
     def shipped(self, target: str) -> Shipped:
-        """Return how far a shipping target has come; the start, if its last entry is not in the log."""
+        """Return the progress of a shipping target; the start, if its last entry is not in the log."""
         with self.reading():
             at = shipped.of(self.connection, target)
             is_here = not at.hash or self.audit.has(Head(number=at.number, hash=at.hash))
             return at if is_here else Shipped()
 
     def note_shipped(self, target: str, at: Shipped) -> None:
-        """Record how far a shipping target has come.
+        """Record the progress of a shipping target.
 
         Args:
             target: The target.

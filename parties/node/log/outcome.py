@@ -18,7 +18,7 @@ def result(job: Proposal, state: State, repeats: str = "") -> dict[str, Any]:
 
     Args:
         job: The job.
-        state: Its final state.
+        state: Final state of the job.
         repeats: Identifier of the earlier job whose result it repeats.
     """
     return {
@@ -39,7 +39,7 @@ def added(left: dict[str, int], right: dict[str, int]) -> dict[str, int]:
     """Return the sum of two traffics.
 
     Args:
-        left: One.
-        right: The other.
+        left: First traffic.
+        right: Second traffic.
     """
     return {name: left.get(name, 0) + right.get(name, 0) for name in TRAFFIC}

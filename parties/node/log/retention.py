@@ -40,7 +40,7 @@ class Archived:
 class Retention:
     """Archives jobs.
 
-    If `overwritten` is False, the write-ahead log may contain archived content until the next time.
+    If `overwritten` is False, the write-ahead log may contain archived content until the next call.
     """
 
     def __init__(self, jobs: Jobs, spendings: Spendings) -> None:
@@ -102,7 +102,7 @@ class Retention:
 
 
 def due(records: Iterable[Record], days: Days, now: datetime, staying_jobs: Collection[str] = ()) -> list[Record]:
-    """Return the jobs whose retention has ended; a result is archived with all its repetitions, or stays with them.
+    """Return the jobs whose retention has ended. A job and those that repeat its result are archived together or stay.
 
     Args:
         records: All jobs.

@@ -37,7 +37,7 @@ class Left:
 
 @dataclass(frozen=True)
 class Past:
-    """Archived jobs, and the charges of archived and lost jobs to our tables."""
+    """Archived jobs, and the charges to our tables by jobs that are archived, or were lost in a rollback."""
 
     jobs: Mapping[str, Left]
     released: Sequence[Released]
@@ -52,7 +52,7 @@ class Spendings:
         self.reread()
 
     def reread(self) -> None:
-        """Read the log about jobs that are not here, after more were archived or accepted as lost."""
+        """Read the charges of absent jobs from the log again, after more jobs were archived or accepted as lost."""
         with self._log.reading():
             entries = {entry.job or "": entry.fields for entry in self._log.audit.of_kind("archived")}
             absent_jobs = {None, *entries}  # a charge without a job belongs to lost jobs
@@ -125,7 +125,7 @@ class Spendings:
         Args:
             record: The job.
             step: The step.
-            bits: Its bits.
+            bits: Bits of the step.
         """
         who = self._jobs.who(record)
         charge = BitsCharge(self._counts_from(record), record.table, who.peer_name, record.id, step, bits)
@@ -134,7 +134,7 @@ class Spendings:
         return kinds.BitsCharge.model_validate(entry), Unlogged({"bits": (*record.bits, charge)})
 
     def _counts_from(self, record: Record) -> datetime:
-        """Return the time from which a charge counts that is made now."""
+        """Return the time from which a charge made now counts."""
         certificate = self._jobs.who(record).identity.certificate
         own_times = [self._log.audit.latest(), certificate.not_valid_before_utc, record.ours.at]
         job_times = [record.proposal.proposed_at, *(other.at for other in record.others if other is not None)]

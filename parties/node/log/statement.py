@@ -1,6 +1,6 @@
 """Statements of nodes about a job, and the job's state as a function of all of them.
 
-A statement is everything that one party has to say about a job: it is complete, and equal however often it is sent. So
+A statement holds all decisions and facts of one party about a job. It is complete, and a repetition changes nothing. So
 after a crash or a lost link the nodes need not agree on anything: each sends its statements again. The state of a job
 is a pure function of the statements of its participants, however many there are.
 """
@@ -105,7 +105,7 @@ def takes_back(before: Statement, after: Statement) -> bool:
 
 
 def state(statements: Sequence[Statement | None], running: bool, begun: bool) -> State:
-    """Return the state of a job. A result that all have signed is done, whatever one party asks afterwards.
+    """Return the state of a job. A job whose result all have signed is done, whatever a party states later.
 
     Args:
         statements: The statement of each participant; None if it has made none yet.
@@ -131,7 +131,7 @@ def state(statements: Sequence[Statement | None], running: bool, begun: bool) ->
 def why(statements: Sequence[Statement | None], names: Sequence[str]) -> str:
     """Return the reason for which a job has ended, with the name of the participant that gives it.
 
-    Of several reasons the one of the last participant counts: ours comes first.
+    If several participants give a reason, return that of the last one. We are the first participant.
 
     Args:
         statements: The statement of each participant; None if it has made none yet.

@@ -126,7 +126,7 @@ class Record(BaseModel):
         return self.statements[1:]
 
     def said_by(self, side: Side) -> Statement:
-        """Return the statement of a participant; if it has made none yet, one that says nothing."""
+        """Return the statement of a participant; an empty one if it has made none yet."""
         return self.participants[side].statement or Statement(proposal=self.proposal)
 
     def with_statement(self, side: Side, **changes: Any) -> Self:
@@ -157,7 +157,7 @@ class Record(BaseModel):
 
 @dataclass(frozen=True)
 class Participant:
-    """What a participant has said about a job, and its commitment to its rows; None and empty before that."""
+    """A participant's statement about a job and its commitment to its rows; None and empty until they are made."""
 
     statement: Statement | None
     rows: str
@@ -167,7 +167,7 @@ _FIELDS: dict[Side, tuple[str, str]] = {"us": ("ours", "fingerprint"), "peer": (
 
 
 def is_held(record: Record) -> bool:
-    """Return whether more of our people must approve a job of ours: until then no other participant learns of it."""
+    """Return whether a job of ours still needs approvals of our people; until then no other participant gets it."""
     return record.proposed_by == "us" and not any(record.others) and record.ours.verdict != "approved"
 
 
@@ -176,7 +176,7 @@ def lacks_signature(record: Record, state: State) -> bool:
 
     Args:
         record: The job.
-        state: Its state.
+        state: State of the job.
     """
     return state == "interrupted" and record.ours.end == "computed"
 
@@ -194,7 +194,7 @@ def withdrawals(record: Record) -> list[tuple[Side, Withdrawal]]:
 
 
 class Store:
-    """The table of jobs. The caller holds the node's lock, and a transaction around what belongs together.
+    """The table of jobs. The caller holds the node's lock, and a transaction around changes that belong together.
 
     This process alone writes it, so all jobs are kept in memory, too: the page's view every second reads no disk. After
     a failed transaction, `go_back` restores the jobs in memory. Jobs are numbered in order of arrival. A damaged row

@@ -25,7 +25,7 @@ class Unasked(Protocol):
 
 
 class Asking:
-    """Asks about each job in turn; jobs without an answer come last. `tell` is the node's log."""
+    """A thread that asks about each job in turn; jobs without an answer come last. `tell` is the node's log."""
 
     def __init__(self, jobs: Unasked, tell: Callable[..., None]) -> None:
         self._jobs, self._log = jobs, tell

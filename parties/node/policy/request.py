@@ -23,9 +23,9 @@ class Request:
     `at` is the time, aware, in the machine's own time zone. `table` is ours. `columns` are all that the job reads.
     `numbers` are the kind's parameters that can be bounded, infinite where there is no limit. `runs_today` is the
     number of jobs with this peer on our table that we have approved since midnight. `attributes` are our file's
-    statements about the peer, `rights` those about the people in the table. `joint_number`: one is opened without
-    noise. `past_budget`: our table has a privacy budget and the job spends nothing of it, so everything it opens is
-    without noise, decisions included.
+    statements about the peer, `rights` those about the people in the table. `joint_number`: a joint number is opened
+    without noise. `past_budget`: our table has a privacy budget and the job spends nothing of it, so everything it
+    opens is without noise, decisions included.
     """
 
     peer: str | None
@@ -104,7 +104,7 @@ def request_for(
     Args:
         peer: Name of the peer.
         fingerprint: Fingerprint of its certificate.
-        roles: Its roles in our file.
+        roles: Roles of the peer in our file.
         proposed_by: The proposer.
         table: Our table.
         columns: Columns that the job reads.
@@ -151,7 +151,7 @@ def request_for(
 
 
 def _number(value: object, unlimited: bool) -> float | None:
-    """Return a number, None if the value is none; None of an `unlimited` parameter stands for infinity."""
+    """Return a number, None if the value is not one; None of an `unlimited` parameter stands for infinity."""
     if value is None and unlimited:
         return math.inf
     if isinstance(value, bool) or not isinstance(value, int | float):

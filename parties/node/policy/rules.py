@@ -324,7 +324,7 @@ BOUNDS = {
 def unbounded(rules: Iterable[Rule], budgeted: Mapping[str, bool]) -> list[str]:
     """Return a line for each permitting rule with the bounds that it lacks.
 
-    Only the kinds of jobs that the rule permits count: a rule for `equality` alone needs no `k`.
+    Only the kinds of jobs that the rule permits matter: a rule for `equality` alone needs no `k`.
 
     Args:
         rules: The rules.

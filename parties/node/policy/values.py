@@ -129,7 +129,7 @@ class Bounds(Settings):
 
 
 class Rights(Settings):
-    """Conditions on the table's `rights`, one value of each list. `declared`: the table declares the purpose."""
+    """Conditions on the table's `rights`; one value of a list applies. `declared`: the table declares the purpose."""
 
     legal_basis: Annotated[tuple[Basis, ...], BeforeValidator(_several)] = ()
     access: Annotated[tuple[Access, ...], BeforeValidator(_several)] = ()

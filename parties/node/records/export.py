@@ -42,8 +42,8 @@ def to_archive(job: str, record: Mapping[str, Any], rows: Iterable[Row]) -> str:
 
     Args:
         job: Identifier of the job.
-        record: The node's record of it, as JSON.
-        rows: Its entries.
+        record: The node's record of the job, as JSON.
+        rows: Entries of the job.
     """
     lines = [canonical({"archived": job, "job": record}), *map(line, rows)]
     return "".join(f"{line}\n" for line in lines)

@@ -95,7 +95,7 @@ class Blinded(Fields):
 
 
 class Named(Blinded):
-    """Fields of an action by one of our people: `person` is the name, empty if no person has one."""
+    """Fields of an action by one of our people: `person` is the name, empty without named operators."""
 
     person: Text = ""
 
@@ -197,7 +197,7 @@ class RolledBack(Fields, kind="rolled back"):
 
 
 class RollbackAccepted(RolledBack, kind="rollback accepted"):
-    """The operator continues in spite of it."""
+    """The operator accepted the loss, and the node continues."""
 
 
 class Proposed(Named, kind="proposed"):
@@ -219,7 +219,7 @@ class Proposed(Named, kind="proposed"):
 
 
 class Approved(Named, kind="approved"):
-    """One of our people approved the job, `given` of `needed` people so far; the proposer is one."""
+    """One of our people approved the job, `given` of `needed` people so far, the proposer included."""
 
     given: Size
     needed: Size
@@ -272,7 +272,7 @@ class ConcentratedLoss(Loss):
 
 
 class Charge(Fields, kind="spent"):
-    """The job was charged to our table's privacy budget: once, when first computed, whatever became of it."""
+    """The job was charged to our table's privacy budget: once, when it was first computed, for any outcome."""
 
     table: Text  # ours
     peer: Text
@@ -380,7 +380,7 @@ class PinRevoked(Named, kind="pin revoked"):
 
 
 class PinReplaced(Fields, kind="pin replaced"):
-    """The peer has used the certificate that its former key has named: that one counts from here on."""
+    """The peer has connected with the certificate that its former key announced. It is trusted from here on."""
 
     peer: Text
     former_fingerprint: Fingerprint
@@ -400,7 +400,7 @@ class Published(Fields, kind="published"):
 
 
 class RightsRequest(Named, kind="rights"):
-    """A person's request about our table was answered; the person is not recorded. `case` is the owner's number."""
+    """A person's request about our table was answered; the person is not recorded. `case` is our own file number."""
 
     what: Request
     table: Text

@@ -1,8 +1,8 @@
 """Databases encrypted at rest: SQLCipher encrypts each page by AES-256, with a key from a passphrase.
 
-Only the file itself shows it: it does not begin like SQLite's files. The passphrase is looked up like that of a key
-file (`keyfile`): for state/node.sqlite in systemd's credential node.passphrase, in the file state/node.passphrase, and
-at the terminal, once in a process.
+Such a file is recognised by its beginning, which is not that of SQLite's files. The passphrase is looked up like that
+of a key file (`keyfile`): for state/node.sqlite in systemd's credential node.passphrase, in the file
+state/node.passphrase, and at the terminal, once in a process.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def connect(path: Path, uri: str, **options: Any) -> sqlite3.Connection:
 
     Args:
         path: The database.
-        uri: Its address for SQLite.
+        uri: Address of the database for SQLite.
         options: Further arguments of `sqlite3.connect`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""How far each shipping target has come: the last entry's number and hash, in the log's own database."""
+"""Progress of each shipping target: number and hash of the last entry that it has, in the log's own database."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CREATE TABLE IF NOT EXISTS shipped (
 
 
 class Shipped(NamedTuple):
-    """The last entry that a target has, and when it got it; `why` is the reason if shipping fails now."""
+    """The last entry that a target has, and the time of its arrival; `why` is the reason if shipping fails now."""
 
     number: int = 0
     hash: str = ""
@@ -26,7 +26,7 @@ class Shipped(NamedTuple):
 
 
 def of(connection: sqlite3.Connection, target: str) -> Shipped:
-    """Return how far a target has come; the start if nothing has been shipped there.
+    """Return the progress of a target; the start if nothing has been shipped there.
 
     Args:
         connection: The database.
@@ -39,7 +39,7 @@ def of(connection: sqlite3.Connection, target: str) -> Shipped:
 
 
 def put(connection: sqlite3.Connection, target: str, shipped: Shipped) -> None:
-    """Record how far a target has come, in the caller's transaction.
+    """Record the progress of a target, in the caller's transaction.
 
     Args:
         connection: The database.

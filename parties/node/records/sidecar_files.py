@@ -73,7 +73,7 @@ class SidecarFiles:
 
         Args:
             path: The file.
-            data: Its content.
+            data: Content of the file.
         """
         files.write_bytes(path, self._encrypted(path, data, _PURPOSES[path.name]), private=True)
 
@@ -82,7 +82,7 @@ class SidecarFiles:
 
         Args:
             path: The file.
-            data: Its content.
+            data: Content of the file.
         """
         files.create_private(path, self._encrypted(path, data, "archive"))
 
@@ -128,7 +128,7 @@ def is_encrypted(data: bytes) -> bool:
 def refuse_plain(database: Path) -> None:
     """Raise InputError if a database is unencrypted although its passphrase exists or a file beside it is encrypted.
 
-    It may have been put in place of the encrypted one: new content would be readable, and nobody would notice.
+    Such a database may have replaced the encrypted one: new content would be readable, without a sign of it.
     """
     if sealed.is_sealed(database):
         return
@@ -189,7 +189,7 @@ def seal(database: Path, word: str) -> list[Path]:
 
 
 def bring_forward(database: Path) -> None:
-    """Encrypt files that an earlier release has left unencrypted beside an encrypted database, in its transaction."""
+    """Encrypt files that an earlier release left unencrypted beside an encrypted database, in an open transaction."""
     word, salt = sealed.passphrase(database)[0], sealed.salt(database)
     old = ((path, purpose, files.read_bytes(path)) for path, purpose in _files(database))
     new = ((path, _encrypted(path, data, purpose, word, salt)) for path, purpose, data in old if not is_encrypted(data))

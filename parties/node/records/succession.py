@@ -35,14 +35,14 @@ class Succession(BaseModel):
 
 @dataclass(frozen=True)
 class Successor:
-    """The certificate that replaces a peer's, which ends with this day at the latest."""
+    """A peer's new certificate, and the last day of the present one."""
 
     certificate: x509.Certificate
     until: date
 
     @property
     def is_due(self) -> bool:
-        """True if the former certificate has ended."""
+        """True if the last day of the former certificate is over."""
         return datetime.now(UTC).date() > self.until
 
 

@@ -1,1 +1,1 @@
-"""The start of a node: checks of its state, and what a rollback costs."""
+"""The start of a node: checks of its state, and the charge for a rollback."""

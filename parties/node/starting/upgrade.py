@@ -32,7 +32,7 @@ class Upgrade(NamedTuple):
 
 
 def opened(file: NodeFile) -> int | None:
-    """Return the number of the state on disk, which is only read. Raise InputError if a start fails."""
+    """Return the number of the state on disk, which is only read. Raise InputError if a start would fail."""
     path = file.node.state / FILE_NAME
     _refuse_plain(file, path)
     if not path.exists():

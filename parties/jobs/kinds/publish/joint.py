@@ -104,9 +104,7 @@ class PublishJoint(Recoded, StoppingKind):
     @cached_property
     @override
     def typical_cost(self) -> Counted:
-        """Return the cost of a typical number of classes. At most as many as the rows allow are compared by all
-        columns.
-        """
+        """Return the cost of a typical number of classes, or of the largest number that max_rows and k allow."""
         from protocols.publish import cost_model
 
         weight = 1

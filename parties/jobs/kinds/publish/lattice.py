@@ -159,7 +159,7 @@ class PublishLattice(Recoded):
         ]
 
     def _bits_of_step(self, step: Step) -> int:
-        """Return the bits of an answer: about a height, about a node of it, or which classes are published."""
+        """Return the bits of an answer: on a height of the lattice, on a node there, or on the published classes."""
         if step.state.node is not None:
             return self.full_domain.lattice.possible(step.state.node)
         begun = 0 if step.number else 1 + len(self.columns)
@@ -256,9 +256,9 @@ class PublishLattice(Recoded):
         paths = {h.column: paths_of(h) for h in self.hierarchies}
         about = {"levels": list(state.node), "found": self.states.encode(state)}
         if state.published is None:
-            return recoding.document(self, about, levels=state.node, paths=paths, most=1.0)
+            return recoding.document(self, about, levels=state.node, paths=paths, max_left_out=1.0)
         boxes = recoding.published_boxes(self.hierarchies, state.node, state.published)
-        return recoding.document(self, about, boxes=boxes, paths=paths, most=1.0)
+        return recoding.document(self, about, boxes=boxes, paths=paths, max_left_out=1.0)
 
     @classmethod
     @override

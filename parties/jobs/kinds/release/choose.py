@@ -4,7 +4,7 @@ The mechanism is the exponential mechanism in its permute-and-flip form (`protoc
 candidate is a sum over the rows. The contribution of a row is public, given its values: a table of candidates and
 values, the price that a buyer would pay, or an expression of columns (`parties.jobs.release.utility`).
 
-**Sensitivity.** Let s be the greatest noisy score of the other candidates, less the candidate's own score. A candidate
+**Sensitivity.** Let s be the greatest noisy score of the other candidates minus the candidate's own score. A candidate
 wins if and only if its noise is at least s. A row with contributions v moves s by at most max v - min v, up or down: by
 its span, not by twice its greatest number. The noise is for the greatest span of any possible row. A replaced row
 removes one contribution and adds another, possibly in another group, so its noise is twice as large.

@@ -164,11 +164,11 @@ def correlations(state: Sequence[int], first: Values, second: Values, noise: Noi
 def _correlation(table: Any, unit: int, reach: Callable[[int], int]) -> tuple[float, float] | None:
     """Return the least and the greatest correlation for nine sums; None if any correlation is possible.
 
-    `reach` gives the bound on a sum of that number of noises.
+    `reach` returns the bound on the noise in a sum, from its number of noisy terms.
     """
 
     def around(total: int, factor: int, terms: int) -> _Range:
-        """Return the interval of a sum over `factor`, where the sum adds that number of noisy numbers."""
+        """Return the interval of `total`, a sum of `terms` noisy numbers, divided by `factor` and `unit`."""
         return _Range(*(Fraction(int(total) + side * reach(terms), factor * unit) for side in (-1, 1)))
 
     rows = around(table.sum(), 1, 9)

@@ -98,7 +98,7 @@ class Edges(Release):
             )
 
         def show(of_columns: Sequence[Sequence[int]]) -> Mapping[str, Any]:
-            """Return the result from the groups that start at the edges; the number of groups means no edge."""
+            """Return the result from the groups that start at the edges; the index after the last means no edge."""
             edges = []
             for column, ends in zip(columns, of_columns, strict=True):
                 known = [i for i in sorted({*ends}) if 0 < i < len(starts[column])]
@@ -163,7 +163,7 @@ def _netlist(size: int, parts: int, width: int, form: Form) -> Netlist:
 
 
 def _exact(engine: Engine, numbers: Numbers, sizes: Sequence[int], parts: int, rows: int) -> list[int]:
-    """Open the group that starts each edge, column by column; the number of groups if the edge is beyond all."""
+    """Open the group that starts each edge, column by column; the index after the last if none does."""
     from protocols.inputs import both_rows, summands
     from protocols.opened import index_below
 

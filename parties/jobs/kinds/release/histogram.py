@@ -58,7 +58,7 @@ class Histogram(Release):
 
         Args:
             state: The opened numbers, in the order of the cells.
-            known: The cells and their values.
+            cells: The cells and their values.
             noise: Noise on each number; None if the numbers are exact.
         """
         most = Fraction(2 * self.settings.max_rows)

@@ -1,7 +1,7 @@
 """Learn a naive Bayes classifier, with noise.
 
-Each column's table adds up to the rows of the classes. So these are not opened separately. They are the mean of the
-tables' sums, weighted by the inverse of the noise. Every table is then moved to this mean by least squares.
+Each column's table adds up to the row counts of the classes, so these are not opened separately. Their estimate is the
+mean of the tables' sums, weighted by the inverse of the noise. Least squares then adjusts every table to this mean.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class NaiveBayes(Release):
         """Warning if a count has more noise than rows, even if all columns are used together."""
         tables = [len(self.schema.attributes[name]) for name in self.settings.columns]
         counts = len(self.schema.attributes[self.target]) * sum(tables)
-        rows = 2 * self.settings.max_rows * len(tables) / counts  # in a count, at the most
+        rows = 2 * self.settings.max_rows * len(tables) / counts  # of an average count, at most
         if self.exact or rows * math.sqrt(len(tables)) >= (off := math.sqrt(self.query.mechanisms[0].variance)):
             return []
         fact = f"a count has noise of {off:.3g} (standard deviation) and about {rows:.3g} rows"

@@ -54,7 +54,7 @@ class Top(Release):
         size, width = len(candidates), self.settings.max_rows.bit_length()
         if first > size:
             raise InputError(f"first: there are {size} values of {of!r} only")
-        noise = self.noisy_max(change(first, size, self.replaced))  # one for all places
+        noise = self.noisy_max(change(first, size, self.replaced))  # one for all positions
         law = None if noise is None else noise.law(size * groups)
 
         def opened(engine: Engine, numbers: Numbers) -> list[int]:

@@ -42,7 +42,7 @@ class TrianglesSettings(GaussianSettings):
         "Delta, the probability that epsilon fails. With it the result has an interval",
         none="none; the samples alone add at most 2^-38",
     )
-    gives_no_row_away: ClassVar[bool] = True  # of a bound too small by k: delta e^(-(k - 1) epsilon / 2)
+    gives_no_row_away: ClassVar[bool] = True  # bound too small by k: probability delta e^(-(k - 1) epsilon / 2)
     usual: ClassVar[str] = "gmw"
     ot: OTKind = public(
         "ferret",
@@ -123,7 +123,7 @@ class Triangles(Release):
         privacy = self.epsilon, exact(self.settings.delta), self.replaced, together
 
         def show(state: Sequence[int]) -> Mapping[str, Any]:
-            """Return the number; its noise is of the bound that was opened."""
+            """Return the number with its interval; the opened bound gives the scale of its noise."""
             bound, noisy = state
             noise = laplace(self.epsilon / 2, bound * (1 + self.replaced), self.settings.adjacency, together)
             answer = number(noisy, noise.reach(), Fraction(0), Fraction(comb(size, 3)))
@@ -141,7 +141,7 @@ class Triangles(Release):
         )
 
     def _by_ladder(self, what: str, size: int, count: Count, about: dict[str, Any], target: str) -> Question:
-        """Return the question whose noise follows the graph's own ladder, or the global sensitivity."""
+        """Return the question with ladder noise (`protocols.release.ladder`), or noise by the global sensitivity."""
         from protocols.release import ladder, triangles
 
         together, most = self.settings.together, comb(size, 3)
@@ -153,7 +153,7 @@ class Triangles(Release):
         law = ladder.ladder(size, self.epsilon, changes)
 
         def show(state: Sequence[int]) -> Mapping[str, Any]:
-            """Return the number; with an interval, or how far off it is by what is not told."""
+            """Return the number with its interval; with a ladder, the noise's reach for some numbers of neighbours."""
             (noisy,) = state
             answer = number(noisy, 0 if by_ladder else noise.reach(), Fraction(0), Fraction(most))
             if by_ladder:
@@ -200,7 +200,7 @@ class Triangles(Release):
         size, together = len(self._vertices()), self.settings.together
 
         def most(profile: Profile) -> int:
-            """With twice the noise of the greatest bound."""
+            """Return the bytes of a run with twice the noise of the greatest bound."""
             return forecast(
                 lambda engine: triangles.foreseen(engine, size, self.epsilon, self.replaced, together, 2), profile
             ).bytes

@@ -1,4 +1,4 @@
-"""One set of clusters of several that their holders found alone: k-means on their centroids, weighted by rows."""
+"""Combine clusters that several holders found alone: k-means on all centroids, weighted by their rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from smc.errors import InputError
 
 
 def centroids(paths: Sequence[Path]) -> dict[str, Any]:
-    """Return the clusters of all centroids, as many as the file with the most has.
+    """Return clusters of the centroids in all files, as many as the file with the most clusters has.
 
     Raises:
         InputError: A file has no clusters, or clusters of other columns or bounds.

@@ -47,16 +47,16 @@ def weighted(places: Points, rows: PlaceCounts, clusters: int) -> tuple[Points, 
     return best, np.bincount(clusters_of_places, weights=rows.astype(np.float64), minlength=clusters).astype(np.int64)
 
 
-def chosen_number(places: Points, rows: PlaceCounts, most: int, variance: float) -> int:
-    """Return the number of clusters, from 2 to `most`, with the greatest simplified silhouette.
+def chosen_number(places: Points, rows: PlaceCounts, max_clusters: int, variance: float) -> int:
+    """Return the number of clusters, from 2 to `max_clusters`, with the greatest simplified silhouette.
 
     A row's silhouette is 1 - a / b, with a and b the distances to its centroid and to the next one (Hruschka, de
-    Castro, Campello 2004). Both include the variance of a row in its cell. Without it a cluster a cell is best.
+    Castro, Campello 2004). Both include the variance of a row in its cell. Without it, one cluster per cell would win.
 
     Args:
         places: Points in fixed point, [places, dimensions].
         rows: Number of rows at each point.
-        most: Largest number of clusters.
+        max_clusters: Largest number of clusters.
         variance: Mean squared distance of a row from its point.
     """
 
@@ -65,38 +65,38 @@ def chosen_number(places: Points, rows: PlaceCounts, most: int, variance: float)
         near, far = np.sort(np.sqrt((offsets**2).sum(axis=2) + variance), axis=1)[:, :2].T
         return float((rows * (1 - near / np.maximum(far, 1))).sum())
 
-    return max(range(2, most + 1), key=silhouette)
+    return max(range(2, max_clusters + 1), key=silhouette)
 
 
 def followed(
-    opened: Sequence[Sequence[int]], cells: int, clusters: int, dimensions: int, least: Sequence[int], most: int
+    opened: Sequence[Sequence[int]], cells: int, clusters: int, dimensions: int, least: Sequence[int], max_rows: int
 ) -> tuple[Points, PlaceCounts]:
-    """Return the centroids after rounds of noisy sums, and the rows of each, from 0 to `most`.
+    """Return the centroids after rounds of noisy sums, and the rows of each, from 0 to `max_rows`.
 
     Args:
         opened: Opened sums of each round; the first round's belong to `cells` fixed centroids.
         cells: Number of cells of the first round.
         clusters: Number of centroids.
         dimensions: Number of columns.
-        least: Count, as for `moved`, below which a cluster keeps its centroid, for each round of the plan.
-        most: Upper bound on the rows of a cluster.
+        least: Noisy count, times UNIT, below which a cluster keeps its centroid, for each round of the plan.
+        max_rows: Upper bound on the rows of a cluster.
     """
     if not opened:
         return np.array(packed(cells, dimensions), dtype=np.int64), np.zeros(cells, dtype=np.int64)
-    centroids, rows = _begun(opened[0], cells, clusters, dimensions, least[0], most)
+    centroids, rows = _begun(opened[0], cells, clusters, dimensions, least[0], max_rows)
     for number, (sums, few) in enumerate(zip(opened[1:], least[1:], strict=False), 2):
         centroids = moved(centroids, sums, few, settle=number == len(least))
-        rows = rows_of(sums, dimensions, most)
+        rows = rows_of(sums, dimensions, max_rows)
     return centroids, rows
 
 
 def _begun(
-    sums: Sequence[int], cells: int, clusters: int, dimensions: int, least: int, most: int
+    sums: Sequence[int], cells: int, clusters: int, dimensions: int, least: int, max_rows: int
 ) -> tuple[Points, PlaceCounts]:
-    """Return k-means on the means of the cells that have one, or these means and public points if there are too few."""
+    """Return centroids by k-means on the means of cells with enough rows; public points complete too few means."""
     strong = np.array([count >= max(least, 1) for count in sums[:: dimensions + 1]])
     means = moved(np.zeros((cells, dimensions), dtype=np.int64), sums, least)[strong]
-    rows = rows_of(sums, dimensions, most)[strong]
+    rows = rows_of(sums, dimensions, max_rows)[strong]
     lacking = clusters - len(means)
     if lacking <= 0:
         return weighted(means, rows, clusters)
@@ -104,16 +104,16 @@ def _begun(
     return np.concatenate([means, aside]), np.concatenate([rows, np.zeros(lacking, dtype=np.int64)])
 
 
-def rows_of(sums: Sequence[int], dimensions: int, most: int) -> PlaceCounts:
+def rows_of(sums: Sequence[int], dimensions: int, max_rows: int) -> PlaceCounts:
     """Return the rows of each cluster, rounded and within their bounds.
 
     Args:
         sums: Counts, times UNIT, and sums of the clusters.
         dimensions: Number of columns.
-        most: Upper bound on the rows of a cluster.
+        max_rows: Upper bound on the rows of a cluster.
     """
     counts = sums[:: dimensions + 1]
-    return np.array([min(max((count + UNIT // 2) // UNIT, 0), most) for count in counts], dtype=np.int64)
+    return np.array([min(max((count + UNIT // 2) // UNIT, 0), max_rows) for count in counts], dtype=np.int64)
 
 
 def inertia(places: Points, rows: PlaceCounts, centroids: Points) -> int:

@@ -1,6 +1,6 @@
 """Plan of k-means in rounds, from public numbers: the number of rounds, and the cells of the first one.
 
-`rows` is the bound on a party's rows. All values are integers and fractions, so both parties get the same.
+`rows` is the bound on a party's rows. All values are integers and fractions, so both parties compute equal plans.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FEW = 2  # a cluster with a noisy count below this many scales of its noise has 
 
 @dataclass(frozen=True)
 class Lloyd:
-    """Rounds that open these parts, the first for `cells` cells; `most` bounds the rows of both parties."""
+    """Rounds of k-means: each opens one of `parts`, the first for `cells` cells. `most` bounds both parties' rows."""
 
     clusters: int
     dimensions: int
@@ -130,7 +130,7 @@ def usual_rounds(rows: int, epsilon: Fraction, clusters: int, dimensions: int) -
 
 
 def usual_cells(rows: int, epsilon: Fraction, clusters: int, dimensions: int) -> int:
-    """Return the number of cells that hold ten times their noise in rows if all are alike; 4 to 16 for each cluster.
+    """Return the number of cells in which evenly spread rows are ten times the noise; 4 to 16 for each cluster.
 
     Args:
         rows: Bound on a party's rows.

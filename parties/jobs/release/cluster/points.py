@@ -24,7 +24,7 @@ USUAL_CELLS = 1 << 14  # default limit of a grid's cells
 
 @dataclass(frozen=True)
 class Axis:
-    """A column of numbers: its categories, None for one that does not count, and bounds that do not depend on rows."""
+    """A column of numbers: the number of each category, None if it is not selected, and public bounds."""
 
     column: str
     numbers: tuple[Fraction | None, ...]
@@ -32,13 +32,13 @@ class Axis:
     high: Fraction
 
     @classmethod
-    def read(cls, column: str, categories: Sequence[str], wanted: Container[str], bounds: str) -> Axis:
+    def read(cls, column: str, categories: Sequence[str], selected_values: Container[str], bounds: str) -> Axis:
         """Return an axis.
 
         Args:
             column: Name of the column.
             categories: Values in the schema.
-            wanted: Values that count.
+            selected_values: Values that are selected.
             bounds: Text LOW:HIGH.
 
         Raises:
@@ -54,7 +54,7 @@ class Axis:
         ends = decimal(low.strip()), decimal(high.strip())
         if ends[0] is None or ends[1] is None or ends[0] >= ends[1]:
             raise InputError(f"bounds: {quoted(bounds)} must be LOW:HIGH with LOW < HIGH, such as 0:100")
-        numbers = tuple(decimal(category) if category in wanted else None for category in categories)
+        numbers = tuple(decimal(category) if category in selected_values else None for category in categories)
         if all(number is None for number in numbers):
             raise InputError(
                 f"columns: where leaves no number of {quoted(column)}; change where, or leave the column out"
@@ -68,12 +68,12 @@ class Axis:
 
     @cached_property
     def present(self) -> NDArray[np.bool_]:
-        """Whether each category counts."""
+        """Whether each category is selected and has a number, bool[categories]."""
         return np.array([place is not None for place in self.places])
 
     @cached_property
     def table(self) -> NDArray[np.int64]:
-        """Fixed-point numbers as an array, 0 for a category that does not count."""
+        """Fixed-point numbers as an array, 0 for a category that is not selected."""
         return np.array([place or 0 for place in self.places], dtype=np.int64)
 
     def _place(self, number: Fraction) -> int:
@@ -135,7 +135,7 @@ class Grid:
 
     @property
     def variance(self) -> float:
-        """Mean squared distance of a number from the position of its cell, over all cells."""
+        """Mean squared distance of a point from the position of its cell, over all cells."""
         return sum(float(np.mean([np.var(places) for places in parts])) for parts in self.parts)
 
     @property

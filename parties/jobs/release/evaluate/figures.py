@@ -6,7 +6,7 @@ variance about x, and the noise one with variance s^2. So by the delta method
 
     variance of f = sum over cells of (x + s^2) (df / dx)^2
 
-and the interval is that of a normal law. Equal scores, those of one bin, count a half in the area.
+and the interval is that of a normal law. A pair of rows in one bin adds a half to the area.
 """
 
 from __future__ import annotations
@@ -41,29 +41,29 @@ class Figures:
         """Number of rows of label 1; at least 1, as a divisor."""
         return max(1.0, float(self.counts[1].sum()))
 
-    def interval(self, value: float, gradient: Floats, most: float = 1.0) -> dict[str, Any]:
-        """Return a value with its interval, both cut to 0 ... `most`.
+    def interval(self, value: float, gradient: Floats, upper_bound: float = 1.0) -> dict[str, Any]:
+        """Return a value with its interval, both cut to 0 ... `upper_bound`.
 
         Args:
             value: The value.
-            gradient: Derivatives by the cells, float[2, bins].
-            most: Upper bound of the value.
+            gradient: Derivatives of the value by the counts of the cells, float[2, bins].
+            upper_bound: Upper bound of the value.
         """
         spread = WIDE * math.sqrt(float(((self.counts + self.noise_variance) * gradient**2).sum()))
         ends = {"value": value, "low": value - spread, "high": value + spread}
-        return {name: round(min(max(end, 0.0), most), DIGITS) for name, end in ends.items()}
+        return {name: round(min(max(end, 0.0), upper_bound), DIGITS) for name, end in ends.items()}
 
-    def ratio(self, above: Floats, below: Floats, most: float = 1.0, factor: float = 1.0) -> dict[str, Any]:
+    def ratio(self, above: Floats, below: Floats, upper_bound: float = 1.0, factor: float = 1.0) -> dict[str, Any]:
         """Return `factor` times the sum of some cells divided by the sum of others, with its interval.
 
         Args:
             above: Cells of the numerator: weights 0 and 1, float[2, bins].
             below: Cells of the denominator, likewise.
-            most: Upper bound of the value.
+            upper_bound: Upper bound of the value.
             factor: The factor.
         """
         rows, part = max(1.0, float((self.counts * below).sum())), float((self.counts * above).sum())
-        return self.interval(factor * part / rows, factor * (above / rows - below * part / rows**2), most)
+        return self.interval(factor * part / rows, factor * (above / rows - below * part / rows**2), upper_bound)
 
     def area(self) -> dict[str, Any]:
         """Return the area under the ROC curve; None as value if a label has no row."""

@@ -230,7 +230,7 @@ class Scoring(Release):
             known: The counting of rows.
             learnt: Description of the result.
             numbers: Count of own numbers.
-            count: Reader of own numbers from own rows.
+            count: Function that reads this party's numbers from its rows.
             decide: Protocol that opens the bit.
             about: Further fields of the result.
         """

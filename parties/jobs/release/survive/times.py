@@ -45,7 +45,7 @@ class TimesSettings(BooleanSettings, TabularSettings):
 
 @dataclass(frozen=True)
 class Times:
-    """Position of the counts of arms, events and bins among those of the schema's values."""
+    """Layout of the counts: arms, events and bins of time, and the index of each among the schema's values."""
 
     cells: Cells
     arms: tuple[str, ...]  # values of the arms; one empty text if there is a single group
@@ -61,7 +61,7 @@ class Times:
 
 
 def times(task: Release) -> Times:
-    """Return the cells of a task by its settings: arm (if there is one), event and time, in this order."""
+    """Return the layout of a task's counts: by arm (if there is one), event and time, in this order."""
     settings = task.settings
     time, event = required(settings.time, f"{task.name}.time"), required(settings.event, f"{task.name}.event")
     columns = [name for name in (settings.arm, event, time) if name]

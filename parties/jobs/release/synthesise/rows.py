@@ -53,7 +53,7 @@ def agreed(
             domain, measurements(work, names, state.measured), row_count, state.seed
         )
         codes = np.stack([generated[name] for name in names], axis=1)
-    rows = _told(engine, settings, len(names), codes)
+    rows = _from_party_0(engine, settings, len(names), codes)
     if (rows >= np.array(work.domains)).any():
         raise ProtocolError("the peer sent a synthetic row with a value that does not exist")
     return rows
@@ -73,10 +73,10 @@ def count_at_most(engine: CountingEngine, settings: SynthesiseSettings, names: S
         names: Names of the columns.
     """
     placeholder = np.broadcast_to(np.zeros((), dtype=np.uint16), (most(settings), len(names)))  # takes no memory
-    _told(engine, settings, len(names), placeholder, most(settings))
+    _from_party_0(engine, settings, len(names), placeholder, most(settings))
 
 
-def _told(
+def _from_party_0(
     engine: Engine, settings: SynthesiseSettings, columns: int, codes: NDArray[Any] | None, counted: int | None = None
 ) -> RowCodes:
     """Return party 0's rows at both parties; `counted` is their number on a counting engine."""

@@ -64,7 +64,7 @@ class Synthesis:
 
     @property
     def seed(self) -> int:
-        """Seed of the rows: a digest of the measured marginals. It is public, and their noise keeps parties from
+        """Seed of the rows: a digest of the measured marginals. The seed is public; the noise keeps parties from
         choosing it."""
         text = "smc synthetic rows 1" + str(Synthesis(self.measured).encode())
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
