@@ -87,10 +87,8 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
             are then those of one part times the number of parts.
     """
     engine.most_sampled = COMPARED
-    mean = mean_domain(problem)
-    domains = tuple(sorted(problem.domains, key=lambda size: abs(math.log(size / mean))))
-    ordered = replace(problem, domains=domains, runs=_single(problem, len(domains)), edges=None)
-    splits = typical_splits(problem)
+    ordered, splits = _ordered(problem), typical_splits(problem)
+    domains = ordered.domains
     if problem.edges is not None:
         for depth, (nodes, inner) in enumerate(_typical_levels(ordered, splits)):
             left = _left(problem, depth)[: _compared_at(problem, depth)]
@@ -103,6 +101,19 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
         level_in_parts(engine, problem, depth, nodes, inner, domains[depth:], largest // (len(domains) + 1))
 
 
+def typical_levels(problem: Problem) -> list[tuple[int, int, int]]:
+    """Return the nodes and splits of each level of a typical tree, and the attributes left at a node."""
+    levels = enumerate(_typical_levels(_ordered(problem), typical_splits(problem)))
+    return [(nodes, inner, _compared_at(problem, depth)) for depth, (nodes, inner) in levels]
+
+
+def _ordered(problem: Problem) -> Problem:
+    """Return the problem of a typical tree: attributes of about the mean number of values come first."""
+    mean = mean_domain(problem)
+    domains = tuple(sorted(problem.domains, key=lambda size: abs(math.log(size / mean))))
+    return replace(problem, domains=domains, runs=_single(problem, len(domains)), edges=None)
+
+
 def typical_forest(engine: CountingEngine, problem: Problem, largest: int) -> None:
     """Count the cost of a run that ends with typical trees, as many as the problem has.
 
@@ -113,10 +124,9 @@ def typical_forest(engine: CountingEngine, problem: Problem, largest: int) -> No
         problem: The public parameters.
         largest: Number of entropy counts that the parts keep to, see `typical`.
     """
-    single = replace(problem, trees=1, drawn=None)
-    mean, every = mean_domain(problem), len(problem.domains)
-    domains = tuple(sorted(problem.domains, key=lambda size: abs(math.log(size / mean))))
-    ordered = replace(single, domains=domains, runs=_single(problem, every))
+    single, every = replace(problem, trees=1, drawn=None), len(problem.domains)
+    ordered = _ordered(single)
+    domains = ordered.domains
     for depth, (nodes, inner) in enumerate(_typical_levels(ordered, typical_splits(single))):
         left = domains[depth:][: problem.drawn]
         if depth:

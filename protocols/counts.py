@@ -6,7 +6,7 @@ A source of counts is asked once a level, for all open nodes and attributes toge
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -51,6 +51,40 @@ class LevelCounts:
             raise InputError(f"{rows} rows are more than the agreed maximum of {max_rows}")
         if self.classes.shape != (nodes, classes):
             raise InputError(f"counts have shape {self.classes.shape}, expected ({nodes}, {classes})")
+
+
+class Counted(Protocol):
+    """Problem of trees, as far as it decides which counts a level needs."""
+
+    @property
+    def domains(self) -> tuple[int, ...]:
+        """Number of values of each attribute."""
+
+    @property
+    def classes(self) -> int:
+        """Number of classes."""
+
+    def counts_attributes(self, depth: int, left: int) -> bool:
+        """Return whether a level's rows are counted by each attribute's values too.
+
+        Args:
+            depth: Depth of the level.
+            left: Greatest number of attributes left at a node of the level.
+        """
+
+
+def level_sizes(problem: Counted, levels: Iterable[tuple[int, int]]) -> list[int]:
+    """Return how many numbers the counts of each level have.
+
+    Args:
+        problem: The public parameters.
+        levels: Number of nodes of each level, and the greatest number of attributes left at a node.
+    """
+    values = sum(problem.domains)
+    return [
+        nodes * problem.classes * (1 + values * problem.counts_attributes(depth, left))
+        for depth, (nodes, left) in enumerate(levels)
+    ]
 
 
 class Counts(Protocol):

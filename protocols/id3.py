@@ -129,7 +129,7 @@ def grown(
         left = max(len(node.candidates) for node in nodes)
         last = depth == problem.max_depth or not left
         ruled, prunes = problem.rules.any and (depth == 0 or not last), problem.prune is not None and not last
-        tables = counts.level(level.trees, attributes=not last and (ruled or prunes or left > 1))
+        tables = counts.level(level.trees, problem.counts_attributes(depth, left))
         tables.check(len(nodes), problem.classes, problem.max_rows * problem.trees)
         with engine.session.phase(f"level {depth}"):
             if majorities is None:

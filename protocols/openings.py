@@ -81,11 +81,21 @@ def read_choices(bits: BitMatrix, left: Bounds) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class OpenedLevel:
-    """Openings of one level; `choices` is None without a choice. A split has at most `left` remaining attributes."""
+    """Openings of one level; `choices` is None without a choice. A split has at most `left` remaining attributes.
+
+    Any node of the level had at most `offered`.
+    """
 
     decisions: Decisions
     choices: list[int] | None
     left: int
+    offered: int
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Number of nodes and of splits, and the greatest number of attributes that a node can choose from."""
+        nodes, leaves, _ = self.counts()
+        return nodes, nodes - leaves, self.offered
 
     def counts(self) -> tuple[int, int, int]:
         """Return the number of values of each of `KINDS`."""
@@ -110,7 +120,7 @@ def levels(problem: Problem, forest: Forest) -> Iterator[OpenedLevel]:
         splits = [(node, tree) for node, tree in zip(grower.nodes, ahead, strict=True) if isinstance(tree, Split)]
         left = max((len(node.candidates) for node, _ in splits), default=0)
         choices = [node.candidates.index(tree.attribute) for node, tree in splits] if splits and left > 1 else None
-        yield OpenedLevel(decisions, choices, left)
+        yield OpenedLevel(decisions, choices, left, max(len(node.candidates) for node in grower.nodes))
         for node, tree in splits:
             node.attribute = tree.attribute
         ahead = [child for _, tree in splits for child in tree.children]

@@ -75,6 +75,16 @@ class Problem:
         """Bits of a count of the rows of both parties."""
         return count_width(2 * self.max_rows)
 
+    def counts_attributes(self, depth: int, left: int) -> bool:
+        """Return whether a level's rows are counted by each attribute's values too.
+
+        Args:
+            depth: Depth of the level.
+            left: Greatest number of attributes that a node of the level can choose from.
+        """
+        last = depth == self.max_depth or not left
+        return not last and (self.rules.any or self.prune is not None or left > 1)
+
     @property
     def compared(self) -> tuple[int, ...]:
         """Numbers of values of the root's candidates; no node has larger ones."""

@@ -11,7 +11,7 @@ of all holders to its own numbers; these sums enter the protocol as shares of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,15 @@ Shares = NDArray[np.uint64]
 # a tree or trees so far, and whether by each attribute's values too; None: the only numbers of a question of one step
 Question = tuple[Tree | Forest, bool] | None
 Ask = Callable[[Question, int], Shares]  # sums modulo 2^64 of the shares of all holders, from the size of the answer
+
+
+def sent(asked: Sequence[int]) -> tuple[int, int]:
+    """Return the bytes that a holder sends to party 0 and to party 1: a seed a question, and 8 bytes a number.
+
+    Args:
+        asked: How many numbers each question asks.
+    """
+    return SEED_BYTES * len(asked), 8 * sum(asked)
 
 
 def mask(seed: bytes, question: bytes, number: int, size: int) -> Shares:

@@ -13,6 +13,7 @@ from parties.base import console
 from parties.base.report import Report
 from parties.base.settings import merge
 from parties.commands.brief_help import BriefCommand
+from parties.commands.holders import COUNTED, holder_options, number_of_givers, part_of_holder, prepare, with_holders
 from parties.commands.kinds import missing_by_flag, options_of, read_flags
 from parties.commands.options import FILE, TABLE, ProgramCommand, program_arguments
 from parties.commands.own_table import by_table, chosen
@@ -28,6 +29,7 @@ from parties.jobs.small.programs import arguments_of, check_arguments, load_prog
 from parties.jobs.tabular import BySchema, TabularSettings
 from parties.link.pace import USUAL, own_pace, own_pace_of
 from parties.party_file import load
+from protocols.shares import sent
 from smc.counting import Forecast, forecasts
 from smc.counting.rates import LOAD_SECONDS, START_SECONDS
 from smc.engines import Profile
@@ -135,6 +137,8 @@ def _estimate_of(name: str) -> click.Command:
         link: str = _LINK,
         config_file: Path | None = None,
         table: str | None = None,
+        holders: int | None = None,
+        compute_only: bool = False,
         **flags: Any,
     ) -> Report:
         in_file = kind.Settings()
@@ -146,12 +150,20 @@ def _estimate_of(name: str) -> click.Command:
             in_file = by_table(in_file, source).model_copy(update={"own_table": source})
         settings = merge(in_file, read_flags(options, {k: v for k, v in flags.items() if k in _names(options)}))
         beside = merge(kind.about.extra(), read_flags(extra, {k: v for k, v in flags.items() if k in _names(extra)}))
+        givers = number_of_givers(holders, compute_only)
+        if givers is not None:
+            assert isinstance(settings, TabularSettings)
+            settings = with_holders(settings, givers)
         with missing_by_flag(options):
             task = kind.planned(settings)
+        if givers is not None:
+            prepare(task)
         shards = profiles.shards_of(task.specification())
         named = _named(kind.Settings.model_construct(), engine, flags)
-        by_itself = task.own_seconds() if isinstance(task, BySchema) else {}
-        return _report(task.cost(Inputs(), beside), kind.about.integers, shards, link, by_itself, named)
+        by_itself = task.own_seconds() if isinstance(task, BySchema) and not compute_only else {}
+        return _report(
+            task.cost_of_run(Inputs(), beside), kind.about.integers, shards, link, by_itself, named, task.on_shares
+        )
 
     help_ = (
         f"Estimate the cost of `smc {name}`: {kinds.line(name)} The first line of output states whether the costs are "
@@ -160,7 +172,7 @@ def _estimate_of(name: str) -> click.Command:
     example = kind.about.estimate_example or kind.about.flags([option.flag for option in options])
     if issubclass(kind.Settings, TabularSettings):
         example = f"--schema schema.toml {example}"
-        estimate = TABLE(_CONFIG(estimate))
+        estimate = TABLE(_CONFIG(holder_options(estimate, COUNTED)))
     return click.command(name, BriefCommand, help=help_, epilog=f"Example:  smc estimate {name} {example} --link wan")(
         options_of([*options, *extra, *engine])(estimate)
     )
@@ -188,7 +200,13 @@ def _names(options: Sequence[Parameter]) -> set[str]:
 
 
 def _report(
-    counted: Counted, integers: bool, shards: int, link: str, by_itself: Mapping[str, float], named: Profile | None
+    counted: Counted,
+    integers: bool,
+    shards: int,
+    link: str,
+    by_itself: Mapping[str, float],
+    named: Profile | None,
+    on_shares: bool = False,
 ) -> Report:
     """Report the profile that is named, or every one, the quickest first; and of the quickest what its work is.
 
@@ -221,7 +239,10 @@ def _report(
     start = START_SECONDS + (LOAD_SECONDS if by_itself else 0.0)
     besides = {"start": start, "counting what suits": round(sum(counting.values()), 3), **by_itself}
     rows.sort(key=lambda row: row["seconds"])
-    head = {"link": str(shape), "estimate": counted.estimate, "of": counted.assumed}
+    head: dict[str, Any] = {"link": str(shape), "estimate": counted.estimate, "of": counted.assumed}
+    if on_shares:
+        asked = counted.asked()
+        head["holder"] = dict(zip(("questions", "party0_gets", "party1_gets"), (len(asked), *sent(asked)), strict=True))
     report = Report({**head, "besides": besides, "estimates": rows})
     bounded = any(row["at_most"] is not None for row in rows)
     report.table(
@@ -233,6 +254,8 @@ def _report(
         f"on {shape}; {counted}",
     )
     memory = f"; memory of a shard: about {console.size(rows[0]['shard_bytes'])}" if shards > 1 else ""
+    if on_shares:
+        report.line(part_of_holder(asked))
     report.line(f"of the first: {_in_seconds(rows[0]['work'])}; besides, at most: {_in_seconds(besides)}{memory}")
     return report
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from parties.jobs.holders import Givers
     from parties.jobs.tabular import TabularSettings
 
+COUNTED: tuple[Callable[[Command], Command], ...] = (  # for an estimate
+    click.option("--holders", cls=Advanced, type=int, metavar="N", help="Count N further holders of rows."),
+    click.option("--compute-only", cls=Advanced, is_flag=True, help="Neither of the two that compute has rows."),
+)
 NAMES = ("holders", "holders_at", "compute_only")
 _OPTIONS: tuple[Callable[[Command], Command], ...] = (
     click.option("--holders", cls=Advanced, metavar="LIST", help="Certificates of further holders of rows."),
@@ -28,11 +32,35 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
 )
 
 
-def holder_options(command: Command) -> Command:
-    """Add the options --holders, --holders-at and --compute-only."""
-    for option in reversed(_OPTIONS):
+def holder_options(command: Command, options: Sequence[Callable[[Command], Command]] = _OPTIONS) -> Command:
+    """Add the options --holders, --holders-at and --compute-only, or those of an estimate.
+
+    Args:
+        command: The command.
+        options: `COUNTED` for an estimate.
+    """
+    for option in reversed(options):
         command = option(command)
     return command
+
+
+def number_of_givers(holders: int | None, compute_only: bool) -> int | None:
+    """Return the number of parties that may have rows; None without holders.
+
+    Args:
+        holders: Number of further holders, if any are counted.
+        compute_only: True if neither node has rows.
+
+    Raises:
+        InputError: The numbers describe no job.
+    """
+    if holders is None:
+        if compute_only:
+            raise InputError("--compute-only: goes with --holders; add --holders 3")
+        return None
+    if holders < 1 + compute_only:
+        raise InputError(f"--holders: must be {1 + compute_only} or more{' with --compute-only' * compute_only}")
+    return holders + 2 * (not compute_only)
 
 
 def givers_of(flags: Mapping[str, Any], link: LinkSettings, rows: int) -> Givers | None:
@@ -81,12 +109,12 @@ def _same_door(one: str, other: str | None) -> bool:
     )
 
 
-def with_holders(settings: TabularSettings, givers: Givers) -> TabularSettings:
+def with_holders(settings: TabularSettings, parties: int) -> TabularSettings:
     """Return settings whose bound holds the rows of all: half of them for each node.
 
     Args:
         settings: Settings with the bound on the rows of each holder.
-        givers: The holders.
+        parties: Number of parties that may have rows.
 
     Raises:
         InputError: The bound of all rows is too large.
@@ -94,7 +122,7 @@ def with_holders(settings: TabularSettings, givers: Givers) -> TabularSettings:
     from parties.jobs.holders import half_of_all
     from parties.jobs.settings import MOST_ROWS
 
-    rows, parties = givers.rows, givers.number
+    rows = getattr(settings, "max_rows", 0)
     whole = half_of_all(parties, rows)
     if whole > MOST_ROWS:
         raise InputError(
@@ -103,7 +131,18 @@ def with_holders(settings: TabularSettings, givers: Givers) -> TabularSettings:
     return settings.model_copy(update={"max_rows": whole, "own_max_rows": rows})
 
 
-def check_kind(task: Kind) -> None:
-    """Raise InputError if further holders cannot give rows for this task."""
+def prepare(task: Kind) -> None:
+    """Let a task compute on shares. Raise InputError if further holders cannot give rows for it."""
     if why := task.without_holders:
         raise InputError(f"--holders: {why}")
+    task.on_shares = True
+
+
+def part_of_holder(asked: Sequence[int]) -> str:
+    """Return what each holder sends in a run, as a phrase; `asked` is that of `Counted`."""
+    from protocols.shares import sent
+
+    seeds, numbers = sent(asked)
+    questions = "1 question" if len(asked) == 1 else f"{len(asked):,} questions"
+    answers = f"{seeds:,} bytes to party 0 and {numbers:,} bytes to party 1"
+    return f"each holder answers {questions} in that run: it sends {answers}"

@@ -13,9 +13,9 @@ from __future__ import annotations
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import ValidationError
@@ -39,7 +39,7 @@ from parties.jobs.spending import EXACT, KEPT_BY_NODES, Adjacency, ConcentratedL
 from smc.errors import InputError, JointRefusalError
 
 if TYPE_CHECKING:  # slow imports happen where they are used, if possible while waiting for the peer
-    from smc.counting import Program
+    from smc.counting import CountingEngine, Program
     from smc.engines import Engine, Profile
 
 State = Any
@@ -82,6 +82,16 @@ class Counted:
     of: str | Callable[[], str] = ""  # see `assumed`; a function where the text takes time
     most: Callable[[Profile], int | None] = lambda profile: None  # maximum bytes of any run, both directions together
     is_countable: bool = True  # False if counting takes too long: a peer may propose anything
+    asked: Callable[[], Sequence[int]] = tuple  # how many numbers each question to a holder of rows asks, in turn
+
+    def on_shares(self) -> Self:
+        """Return the cost of the run on shares of the rows of further holders. No bound on its bytes is known."""
+
+        def program(engine: CountingEngine) -> object:
+            engine.masked_numbers = True
+            return self.program(engine)
+
+        return replace(self, program=program, most=lambda profile: None)
 
     @property
     def assumed(self) -> str:
@@ -256,6 +266,7 @@ class Kind(ABC):
     about: ClassVar[Description]
     Settings: ClassVar[type[KindSettings]]
     runs_alone: ClassVar[bool] = False  # whether its answer makes sense on the rows of one party
+    on_shares = False  # True if further holders give rows, so that numbers enter as shares (docs/holders.md)
 
     def __init__(self, settings: KindSettings) -> None:
         self.settings = settings
@@ -390,6 +401,16 @@ class Kind(ABC):
             extra: The settings of `smc estimate` beyond those of the kind, such as the tree of an earlier run. None:
                 the program is this task's, or a typical one if the cost depends on the data.
         """
+
+    def cost_of_run(self, inputs: Inputs, extra: Any = None) -> Counted:
+        """Return `cost`, that of a run on shares if the task is `on_shares`.
+
+        Args:
+            inputs: This party's public inputs.
+            extra: See `cost`.
+        """
+        cost = self.cost(inputs, extra)
+        return cost.on_shares() if self.on_shares else cost
 
     # Its run.
 

@@ -133,12 +133,18 @@ class BySchema(Kind):
     def reads_table(self) -> bool:
         return True
 
+    @property
+    def own_bound(self) -> int:
+        """Greatest number of this party's rows."""
+        bound: int | None = self.settings.own_max_rows
+        return self.settings.max_rows if bound is None else bound
+
     def own_seconds(self) -> dict[str, float]:
-        """Return the expected seconds of local work for max_rows rows, by description; here for reading the table."""
+        """Return the expected seconds of local work for all rows, by description; here for reading the table."""
         from parties.sources.opening import LARGE, is_plain
         from smc.counting.rates import CELL_SECONDS, ENGINE_SECONDS, PASS_SECONDS, QUERIED_CELL_SECONDS
 
-        cells, table = self.settings.max_rows * len(self.columns), self.settings.own_table
+        cells, table = self.own_bound * len(self.columns), self.settings.own_table
         is_queried = cells * CELL_BYTES >= LARGE or any(map(type_of, self.schema.attributes.values()))
         if self.is_grouped or (is_queried if table is None else not is_plain(table, self.schema)):
             seconds = {"opening the table": ENGINE_SECONDS + cells * QUERIED_CELL_SECONDS}
@@ -180,8 +186,7 @@ class BySchema(Kind):
         from parties.tables import rows
         from protocols.counts import RowCounts
 
-        table, bound = self.settings.own_table or own_table(self.settings), self.settings.own_max_rows
-        bound = self.settings.max_rows if bound is None else bound
+        table, bound = self.settings.own_table or own_table(self.settings), self.own_bound
         if self.at_most != table.at_most:
             raise InputError(
                 f"at_most: is {self.at_most or 'missing'}, but {table.label} is "
@@ -343,7 +348,7 @@ class StoppingKind(BySchema):
 
         None if the job is too large to be counted, or typical runs were not measured.
         """
-        if not ((cost := self.cost(Inputs())).is_countable and self.is_measured):
+        if not ((cost := self.cost_of_run(Inputs())).is_countable and self.is_measured):
             return None
         from parties.jobs.execution.engine_selection import choice_for
         from smc.counting import forecast

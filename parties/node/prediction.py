@@ -54,14 +54,15 @@ def predicted(
             is decided.
         decided: Profile on which the parties of a link have agreed, if any.
     """
-    cost = task.cost(inputs)
+    cost = task.cost_of_run(inputs)
     if not cost.is_countable:
         return None
     choice = choice_for(task, inputs)
     if decided is not None:
         choice = Choice(decided, choice.forecasts)
     profile = choice.quickest(LinkShape.parse(link))
-    key = canonical(task.specification()), choice.profile, link, at_node
+    job = canonical({**task.specification(), "on_shares": task.on_shares})
+    key = job, choice.profile, link, at_node
     return _recent.get(key, lambda: _counted(cost, choice, profile, link, at_node))
 
 

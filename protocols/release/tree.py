@@ -83,7 +83,7 @@ def private_tree(
         lefts = [node.attributes for node in grower.nodes]
         left = max(map(len, lefts))
         last = level.depth == problem.max_depth or not left
-        chooses = not last and problem.candidates(left) > 1
+        chooses = problem.counts_attributes(level.depth, left)
         own = counts.level(level.trees, chooses)
         own.check(len(lefts), problem.classes, problem.max_rows)
         with engine.session.phase(f"level {level.depth}"):

@@ -179,7 +179,7 @@ def _level(
     )
     chooses = not last and alone.candidates(len(left)) > 1
     choices = [0] * splits + [len(left)] * (nodes - splits) if chooses else None
-    opened = OpenedLevel(choices, [0] * (nodes - splits), len(left))
+    opened = OpenedLevel(choices, [0] * (nodes - splits), len(left), nodes)
 
     def begins(level: Level) -> None:
         if level.depth:

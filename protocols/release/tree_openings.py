@@ -29,6 +29,12 @@ class OpenedLevel:
     choices: list[int] | None  # for each node the chosen attribute, or "stop"; None if no node has two candidates
     labels: list[int]  # for each new leaf the class
     left: int  # largest number of remaining attributes of a node
+    nodes: int  # number of nodes
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Number of nodes and of splits, and the largest number of remaining attributes of a node."""
+        return self.nodes, self.nodes - len(self.labels), self.left
 
     def bits(self, problem: Problem) -> Iterator[list[BitMatrix]]:
         """Yield the bits that a level opened, one list for each opening."""
@@ -50,10 +56,10 @@ def levels(problem: Problem, forest: Forest) -> Iterator[OpenedLevel]:
     depth = 0
     while level and not any(isinstance(node, Open) for node, _ in level):
         left = max(len(rest) for _, rest in level)
-        chooses = left > 0 and depth < problem.max_depth and problem.candidates(left) > 1
+        chooses = problem.counts_attributes(depth, left)
         choices = [rest.index(node.attribute) if isinstance(node, Split) else left for node, rest in level if rest]
         labels = [node.label for node, _ in level if isinstance(node, Leaf)]
-        yield OpenedLevel(choices if chooses else None, labels, left)
+        yield OpenedLevel(choices if chooses else None, labels, left, len(level))
         level = [
             (child, remaining(problem.runs, rest, node.attribute, answer))
             for node, rest in level

@@ -79,6 +79,15 @@ class Problem:
         """
         return left + self.stop
 
+    def counts_attributes(self, depth: int, left: int) -> bool:
+        """Return whether a level's rows are counted by each attribute's values too.
+
+        Args:
+            depth: Depth of the level.
+            left: Greatest number of attributes left at a node of the level.
+        """
+        return left > 0 and depth < self.max_depth and self.candidates(left) > 1
+
     def attribute_law(self, left: int) -> OneSidedGeometric:
         """Return the noise on each candidate's score at a node with `left` attributes."""
         change = self.measure.sensitivity * self.moved

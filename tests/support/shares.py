@@ -54,8 +54,12 @@ def outcome(
     shares: bool = True,
     random: int | None = None,
     holders: Sequence[Any] = (),
+    sizes: list[int] | None = None,
 ) -> tuple[Any, dict[str, Any]]:
-    """The state that both parties open, and the cost of party 0: on own numbers, or on these as shares."""
+    """The state that both parties open, and the cost of party 0: on own numbers, or on these as shares.
+
+    `sizes` gets how many numbers each question asks.
+    """
     meters: dict[int, Any] = {}
     met = Meeting()
 
@@ -64,7 +68,13 @@ def outcome(
         engine.masked_numbers = shares
         own = data[session.party]
         ask = of_holders(session.party, holders) if holders else offsets(session.party, random)
-        own = joined(own, ask) if shares else own
+
+        def asked(question: Question, size: int) -> Shares:
+            if sizes is not None and session.party == 0:
+                sizes.append(size)
+            return ask(question, size)
+
+        own = joined(own, asked) if shares else own
         state = task.run(engine, own, task.states.beginning, lambda step: None)
         meters[session.party] = session.meter.report()["total"]
         return task.states.encode(state)

@@ -112,11 +112,11 @@ def choice_for(task: Kind, inputs: Inputs) -> Choice:
     specification = task.specification()
 
     def find() -> Choice:
-        cost = task.cost(inputs)
+        cost = task.cost_of_run(inputs)
         program = (lambda: cost.program) if cost.is_countable else None
         return choice(specification, program, task.about.integers, usual(task.settings))
 
-    return _recent.get(canonical(specification), find)
+    return _recent.get(canonical({**specification, "on_shares": task.on_shares}), find)
 
 
 def choice(

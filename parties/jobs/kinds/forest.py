@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from parties.jobs.kind import Counted, Disclosure, State
 from parties.jobs.tree.exact import LARGEST_COUNTED, ExactTree
-from parties.jobs.tree.joint import JointTree
+from parties.jobs.tree.joint import JointTree, Levels
 from parties.jobs.tree.settings import ForestSettings
 from smc.errors import InputError
 
@@ -100,6 +100,14 @@ class Forest(ExactTree):
             of=f"{trees} times {tree.assumed}",
             most=most,
         )
+
+    @override
+    def typical_levels(self) -> Levels:
+        from protocols import cost_model
+
+        trees, drawn = self.settings.trees, self.settings.attributes
+        levels = cost_model.typical_levels(self.single)
+        return [(trees * nodes, trees * splits, min(left, drawn)) for nodes, splits, left in levels]
 
     @property
     @override

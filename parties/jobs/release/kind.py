@@ -269,6 +269,7 @@ class Release(BySchema):
         return Counted(
             self.query.program or (lambda engine: self.query.open(engine, np.zeros(numbers, dtype=np.int64))),
             is_countable=max(numbers, sum(part.numbers for part in self.query.parts)) <= COUNTABLE,
+            asked=lambda: (numbers,),
         )
 
     # Execution.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,7 +12,7 @@ from parties.base.text import listed, quoted
 from parties.jobs.kind import Bits, Counted, Disclosure, OnStep, State, nothing_else_of_rows
 from parties.jobs.tabular import StoppingKind
 from parties.jobs.tree import leaf_rules
-from parties.jobs.tree.joint import JointTree
+from parties.jobs.tree.joint import JointTree, Levels
 from parties.jobs.tree.settings import Id3Settings
 from smc.errors import InputError
 
@@ -212,7 +213,28 @@ class ExactTree(JointTree, StoppingKind):
             f"a tree with {', '.join(splits[:12])}{' ...' if len(splits) > 12 else ''} splits on its levels",
             self._most,
             counted * self.scored <= LARGEST_COUNTED and self.classes <= 200,
+            lambda: self.asked(self.typical_levels()),
         )
+
+    def typical_levels(self) -> Levels:
+        """Return the levels of a typical run."""
+        from protocols import cost_model
+
+        return cost_model.typical_levels(self.problem)
+
+    @override
+    def levels_of(self, state: State) -> Levels:
+        from protocols.openings import levels
+
+        return [level.shape for level in levels(self.problem, state if self.votes else (state,))]
+
+    @override
+    def asked(self, levels: Levels) -> Sequence[int]:
+        """Count repeated rows once too, and for t all rows first, unless the root's rows are counted by class alone."""
+        problem = self.problem
+        close = problem.rules.close and problem.counts_attributes(0, levels[0][2])
+        times = 2 if problem.drawn is not None or max(self.weights) > 1 else 1
+        return [times * size for size in [self.classes] * close + list(super().asked(levels))]
 
     def _most(self, profile: Profile) -> int | None:
         """Return the largest number of bytes of any tree; None for shards, whose batches depend on the tree."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from smc.counting import Program
 
 OPTIONAL = ("at_most", "shards")  # in a specification only if they are given
+Levels = Sequence[tuple[int, int, int]]  # nodes, splits, and greatest number of attributes left at a node
 BY_SCHEMA = ("target", "columns")  # a specification gives these through its schema
 
 
@@ -49,6 +50,7 @@ class JointTree(BySchema):
     runs_alone = True
     target = ""  # class column of a task
     votes: ClassVar[bool] = False  # whether the state is `settings.trees` trees that grow together
+    problem: Any  # of the protocol
     specified: ClassVar[tuple[str, ...]]  # parameters in a specification, beside the schema and the profile
 
     def __init__(self, settings: ExactSettings, schema: Schema, target: str) -> None:
@@ -225,7 +227,7 @@ class JointTree(BySchema):
 
         predictors, deepest = len(self.columns) - 1, self.settings.max_depth
         levels = 1 + (predictors if deepest is None else deepest)
-        tally = self.settings.max_rows * predictors * levels * TALLY_SECONDS
+        tally = self.own_bound * predictors * levels * TALLY_SECONDS
         return {**super().own_seconds(), "counting rows": tally}
 
     @override
@@ -237,7 +239,10 @@ class JointTree(BySchema):
 
         tree_file = TreeFile.load(extra.tree)
         try:
-            return Counted(self.with_result(self.state_of(tree_file)), "exact", "this tree")
+            state = self.state_of(tree_file)
+            return Counted(
+                self.with_result(state), "exact", "this tree", asked=lambda: self.asked(self.levels_of(state))
+            )
         except InputError as error:
             raise InputError(f"{extra.tree}: {error}") from None
 
@@ -252,6 +257,16 @@ class JointTree(BySchema):
     @abstractmethod
     def with_result(self, state: State) -> Program:
         """Return the program that ends in this state."""
+
+    @abstractmethod
+    def levels_of(self, state: State) -> Levels:
+        """Return the levels of the run that ends in this state."""
+
+    def asked(self, levels: Levels) -> Sequence[int]:
+        """Return how many numbers each question of a run with these levels asks a holder of rows."""
+        from protocols.counts import level_sizes
+
+        return level_sizes(self.problem, ((nodes, left) for nodes, _, left in levels))
 
     # Execution.
 

@@ -23,7 +23,7 @@ from parties.jobs.kind import (
     nothing_else_of_either,
 )
 from parties.jobs.tree import leaf_rules
-from parties.jobs.tree.joint import JointTree
+from parties.jobs.tree.joint import JointTree, Levels
 from parties.jobs.tree.settings import Id3Settings
 from smc.errors import InputError
 
@@ -202,8 +202,24 @@ class PrivateTree(JointTree):
             return description
 
         return Counted(
-            lambda engine: tree_costs.typical(engine, problem, self._part), "typical", of, most, is_countable
+            lambda engine: tree_costs.typical(engine, problem, self._part),
+            "typical",
+            of,
+            most,
+            is_countable,
+            lambda: self.asked(
+                [
+                    (nodes, splits, len(problem.domains) - depth)
+                    for depth, (nodes, splits) in enumerate(tree_costs.typical_levels(problem))
+                ]
+            ),
         )
+
+    @override
+    def levels_of(self, state: State) -> Levels:
+        from protocols.release.tree_openings import levels
+
+        return [level.shape for level in levels(self.problem, state)]
 
     @property
     def least(self) -> int:

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from parties.jobs.kind import Counted, OnStep, State, States
 from parties.jobs.tree.exact import ExactTree
+from parties.jobs.tree.joint import Levels
 
 if TYPE_CHECKING:
     from protocols.tree import Forest, Tree
@@ -91,6 +92,10 @@ class StagedTree(ExactTree):
             self.count_stages(engine, sizes, max(1, *sizes) * self.classes)
 
         return program
+
+    @override
+    def levels_of(self, state: State) -> Levels:
+        return super().levels_of(state.tree)
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:

@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from parties.jobs.kind import Bits, Disclosure, OnStep, PureLoss, State, Step, changes, exact, nothing_else_of_rows
 from parties.jobs.release.noise import Noise, laplace
+from parties.jobs.tree.joint import Levels
 from parties.jobs.tree.result import indexed, indexed_counts, named
 from parties.jobs.tree.staged import LARGEST_PART, Staged, StagedTree
 
@@ -95,6 +96,12 @@ class SupportedTree(StagedTree):
             zeros = np.zeros((-(-leaves // times), self.classes), dtype=np.int64)
             with engine.repeated(times):
                 noisy_leaf_counts(engine, self.problem, zeros, self.noise.law(leaves * self.classes))
+
+    @override
+    def asked(self, levels: Levels) -> Sequence[int]:
+        """Count the leaves of each depth too."""
+        leaves = (nodes - splits for nodes, splits, _ in levels)
+        return [*super().asked(levels), *(self.classes * number for number in leaves if number)]
 
     @override
     def stages(self, tree: Tree) -> int:

@@ -224,3 +224,35 @@ def test_a_synthesis_says_what_fitting_models_takes_and_what_bounds_it(capsys: p
         for row in document["estimates"]:
             counted = row["party0_sends"] + row["party1_sends"]
             assert row["at_most"] is None if select == "mst" else row["at_most"] > counted
+
+
+def test_holders_are_counted_with_what_each_sends(capsys: pytest.CaptureFixture[str]) -> None:
+    job = ("release", "table", "--by", "wind,play", "--epsilon", 1, "--schema", DEMO.schema, "--max-rows", 10)
+    for more, same_bound in ((("--holders", 5, "--compute-only"), 25), (("--holders", 4), 30)):
+        code, out, _ = run(capsys, "estimate", *job, *more, "--engine", "gmw", "--json")
+        assert code == 0
+        counted = json.loads(out)
+        assert counted["holder"] == {"questions": 1, "party0_gets": 32, "party1_gets": 8 * 4}
+        (own,) = estimates(capsys, *job[:-1], same_bound, "--engine", "gmw")
+        assert counted["estimates"][0]["and_gates"] > own["and_gates"]  # shares are cut into two numbers
+    _, text, _ = run(capsys, "estimate", *job, *more, "--engine", "gmw")
+    assert "each holder answers 1 question in that run: it sends 32 bytes to party 0 and 32 bytes to party 1" in text
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--holders", 0, "--plain"), "--holders: must be 1 or more"),
+        (("--holders", 1, "--compute-only", "--plain"), "--holders: must be 2 or more with --compute-only"),
+        (("--compute-only", "--plain"), "--compute-only: goes with --holders; add --holders 3"),
+        (("--holders", 3), "--holders: k, l and t against the peer need each party's own rows: give --against public"),
+        (("--holders", 2000000, "--max-rows", 1 << 30, "--plain"), "rows in all; lower it"),
+    ],
+)
+def test_holders_that_cannot_be_counted_are_a_line(
+    capsys: pytest.CaptureFixture[str], flags: tuple[object, ...], message: str
+) -> None:
+    code, _, said = run(capsys, "estimate", "id3", "--schema", DEMO.schema, *flags)
+    assert code == 2
+    assert message in said
+    assert said.count("\n") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cache
 from typing import Any
 
@@ -10,9 +11,13 @@ import numpy as np
 import pytest
 
 from parties.jobs import kinds
+from parties.jobs.inputs import Inputs
+from parties.jobs.kind import Counted
+from parties.jobs.tree.joint import JointTree
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, FlagType, IntegerType, RealType
 from protocols.counts import RowCounts
+from smc.counting import forecast
 from smc.engines import Profile
 from tests.support.shares import outcome
 
@@ -142,9 +147,11 @@ def test_shares_of_joint_numbers_give_the_answer_of_own_numbers(case: int, form:
     task = task_of(name, tuple(settings.items()))
     assert task.without_holders is None
     data, profile = data_of(task), Profile("clear", form=form)
+    sizes = list[int]()
     own, cost_of_own = outcome(task, data, profile, shares=False)
-    random, cost = outcome(task, data, profile, random=case)
+    random, cost = outcome(task, data, profile, random=case, sizes=sizes)
     assert own == random  # the noise too: it follows from the seed
+    assert [*counted_with(task, task.states.decode(own)).asked()] == sizes
     assert cost_of_own["bits_opened"] == cost["bits_opened"]
 
 
@@ -154,12 +161,26 @@ def test_shares_of_joint_numbers_give_the_answer_of_own_numbers(case: int, form:
 def test_shares_on_every_engine(case: int, engine: Any) -> None:
     name, settings = IN_CIRCUITS[case]
     task = task_of(name, tuple(settings.items()))
-    data, profile = data_of(task), Profile(engine)
+    data, profile, sizes = data_of(task), Profile(engine), list[int]()
     own, _ = outcome(task, data, profile, shares=False)
-    zero, cost_of_zero = outcome(task, data, profile)
+    zero, cost_of_zero = outcome(task, data, profile, sizes=sizes)
     random, cost = outcome(task, data, profile, random=case)
     assert own == zero == random
     assert cost_of_zero == cost  # bytes, messages, gates and opened bits
+    counted = counted_with(task, task.states.decode(own))
+    forecast_cost = forecast(counted.program, profile).costs[0].as_dict()
+    assert {name: value for name, value in forecast_cost.items() if name in cost} == cost
+    assert [*counted.asked()] == sizes
+
+
+def counted_with(task: Any, state: Any) -> Counted:
+    """The cost on shares of the run that ends in this state."""
+    if isinstance(task, JointTree):
+        program, levels = task.with_result(state), task.levels_of(state)
+        return Counted(program, asked=lambda: task.asked(levels)).on_shares()
+    on_shares = copy(task)
+    on_shares.on_shares = True
+    return on_shares.cost_of_run(Inputs())
 
 
 @pytest.mark.parametrize("holders", [3, 7])
