@@ -124,8 +124,8 @@ def stream(what: str, path: Path, rows: int, memory: str, threads: int | None) -
             return timed(lambda: (source.check(), task.own_rows(source)))
         reading = timed(source.check)
         if what == "gradient":
-            sums = task.method.own(task.own_rows(source))
-            found = timed(lambda: sums(np.linspace(-0.5, 0.5, 21)))
+            rows, loss = task.own_rows(source), task.settings.objective
+            found = timed(lambda: rows.slopes(loss, np.linspace(-0.5, 0.5, 21), task.method.clip))
         elif what == "clusters":
             centroids = np.random.default_rng(1).integers(-1024, 1025, size=(CLUSTERS, 20))
             own_sums = task.own_rows(source)

@@ -190,7 +190,7 @@ def best_splits(
 ) -> Indices:
     """Open the best candidate of each node.
 
-    Each party passes its own sums over its rows, in units of 2^-FINE; they are private.
+    Each party passes its own sums over its rows, after `Gains.rounded`; they are private.
 
     Args:
         engine: The engine of this session.
@@ -210,18 +210,17 @@ def best_splits(
     session, first = engine.session, engine.party == 0
     penalty = gains.units(gains.regularisation) if first else 0
     with session.phase("gains"):
-        units = [gains.rounded(sums) for sums in (slopes, curvatures, left_slopes, left_curvatures)]
-        whole, bits_of_sums = _node_bits(engine, units[0], units[1] + 2 * penalty)
-        left, below = units[2].reshape(-1), units[3].reshape(-1) + penalty
-        right = np.repeat(units[1], candidates) + 2 * penalty - below
+        whole, bits_of_sums = _node_bits(engine, slopes, curvatures + 2 * penalty)
+        left, below = left_slopes.reshape(-1), left_curvatures.reshape(-1) + penalty
+        right = np.repeat(curvatures, candidates) + 2 * penalty - below
         size = max(1, engine.comfortable // (6 * WIDTH))
         node_of = np.repeat(np.arange(nodes), candidates)
         parts = []
         for start in range(0, len(node_of), size):
             some = slice(start, start + size)
             moved = _moved(engine, whole.take(node_of[some]), bits_of_sums.take(node_of[some]), left[some], below[some])
-            sides = engine.both(
-                np.concatenate([bitpack.from_integers(number[some], WIDTH) for number in (below, right)])
+            sides = engine.both(  # both circuits add modulo 2^WIDTH, so shares enter as they are
+                np.concatenate([bitpack.from_integers(number[some].astype(np.uint64), WIDTH) for number in (below, right)])
             )
             inputs = [side[place : place + WIDTH] for place in (0, WIDTH) for side in sides]
             least = gains.units(gains.least + gains.regularisation)

@@ -11,8 +11,9 @@ of all holders to its own numbers; these sums enter the protocol as shares of th
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,8 @@ from smc.session import derive
 SEED_BYTES = 32
 
 Shares = NDArray[np.uint64]
-# a tree or trees so far, and whether by each attribute's values too; None: the only numbers of a question of one step
-Question = tuple[Tree | Forest, bool] | None
+# a tree or trees so far, and whether by each attribute's values too; a list, see `Sums`; None: the only numbers
+Question = tuple[Tree | Forest, bool] | list[Any] | None
 Ask = Callable[[Question, int], Shares]  # sums modulo 2^64 of the shares of all holders, from the size of the answer
 
 
@@ -67,6 +68,65 @@ def masked(numbers: Indices, seed: bytes, question: bytes, number: int) -> Share
         number: Number of the question in the run.
     """
     return numbers.astype(np.uint64) - mask(seed, question, number, len(numbers))
+
+
+class Sums(Protocol):
+    """Source of own sums for public questions, such as sums of gradients at the opened weights."""
+
+    def sums(self, question: list[Any]) -> Indices:
+        """Return own sums, int64[numbers]; raise ValueError for a question that the job does not have.
+
+        Args:
+            question: Lists of integers; public: the opened values of each step so far, or sets of items.
+        """
+
+
+class Following(ABC):
+    """Source of own sums for the step after some opened steps. It takes each step once, as the run goes on."""
+
+    def __init__(self) -> None:
+        self._taken: list[tuple[int, ...]] = []
+
+    def sums(self, question: list[Any]) -> Indices:
+        """Return own sums after the opened steps of a question; see `Sums.sums`."""
+        steps = list(map(tuple, question))
+        if not self._taken or steps[: len(self._taken)] != self._taken:
+            self.begin()
+            self._taken = []
+        for step in steps[len(self._taken) :]:
+            self.take(step)
+            self._taken.append(step)
+        return self.own()
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Go to the beginning of a run."""
+
+    @abstractmethod
+    def take(self, step: tuple[int, ...]) -> None:
+        """Apply the opened values of the next step; raise ValueError if the job does not have the step."""
+
+    @abstractmethod
+    def own(self) -> Indices:
+        """Return own sums for the next step, int64[numbers]."""
+
+
+class SharedSums:
+    """Source of a party's shares of all sums: own sums, and the shares of the holders."""
+
+    def __init__(self, own: Sums, ask: Ask) -> None:
+        """Store the sources.
+
+        Args:
+            own: This party's source; private.
+            ask: Asks the holders.
+        """
+        self._own, self._ask = own, ask
+
+    def sums(self, question: list[Any]) -> Indices:
+        """Return shares of the sums of all rows, int64[numbers]; see `Sums.sums`."""
+        numbers = self._own.sums(question).astype(np.uint64)
+        return (numbers + self._ask(question, numbers.size)).astype(np.int64)
 
 
 class SharedCounts:

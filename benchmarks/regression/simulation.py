@@ -27,7 +27,6 @@ from parties.jobs.regress.reading import rows_of as distinct_rows
 from parties.jobs.regress.settings import RegressSettings
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
-from protocols.release.descent import Walk, own_numbers
 from smc.errors import InputError
 
 FOLDS, SEED = 5, 1
@@ -62,11 +61,9 @@ def gradient(made: RegressJoint) -> Fit:
     def fit(left: TrainingRows, right: TrainingRows, rng: np.random.Generator) -> Floats:
         sums = [method.own(replace(part, features=method.space)) for part in (left, right)]
         opened: list[tuple[int, ...]] = []
-        walk = Walk(method.problem)
         for _ in range(method.steps):
-            exact = sum(own_numbers(*own(walk.weights)) for own in sums)
+            exact = sum(own.sums(opened) for own in sums)
             opened.append(tuple(np.rint(exact + rng.normal(size=method.numbers) * sigma).astype(np.int64).tolist()))
-            walk.step(opened[-1])
         return method.weights(tuple(opened))
 
     return fit
@@ -97,9 +94,8 @@ def choices(made: RegressJoint) -> Fit:
             method.own(RowStream(part.features, lambda part=part: iter((part,)), part.total)) for part in (left, right)
         ]  # type: ignore[misc]
         opened: list[tuple[int, ...]] = []
-        for step in range(method.steps):
-            weights, feature = method.weights(tuple(opened)), method.chosen(step)
-            exact = sum(score(weights, feature) for score in scores)
+        for _ in range(method.steps):
+            exact = sum(score.sums([*opened]) for score in scores)
             opened.append((int((exact + rng.geometric(1 - ratio, len(exact))).argmax()),))
         return method.weights(tuple(opened))
 

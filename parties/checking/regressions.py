@@ -34,7 +34,6 @@ from parties.jobs.regress.coordinates import Coordinates
 from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.output import Output
 from parties.tables.schema import Schema
-from protocols.release.descent import own_numbers
 from protocols.release.laws import Law
 
 CURVED = 2 / 5  # part of epsilon that the curvature takes in the checked objective
@@ -116,8 +115,7 @@ def gradient(promise: Promise) -> Mechanism:
     """
     task = _task(promise, method="gradient", loss="huber", steps=STEPS, clip=1.0)
     tables = ((), ((1, 1),)) if promise.adjacency == "add-remove" else (((1, 0),), ((1, 1),))
-    start = np.zeros(task.method.space.number)
-    sums = [own_numbers(*task.method.own(_rows(task, table))(start)) for table in tables]
+    sums = [task.method.own(_rows(task, table)).sums([]) for table in tables]
     words = "no row, or one" if promise.adjacency == "add-remove" else WORDS
     assert isinstance(task.method, Gradient)
     draw = steps(task.method.problem.law, STEPS, *sums)
@@ -180,8 +178,8 @@ def choosing_twice(promise: Promise) -> tuple[Coordinates, list[tuple[Numbers, N
     for table in tables:
         rows = _rows(task, table)
         score = method.own(RowStream(task.features, lambda rows=rows: iter((rows,)), len(table)))  # type: ignore[misc]
-        first = score(method.weights(()), method.chosen(0))
-        after = [score(method.weights(((index,),)), method.chosen(1)) for index in range(len(first))]
+        first = score.sums([])
+        after = [score.sums([(index,)]) for index in range(len(first))]
         scores.append((first, np.array(after)))
     return method, scores
 

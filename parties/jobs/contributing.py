@@ -81,7 +81,7 @@ class Job:
 
     def check_question(self, question: Question) -> None:
         """Raise ProtocolError if the question does not belong to the job."""
-        if question is None:
+        if question is None or isinstance(question, list):
             return
         trees = question[0] if isinstance(question[0], tuple) else (question[0],)
         domains = self.task.questions.domains if isinstance(self.task, JointTree) else ()
@@ -214,6 +214,8 @@ def _question(asked: Mapping[str, Any], number: int) -> Question:
         raise ProtocolError(f"the nodes ask for question {asked.get('number')}, expected {number}: nothing is answered")
     if asked.keys() == {"number"}:
         return None
+    if asked.keys() == {"number", "after"} and isinstance(asked["after"], list):
+        return asked["after"]
     try:
         trees = tuple(map(decode, asked["trees"])) if "trees" in asked else decode(asked["tree"])
         return trees, bool(asked["attributes"])
@@ -225,8 +227,13 @@ def _numbers(data: Any, question: Question) -> Any:
     """Return own numbers for a question, int64[size]. Raise ProtocolError if it does not belong to the job."""
     from protocols.shares import flat
 
-    if (question is None) != isinstance(data, np.ndarray):
+    if (question is None) != isinstance(data, np.ndarray) or isinstance(question, list) != hasattr(data, "sums"):
         raise ProtocolError("the nodes ask for numbers that the job does not have")
+    if isinstance(question, list):
+        try:
+            return data.sums(question)
+        except (IndexError, KeyError, OverflowError, TypeError, ValueError):
+            raise ProtocolError("the nodes ask for numbers after steps that the job cannot have") from None
     return data.reshape(-1) if question is None else flat(data.level(*question))
 
 

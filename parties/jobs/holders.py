@@ -138,19 +138,21 @@ def joined(data: Any, ask: Ask) -> Any:
     """Return this party's shares of all parties' data: its own data and the shares from the holders.
 
     Args:
-        data: This party's data, as the task's `run` takes them: numbers, or a source of counts; private.
+        data: This party's data, as the task's `run` takes them: numbers, or a source of counts or of sums; private.
         ask: Function that sends a question to the holders and returns the sum of their shares.
 
     Raises:
         InputError: The data are of another form.
     """
-    from protocols.shares import SharedCounts
+    from protocols.shares import SharedCounts, SharedSums
 
     if isinstance(data, np.ndarray) and data.dtype.kind in "iu":
         numbers = data.astype(np.uint64).reshape(-1) + ask(None, data.size)
         return numbers.astype(np.int64).reshape(data.shape)
     if hasattr(data, "level"):
         return SharedCounts(data, ask)
+    if hasattr(data, "sums"):
+        return SharedSums(data, ask)
     raise InputError("this kind of job cannot read rows of holders")
 
 
@@ -212,6 +214,8 @@ def question_bytes(question: Question, number: int) -> bytes:
 
     if question is None:
         return canonical({"number": number}).encode()
+    if isinstance(question, list):
+        return canonical({"number": number, "after": question}).encode()
     trees, attributes = question
     state = {"trees": [*map(encode, trees)]} if isinstance(trees, tuple) else {"tree": encode(trees)}
     return canonical({"number": number, **state, "attributes": attributes}).encode()

@@ -44,8 +44,7 @@ RADIUS = 2.0**20  # bound on the norm of the weights: a minimiser has norm at mo
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Sums: TypeAlias = tuple[int, ...]  # opened numbers of a step: d sums of gradients, then the number of rows
-# returns own sums of gradients at some weights, and the number of own rows
-Own: TypeAlias = "Callable[[Floats], tuple[Integers, int]]"
+Own: TypeAlias = "Callable[[tuple[Sums, ...]], Integers]"  # returns `own_numbers` at the weights after opened sums
 
 
 @dataclass(frozen=True)
@@ -249,22 +248,18 @@ def descend(
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
         problem: Public settings of the descent.
-        own: Returns this party's sums of gradients and number of rows at given weights; private.
+        own: Returns this party's numbers for the step after these opened sums; private.
         on_step: Called before each step with the number of steps done and their opened sums.
         start: Opened sums of an interrupted run, to continue from there; empty for a new run.
 
     Raises:
         InputError: A sum does not fit the agreed width, or is too wide with its noise.
     """
-    opened, walk = tuple(start), Walk(problem)
-    for sums in opened:
-        walk.step(sums)
+    opened = tuple(start)
     while len(opened) < problem.steps:
         on_step(len(opened), opened)
-        numbers = own_numbers(*own(walk.weights))
-        found = noisy_sums(engine, numbers, problem.width, problem.law, signed=True)
+        found = noisy_sums(engine, own(opened), problem.width, problem.law, signed=True)
         opened = (*opened, tuple(found.tolist()))
-        walk.step(opened[-1])
     return opened
 
 

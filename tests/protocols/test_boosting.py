@@ -24,7 +24,8 @@ ONE = 1 << FINE
 
 
 def chosen(gains: Gains, sides: Any, engine: str = "clear") -> list[int]:
-    both = run_local(lambda session: best_splits(make_engine(session, engine), gains, *sides[session.party]))
+    rounded = [[gains.rounded(sums) for sums in side] for side in sides]
+    both = run_local(lambda session: best_splits(make_engine(session, engine), gains, *rounded[session.party]))
     assert both[0].tolist() == both[1].tolist()
     return both[0].tolist()
 

@@ -12,14 +12,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from parties.base.arrays import Floats, Numbers
 from parties.jobs.boost.columns import Bins, Features
 from parties.jobs.boost.objectives import Objective
 from protocols.boosting import FINE
+from protocols.shares import Following
 
 Places = NDArray[np.int32]
 Weigh = Callable[[Numbers], Floats]  # weights of leaves, from their slopes and curvatures int64[leaves, 2]
+Round = Callable[[Numbers], Numbers]
 PIECE = 1 << 18  # rows whose slopes are computed at once
 
 
@@ -123,6 +126,13 @@ class Growing:
             parts.append(sums)
         return np.concatenate(parts)
 
+    def check(self, opened: Sequence[int]) -> None:
+        """Raise ValueError unless the values can be opened by the next step."""
+        lengths = self.open_nodes if self.splitting else 2 * self.leaves
+        candidates = len(self.features.candidates)
+        if len(opened) != lengths or (self.splitting and not all(-1 <= number < candidates for number in opened)):
+            raise ValueError("the opened values are not those of the next step")
+
     # Growth.
 
     def _begin(self) -> None:
@@ -180,3 +190,31 @@ class Growing:
                 self._margins[number] += weights[-1 - self._places[number]]
         self.rounds.append([tree.root for tree in self.now])
         self._begin()
+
+
+class OwnSums(Following):
+    """Own sums of each step: for a level those of its open nodes, then of the first child of each candidate; or leaves.
+
+    `rounded` are the functions that round the sums of levels and of leaves, from units of 2^-FINE.
+    """
+
+    def __init__(self, growing: Callable[[], Growing], rounded: tuple[Round, Round]) -> None:
+        super().__init__()
+        self._new, self._rounded = growing, rounded
+
+    @override
+    def begin(self) -> None:
+        self._growing = self._new()
+
+    @override
+    def take(self, step: tuple[int, ...]) -> None:
+        self._growing.check(step)
+        self._growing.step(step)
+
+    @override
+    def own(self) -> Numbers:
+        of_levels, of_leaves = self._rounded
+        if self._growing.splitting:
+            nodes, left = self._growing.own_sums()
+            return of_levels(np.concatenate([nodes.reshape(-1), left.reshape(-1)]))
+        return of_leaves(self._growing.own_leaves().reshape(-1))

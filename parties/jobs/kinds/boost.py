@@ -15,7 +15,7 @@ from parties.base.arrays import Floats, Numbers
 from parties.base.text import quoted
 from parties.jobs.boost import result
 from parties.jobs.boost.columns import Features
-from parties.jobs.boost.growing import Growing, OwnRows
+from parties.jobs.boost.growing import Growing, OwnRows, OwnSums
 from parties.jobs.boost.objectives import OBJECTIVES, Objective
 from parties.jobs.boost.settings import DEFAULT_BITS, MOST_ROUNDS, BoostSettings
 from parties.jobs.kind import (
@@ -332,11 +332,17 @@ class Boost(BySchema):
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
         def program(engine: CountingEngine) -> None:
             engine.answers = self._answers()
-            self.run(engine, None, (), lambda step: None)
+            self.run(engine, self._own_sums(self._nobody), (), lambda step: None)
 
         nodes = self.rounds * self.trees << self.settings.depth
         is_countable = nodes * len(self.features.candidates) <= COUNTABLE * 64
-        return Counted(program, "at most", "trees whose nodes are all split", is_countable=is_countable)
+        return Counted(program, "at most", "trees whose nodes are all split", is_countable=is_countable, asked=self._asked)
+
+    def _asked(self) -> list[int]:
+        """Return how many sums each step needs of a run in which every node is split."""
+        candidates, trees, depth = len(self.features.candidates), self.trees, self.settings.depth
+        levels = [2 * (trees << level) * (1 + candidates) for level in range(depth)]
+        return [*levels, 2 * trees << depth] * self.rounds
 
     def _answers(self) -> Iterator[list[BitMatrix]]:
         """Yield the openings of a run in which every node is split by its first candidate."""
@@ -355,8 +361,25 @@ class Boost(BySchema):
 
     # Run.
 
+    @property
     @override
-    def own_rows(self, source: Rows) -> OwnRows:
+    def without_holders(self) -> str | None:
+        return None
+
+    @override
+    def own_rows(self, source: Rows) -> OwnSums:
+        return self._own_sums(self._lines(source))
+
+    def _own_sums(self, rows: OwnRows) -> OwnSums:
+        return OwnSums(lambda: self._growing(rows), (self.gains.rounded, self._rounded_leaves))
+
+    def _rounded_leaves(self, sums: Numbers) -> Numbers:
+        """Return sums of leaves in the unit in which they are opened."""
+        shift = FINE - self.point
+        return sums if not shift else (sums + (1 << (shift - 1))) >> shift
+
+    def _lines(self, source: Rows) -> OwnRows:
+        """Return this party's rows with a target: bins, targets and frequencies."""
         order, features = [*self.schema.features(self.target), self.target], self.features
         places = [order.index(column.name) for column in features.columns]
         domain, middle_and_span = self.schema.attributes[self.target], self.scaled
@@ -373,20 +396,13 @@ class Boost(BySchema):
             goals.append(targets[lines[:, -2]])
             times.append(lines[:, -1])
         if not bins:
-            return OwnRows(np.zeros((0, len(places)), dtype=np.uint8), np.zeros(0), np.zeros(0, dtype=np.int64))
+            return self._nobody
         return OwnRows(np.concatenate(bins), np.concatenate(goals), np.concatenate(times).astype(np.int64))
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the rounds. `data` are this party's rows, or None to count the cost."""
-        rows = (
-            data
-            if data is not None
-            else OwnRows(
-                np.zeros((0, len(self.features.columns)), dtype=np.uint8), np.zeros(0), np.zeros(0, dtype=np.int64)
-            )
-        )
-        growing, state, session = self._grown(start, rows), tuple(start), engine.session
+        """Run the rounds; `data` are own sums."""
+        growing, state, session = self._grown(start), tuple(start), engine.session
         while len(growing.rounds) < self.rounds:
             number = len(growing.rounds)
             words = f"round {number + 1} of {self.rounds}, "
@@ -394,28 +410,28 @@ class Boost(BySchema):
             size = growing.open_nodes if growing.splitting else growing.leaves
             on_step(Step(len(state), size, state, words))
             with session.phase("splits" if growing.splitting else "leaves"):
-                opened = self._level(engine, growing) if growing.splitting else self._leaves(engine, growing)
+                sums = data.sums([*state])
+                opened = self._level(engine, sums, size) if growing.splitting else self.leaves.opened(engine, sums)
             growing.step(opened)
             state = (*state, tuple(opened))
         return state
 
-    def _level(self, engine: Engine, growing: Growing) -> list[int]:
-        nodes, left = growing.own_sums()
-        chosen = best_splits(engine, self.gains, nodes[:, 0], nodes[:, 1], left[..., 0], left[..., 1])
+    def _level(self, engine: Engine, sums: Numbers, nodes: int) -> list[int]:
+        of_nodes, left = sums[: 2 * nodes].reshape(nodes, 2), sums[2 * nodes :].reshape(nodes, -1, 2)
+        chosen = best_splits(engine, self.gains, of_nodes[:, 0], of_nodes[:, 1], left[..., 0], left[..., 1])
         return [int(candidate) for candidate in chosen]
 
-    def _leaves(self, engine: Engine, growing: Growing) -> list[int]:
-        sums = growing.own_leaves().reshape(-1)
-        if self.noise is not None:
-            shift = FINE - self.point
-            sums = (sums + (1 << (shift - 1))) >> shift
-        return self.leaves.opened(engine, sums)
+    @property
+    def _nobody(self) -> OwnRows:
+        """No rows."""
+        columns = len(self.features.columns)
+        return OwnRows(np.zeros((0, columns), dtype=np.uint8), np.zeros(0), np.zeros(0, dtype=np.int64))
 
     def _growing(self, rows: OwnRows | None) -> Growing:
         return Growing(self.features, self.objective, self.trees, self.settings.depth, self.weigh, rows)
 
-    def _grown(self, state: State, rows: OwnRows | None = None) -> Growing:
-        growing = self._growing(rows)
+    def _grown(self, state: State) -> Growing:
+        growing = self._growing(None)
         for opened in state:
             growing.step(opened)
         return growing

@@ -62,6 +62,11 @@ class Choice(Chosen):
         return choice_law(self.epsilon, self.settings.together * self.BEST, not self.replaced, POINTS)
 
     @property
+    @override
+    def summed(self) -> int:
+        return POINTS
+
+    @property
     def width(self) -> int:
         """Bits of a party's score."""
         return (self.settings.max_rows * self.BEST).bit_length()

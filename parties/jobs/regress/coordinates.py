@@ -49,6 +49,11 @@ class Coordinates(Chosen, Stepwise):
         return choice_law(self.epsilon, moved, not self.replaced, self.steps * len(GRID))
 
     @property
+    @override
+    def summed(self) -> int:
+        return len(GRID)
+
+    @property
     def width(self) -> int:
         """Bits of a party's score."""
         return self.settings.max_rows.bit_length()
@@ -65,26 +70,27 @@ class Coordinates(Chosen, Stepwise):
 
     @override
     def own(self, rows: RowStream | None) -> Any:
-        """Return a function from weights and a feature to the own rows that each candidate weight classifies correctly.
+        """Return the own rows that each candidate weight of a step classifies correctly, int64[candidates]."""
+        return OwnScores(self, rows)
 
-        The function returns int64[candidates].
+    def scores(self, rows: RowStream, weights: Floats, feature: int) -> Numbers:
+        """Return the own rows that each candidate weight of a feature classifies correctly, int64[candidates].
+
+        Args:
+            rows: Own rows.
+            weights: Weights of the other features.
+            feature: The feature.
         """
-        if rows is None:
-            return lambda weights, feature: np.zeros(len(GRID), dtype=np.int64)
-
-        def scores(weights: Floats, feature: int) -> Numbers:
-            alone = np.zeros(len(weights))
-            alone[feature] = 1
-            right = np.zeros(len(GRID), dtype=np.int64)
-            for piece in rows.pieces():
-                others, unit = piece.margins(weights * (1 - alone)), piece.margins(alone)
-                at_zero = piece.signs < 0  # a sum of 0 means the first class
-                for candidate, weight in enumerate(GRID):  # whole numbers, so margins are exact
-                    margins = others + weight * unit
-                    right[candidate] += piece.counts[(margins > 0) | (at_zero & (margins == 0))].sum()
-            return right
-
-        return scores
+        alone = np.zeros(len(weights))
+        alone[feature] = 1
+        right = np.zeros(len(GRID), dtype=np.int64)
+        for piece in rows.pieces():
+            others, unit = piece.margins(weights * (1 - alone)), piece.margins(alone)
+            at_zero = piece.signs < 0  # a sum of 0 means the first class
+            for candidate, weight in enumerate(GRID):  # whole numbers, so margins are exact
+                margins = others + weight * unit
+                right[candidate] += piece.counts[(margins > 0) | (at_zero & (margins == 0))].sum()
+        return right
 
     @override
     def run(self, engine: Engine, data: Any, on_step: OnRound, start: Opened) -> Opened:
@@ -93,7 +99,7 @@ class Coordinates(Chosen, Stepwise):
         opened = tuple(start)
         while len(opened) < self.steps:
             on_step(len(opened), opened)
-            scores = data(self.weights(opened), self.chosen(len(opened)))
+            scores = data.sums([*opened])
             opened = (*opened, (int(noisy_choice(engine, scores[:, None], self.width, self.law)[0]),))
         return opened
 
@@ -107,3 +113,19 @@ class Coordinates(Chosen, Stepwise):
     @override
     def fields(self, opened: Opened) -> Document:
         return {"points": len(GRID), "choices": self.steps}
+
+
+class OwnScores:
+    """Own scores of a step's candidates; zeros without rows."""
+
+    def __init__(self, method: Coordinates, rows: RowStream | None) -> None:
+        self._method, self._rows = method, rows
+
+    def sums(self, question: list[Any]) -> Numbers:
+        """Return the scores after the opened choices, int64[candidates]; see `protocols.shares.Sums`."""
+        method = self._method
+        if len(question) >= method.steps or not all(0 <= index < len(GRID) for (index,) in question):
+            raise ValueError("the opened values are not those of earlier steps")
+        if self._rows is None:
+            return np.zeros(len(GRID), dtype=np.int64)
+        return method.scores(self._rows, method.weights(tuple(question)), method.chosen(len(question)))

@@ -11,11 +11,12 @@ from typing_extensions import override
 
 from parties.alone.regression.features import BITS, Contrasts
 from parties.alone.regression.rows import SLOPE_BITS, OwnRows
-from parties.base.arrays import Floats
+from parties.base.arrays import Floats, Numbers
 from parties.jobs.kind import Document, Loss, exact
 from parties.jobs.regress.method import OnRound, Opened, Stepwise
 from parties.jobs.regress.settings import safe_rate
 from parties.jobs.release.noise import Noise
+from protocols.shares import Following
 
 if TYPE_CHECKING:
     from protocols.release.descent import Change, Descent
@@ -83,17 +84,14 @@ class Gradient(Stepwise):
 
     @override
     def own(self, rows: OwnRows | None) -> Any:
-        """Return a function from weights to sums of slopes and the number of rows."""
-        if rows is None:
-            return lambda weights: (np.zeros(self.space.number, dtype=np.int64), 0)
-        loss = self.settings.objective
-        return lambda weights: (rows.slopes(loss, weights, self.clip), rows.total)
+        """Return the sums of slopes and the number of rows, step by step."""
+        return OwnGradients(self, rows)
 
     @override
     def run(self, engine: Engine, data: Any, on_step: OnRound, start: Opened) -> Opened:
         from protocols.release.descent import descend
 
-        return descend(engine, self.problem, data, on_step, start)
+        return descend(engine, self.problem, lambda opened: data.sums([*opened]), on_step, start)
 
     @override
     def weights(self, opened: Opened) -> Floats:
@@ -113,3 +111,37 @@ class Gradient(Stepwise):
     def spread(self, opened: Opened) -> float:
         """Return an upper bound on the standard deviation of the noise in a weight."""
         return self.problem.spread(opened) * self.space.unit / self.features.unit
+
+
+class OwnGradients(Following):
+    """Own rounded sums of slopes at the weights after some steps, and the weighted number of rows; zeros without rows.
+
+    A party rounds its own sums, so one row changes what one party has rounded.
+    """
+
+    def __init__(self, method: Gradient, rows: OwnRows | None) -> None:
+        super().__init__()
+        self._method, self._rows = method, rows
+
+    @override
+    def begin(self) -> None:
+        from protocols.release.descent import Walk
+
+        self._walk, self._steps = Walk(self._method.problem), 0
+
+    @override
+    def take(self, step: tuple[int, ...]) -> None:
+        if len(step) != self._method.numbers or self._steps == self._method.steps:
+            raise ValueError("the opened values are not those of a step")
+        self._walk.step(step)
+        self._steps += 1
+
+    @override
+    def own(self) -> Numbers:
+        from protocols.release.descent import own_numbers
+
+        method = self._method
+        if self._rows is None:
+            return np.zeros(method.numbers, dtype=np.int64)
+        slopes = self._rows.slopes(method.settings.objective, self._walk.weights, method.clip)
+        return own_numbers(slopes, self._rows.total)

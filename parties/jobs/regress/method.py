@@ -68,6 +68,11 @@ class Method(ABC):
         return self.features.number
 
     @property
+    def summed(self) -> int:
+        """Number of own integers that a step adds up."""
+        return self.numbers
+
+    @property
     @abstractmethod
     def spends(self) -> tuple[Loss, ...]:
         """The privacy losses of a run, one after the other."""

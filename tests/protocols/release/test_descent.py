@@ -176,6 +176,11 @@ def gradients(party: int, weights: Any) -> tuple[Any, int]:
     return np.trunc(np.tanh(weights - wanted) / 2 * (1 << FINE)).astype(np.int64) * 20, 20 + party
 
 
+def own(made: Descent, party: int) -> Any:
+    """A party's numbers after opened sums."""
+    return lambda opened: own_numbers(*gradients(party, made.path(opened)[-1]))
+
+
 def reference(made: Descent, noise: int) -> tuple[tuple[Sums, ...], Any]:
     """The same in the clear, by the rule as it is written."""
     opened, weights, velocity, path = [], np.zeros(3), np.zeros(3), []
@@ -206,9 +211,7 @@ def test_the_protocol_is_the_reference_with_the_same_noise(
             if not session.party:
                 heard.append((step, len(before)))
 
-        return descend(
-            make_engine(session, engine), made, lambda weights: gradients(session.party, weights), on_step, ()
-        )
+        return descend(make_engine(session, engine), made, own(made, session.party), on_step, ())
 
     one, other = run_local(party)
     opened, weights = reference(made, noise)
@@ -227,7 +230,7 @@ def test_it_goes_on_from_any_step(monkeypatch: pytest.MonkeyPatch) -> None:
             lambda session: descend(
                 make_engine(session, "clear"),
                 made,
-                lambda weights: gradients(session.party, weights),
+                own(made, session.party),
                 lambda step, before: None,
                 whole[:start],  # noqa: B023
             )

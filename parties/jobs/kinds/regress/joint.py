@@ -224,9 +224,17 @@ class RegressJoint(BySchema):
         return Counted(
             lambda engine: self.method.run(engine, self.method.own(None), lambda step, opened: None, ()),
             is_countable=self.method.steps * self.method.numbers <= COUNTABLE,
+            asked=lambda: (self.method.summed,) * self.method.steps,
         )
 
     # Run.
+
+    @property
+    @override
+    def without_holders(self) -> str | None:
+        if self.settings.method == "output":
+            return "--method output takes the mean of two parties' minimisers: give another method"
+        return None
 
     @property
     @override

@@ -247,12 +247,11 @@ def test_the_noise_hides_what_a_row_changes(target: str, adjacency: str) -> None
     assert made.disclosure.past_budget
 
     def leaves(codes: np.ndarray) -> list[np.ndarray]:
-        growing, found = made._grown((), own_rows(made, codes)), []
-        for opened in state:
-            if not growing.splitting:
-                shift = FINE - made.point
-                found.append((growing.own_leaves().reshape(-1) + (1 << (shift - 1))) >> shift)
-            growing.step(opened)
+        own, public, found = own_rows(made, codes), made._grown(()), []
+        for place, opened in enumerate(state):
+            if not public.splitting:
+                found.append(own.sums(state[:place]))
+            public.step(opened)
         return found
 
     whole, most = leaves(OWN[0]), 0

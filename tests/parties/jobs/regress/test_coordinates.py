@@ -57,11 +57,10 @@ def law(made: RegressJoint, lines: Any) -> dict[tuple[int, ...], float]:
     assert isinstance(method, Coordinates)
     alpha, scores = math.exp(-1 / float(method.law.scale)), method.own(stream(made, lines))
     found: dict[tuple[int, ...], float] = {(): 1.0}
-    for step in range(method.steps):
+    for _ in range(method.steps):
         longer = {}
         for taken, chance in found.items():
-            weights = method.weights(tuple((index,) for index in taken))
-            for index, one in enumerate(winners(scores(weights, method.chosen(step)), alpha)):
+            for index, one in enumerate(winners(scores.sums([(index,) for index in taken]), alpha)):
                 longer[(*taken, index)] = chance * one
         found = longer
     return found
@@ -97,7 +96,7 @@ def test_scores_are_rows_that_the_model_has_right() -> None:
     lines = np.column_stack([random.integers(0, 3, 40), random.integers(0, 3, 40), random.integers(0, 2, 40)])
     for _ in range(6):
         weights, feature = random.choice(GRID, made.features.number), int(random.integers(made.features.number))
-        scores = method.own(stream(made, lines))(weights, feature)
+        scores = method.scores(stream(made, lines), weights, feature)
         for place in (0, 1, 7, len(GRID) - 1):
             weights[feature] = GRID[place]
             opened = [0] * made.features.number
@@ -135,7 +134,7 @@ def test_a_line_through_both_parties_rows_is_found(profile: Profile) -> None:
     one, other = run_local(party)
     assert one == other
     document = made.document(one)
-    scored = made.method.own(stream(made, lines))(made.method.weights(one), made.features.number - 1)
+    scored = made.method.scores(stream(made, lines), made.method.weights(one), made.features.number - 1)
     assert scored.max() > 0.9 * len(lines)
     assert document["choices"] == 6
     assert not {"lambda", "loss", "steps"} & document.keys()
