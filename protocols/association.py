@@ -21,7 +21,8 @@ union and sum need three parties or more: here both thresholds are circuits on t
 
 A share p / q of all rows is a whole number of rows at each party, rounded up by party 0 and down by party 1, and a
 remainder. n(X) >= support N if n(X) is at least the sum of both numbers. It must be one more if party 1's remainder is
-greater than the amount that party 0 added. That is one secret bit for all sets of a level (`_share`).
+greater than the amount that party 0 added. That is one secret bit for all sets of a level (`_share`). A share modulo
+2^64 has no such parts: there q n(X) - p N is compared with 0, which costs log2(q) ANDs more for each candidate.
 
 A linear threshold for each of c candidates, with counts of w bits, costs about w + 2 ANDs and opens one bit. Each of r
 rules costs log2(q) ANDs more. With a limit on lift it also takes two products of w + 1 bits, about 4 w^2 ANDs.
@@ -155,8 +156,8 @@ def by_support(engine: Engine, problem: Problem, rows: int) -> bool:
         InputError: This party's side is beyond the public bound, or the bound does not fit a threshold.
     """
     share, scale = problem.support.numerator, problem.support.denominator
-    side = share * rows - (scale * problem.least_rows if engine.party == 0 else 0)
-    return bool(decided(engine, np.array([side]), max(share * problem.max_rows, scale * problem.least_rows))[0])
+    sides = share * np.array([rows], dtype=np.int64) - (scale * problem.least_rows if engine.party == 0 else 0)
+    return bool(decided(engine, sides, max(share * problem.max_rows, scale * problem.least_rows))[0])
 
 
 def frequent(
@@ -180,6 +181,10 @@ def frequent(
     if rows is None:
         sides = own_counts - (problem.least_rows if engine.party == 0 else 0)
         opened = decided(engine, sides, max(problem.max_rows, problem.least_rows))
+    elif engine.masked_numbers:
+        share, scale = problem.support.numerator, problem.support.denominator
+        sides = scale * own_counts - share * np.array([rows], dtype=np.int64)
+        opened = decided(engine, sides, scale * problem.max_rows)
     else:
         own_share, not_more = _share(engine, problem.support, rows)
         opened = decided(engine, own_counts - own_share, problem.max_rows + 1, not_more)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from typing_extensions import override
 
+from parties.base.arrays import Numbers
 from parties.jobs.kind import (
     Bits,
     Counted,
@@ -37,6 +40,18 @@ class Found:
     by_support: bool | None = None
     levels: tuple[tuple[Items, ...], ...] = ()
     rules: tuple[tuple[Items, Items], ...] | None = None
+
+
+def counted_once(data: Any) -> Callable[[Sequence[Items]], Numbers]:
+    """Return a function from sets to own numbers int64[sets] that asks `data` for each set once."""
+    known: dict[Items, int] = {}
+
+    def count(sets: Sequence[Items]) -> Numbers:
+        if new := [items for items in sets if items not in known]:
+            known.update(zip(new, data.sums(new).tolist(), strict=True))
+        return np.array([known[items] for items in sets], dtype=np.int64)
+
+    return count
 
 
 class ExactRules(RulesOfBoth, StoppingKind):
@@ -137,6 +152,7 @@ class ExactRules(RulesOfBoth, StoppingKind):
             f"{sum(sets):,} sets of values and {rules:,} rules that are decided",
             lambda profile: association_costs.most_bytes(self.problem, profile),
             self.pairs <= 1 << 18,
+            lambda: [1, *sets],
         )
 
     @cached_property
@@ -160,7 +176,7 @@ class ExactRules(RulesOfBoth, StoppingKind):
         """Find the rules; `data` are the results of `own_rows`."""
         from protocols import association
 
-        count, rows = data
+        count, (rows,) = counted_once(data), data.sums([]).tolist()
         state: Found = start
         on_step = self.stopping(engine, on_step)
         while not self.states.is_done(state):

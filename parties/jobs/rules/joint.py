@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
+from parties.base.arrays import Numbers
 from parties.base.text import listed, quoted, visible
 from parties.jobs.kind import SVG, Description, Document, File, exact
 from parties.jobs.release import presenting
@@ -25,6 +26,23 @@ if TYPE_CHECKING:
     from protocols import association
 
 Items = tuple[int, ...]
+
+
+class OwnSets:
+    """Source of own numbers of rows or baskets, `protocols.shares.Sums`: with all items of each set, or of all."""
+
+    def __init__(self, count: Callable[[Sequence[Items]], Numbers], total: Callable[[], int]) -> None:
+        """Store two functions: from sets to own numbers int64[sets], and to the number of all."""
+        self._count, self._total = count, total
+
+    def sums(self, question: list[Any]) -> Numbers:
+        """Return own numbers for sets of items; the question [] asks for all rows."""
+        sets = [tuple(items) for items in question]
+        if not sets:
+            return np.array([self._total()], dtype=np.int64)
+        if not all(items and min(items) >= 0 for items in sets):
+            raise ValueError("a set has no item, or an item that the job does not have")
+        return self._count(sets)
 
 
 class RulesOfBoth(BySchema):
@@ -146,7 +164,7 @@ class RulesOfBoth(BySchema):
 
     @override
     def own_rows(self, source: Any) -> Any:
-        """Return a function that counts rows or baskets with all items of a set, and their total."""
+        """Return the source of the numbers of rows or baskets with all items of a set."""
         from protocols.association import counted
         from protocols.baskets import Baskets
 
@@ -155,7 +173,9 @@ class RulesOfBoth(BySchema):
             lines = source.baskets(key)[:, [0, *(1 + order.index(name) for name in self.schema.attributes)]]
             baskets = Baskets.of(lines, [len(domain) for domain in self.schema.attributes.values()])
             full = [number for number, (_, value) in enumerate(self._pairs) if self._is_item(value)]
-            return (lambda sets: baskets.count([tuple(full[i] for i in items) for items in sets])), baskets.number
+            return OwnSets(
+                lambda sets: baskets.count([tuple(full[i] for i in items) for items in sets]), lambda: baskets.number
+            )
         values = [len(self.schema.attributes[name]) for name in order]
         places = np.array(
             [
@@ -165,11 +185,15 @@ class RulesOfBoth(BySchema):
                 if self._is_item(value)
             ]
         )
+        return OwnSets(
+            lambda sets: counted(source.batches(), values, places, sets),
+            lambda: sum(int(piece[:, -1].sum()) for piece in source.batches()),
+        )
 
-        def count(sets: Sequence[tuple[int, ...]]) -> Any:
-            return counted(source.batches(), values, places, sets)
-
-        return count, sum(int(piece[:, -1].sum()) for piece in source.batches())
+    @property
+    @override
+    def without_holders(self) -> str | None:
+        return None
 
     @property
     @override

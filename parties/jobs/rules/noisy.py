@@ -120,7 +120,10 @@ class NoisyRules(RulesOfBoth):
         """Return the cost of the largest possible number of candidates."""
         from protocols.release.frequent_sets import count_at_most
 
-        return Counted(lambda engine: count_at_most(engine, self.problem, self.first, self.laws), "at most")
+        def asked() -> list[int]:  # all rows, each item, and the sets that each chosen set can add
+            return [1, len(self.items), *range(1, self.first - 1)]
+
+        return Counted(lambda engine: count_at_most(engine, self.problem, self.first, self.laws), "at most", asked=asked)
 
     # Execution.
 
@@ -129,9 +132,9 @@ class NoisyRules(RulesOfBoth):
         """Choose and count the sets; `data` are the results of `own_rows`."""
         from protocols.release.frequent_sets import noisy_sets
 
-        count, rows = data
+        (rows,) = data.sums([]).tolist()
         on_step(Step(0, self.first, start, f"choosing {self.first:,} sets"))
-        sets, numbers = noisy_sets(engine, self.problem, self.first, self.laws, count, rows)
+        sets, numbers = noisy_sets(engine, self.problem, self.first, self.laws, data.sums, rows)
         return Chosen(tuple(sets), tuple(numbers))
 
     @property

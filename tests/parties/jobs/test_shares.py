@@ -45,6 +45,12 @@ REGRESSIONS: list[dict[str, Any]] = [
     {"method": "choice", "columns": ("n",), "target": "outcome"},
     {"method": "ridge", "target": "visits"},
 ]
+RULES: list[dict[str, Any]] = [
+    {"support": 0.07, "confidence": 0.3},
+    {"support": 0.02, "confidence": 0.4, "lift": 1.05},
+    {"k": 40, "support": 0.05, "confidence": 0.3},  # k is the larger bound
+    {"support": 0.05, "first": 6, **NOISY},
+]
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("release count", {"where": "sex = male; age = old", **NOISY}),
     ("release count", {"where": "sex = male", **EXACT}),
@@ -88,6 +94,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
         for target, how in (("outcome", EXACT), ("age", NOISY), ("n", NOISY), ("days", EXACT))
     ),
     *(("regress joint", {"columns": ("age", "n"), **how, **NOISY}) for how in REGRESSIONS),
+    *(("rules", {"columns": ("age", "sex", "outcome"), "k": 2, **how}) for how in RULES),
     ("id3", PLAIN),
     ("id3", {**PLAIN, "splits": "binary", "min_rows": 4}),
     ("id3", {**PLAIN, "criterion": "gini"}),
@@ -109,10 +116,11 @@ BARRED: dict[str, dict[str, Any] | None] = {  # kinds that read rows of two part
     "publish joint-table": None,
     "publish lattice": None,
     "release triangles": {"columns": ("age", "sex"), **NOISY},
-    "rules": {},
 }
 ENGINES = ("yao", "gmw", "mixed", "lean")
 IN_CIRCUITS: list[tuple[str, dict[str, Any]]] = [  # without noise, which depends on the order of draws
+    ("rules", {"columns": ("age", "outcome"), "k": 2, "support": 0.07, "confidence": 0.3, "lift": 1.05}),
+    ("boost", {"target": "outcome", "columns": ("sex", "n"), "rounds": 1, "depth": 2, **EXACT}),
     ("release sum", {"column": "visits", **EXACT}),
     ("release edges", {"numeric": ("n",), "parts": 2, **EXACT}),
     ("test chi2", {"columns": ("age", "sex")}),
@@ -177,8 +185,9 @@ def test_shares_on_every_engine(case: int, engine: Any) -> None:
     assert own == zero == random
     assert cost_of_zero == cost  # bytes, messages, gates and opened bits
     counted = counted_with(task, task.states.decode(own))
-    forecast_cost = forecast(counted.program, profile).costs[0].as_dict()
-    assert {name: value for name, value in forecast_cost.items() if name in cost} == cost
+    said = forecast(counted.program, profile).costs[0].as_dict()
+    if counted.estimate == "exact":
+        assert {name: value for name, value in said.items() if name in cost} == cost
     check_asked(counted, sizes)
 
 
