@@ -220,7 +220,9 @@ def best_splits(
             some = slice(start, start + size)
             moved = _moved(engine, whole.take(node_of[some]), bits_of_sums.take(node_of[some]), left[some], below[some])
             sides = engine.both(  # both circuits add modulo 2^WIDTH, so shares enter as they are
-                np.concatenate([bitpack.from_integers(number[some].astype(np.uint64), WIDTH) for number in (below, right)])
+                np.concatenate(
+                    [bitpack.from_integers(number[some].astype(np.uint64), WIDTH) for number in (below, right)]
+                )
             )
             inputs = [side[place : place + WIDTH] for place in (0, WIDTH) for side in sides]
             least = gains.units(gains.least + gains.regularisation)

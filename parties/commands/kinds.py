@@ -137,6 +137,7 @@ def command_of(name: str) -> click.Command:
         with missing_by_flag(options), telling, console.progress("reading"):
             if givers is not None and flags["compute_only"]:
                 task = kind.planned(settings)
+                task.check_part(party)
                 data, remarks = task.of_nobody(), list[str]()
             else:
                 task, data, remarks = kind.alone(settings, party)

@@ -326,6 +326,9 @@ class Kind(ABC):
         with task.open(Inputs(party, typed=typed)) as opened:
             return task, opened.data, []
 
+    def check_part(self, party: int) -> None:
+        """Raise InputError if a command on this machine could not do the part of this party, whatever its rows."""
+
     @classmethod
     def _settings_in(cls, specification: Mapping[str, Any]) -> KindSettings:
         """Return the public settings of a specification."""

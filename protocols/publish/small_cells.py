@@ -34,7 +34,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from protocols.inputs import both_inputs, checked
+from protocols.inputs import both_inputs, summands
 from protocols.opened import index_below
 from protocols.release.laws import Law
 from protocols.release.numbers import from_zero_by, noisy_sum
@@ -163,11 +163,11 @@ def cell_states(engine: Engine, problem: CellProblem, counts: NDArray[Any]) -> S
     """
     if counts.shape != (problem.cells,):
         raise InputError(f"own counts have shape {counts.shape}, expected {problem.cells} cells")
-    if counts.max() > problem.max_rows:
+    if not engine.masked_numbers and counts.max() > problem.max_rows:
         raise InputError(f"{counts.max()} rows are more than the agreed maximum of {problem.max_rows}")
     with engine.session.phase("small cells"):
         if problem.against == "public":
-            inputs = both_inputs(engine, checked(counts, problem.width, "the count"), problem.width)
+            inputs = both_inputs(engine, summands(engine, counts, problem.width, "the count"), problem.width)
             netlist = public_netlist(problem.width, problem.threshold, problem.zeros, engine.form)
         else:
             few, none = counts < problem.threshold, counts == 0
@@ -216,7 +216,7 @@ def masked_sums(engine: Engine, numbers: NDArray[Any], width: int) -> tuple[BitM
         InputError: An integer does not fit the width.
     """
     with engine.session.phase("masked sums"):
-        left, right = both_inputs(engine, checked(numbers, width, "the number"), width)
+        left, right = both_inputs(engine, summands(engine, numbers, width, "the number"), width)
         (sums,) = engine.run(sum_netlist(width, engine.form), left, right)
         mine = engine.session.contributions.bits(width + 1, len(numbers))
         masks = engine.both(mine)
@@ -269,7 +269,7 @@ def noisy_cells(
         netlist = noisy_cell_netlist(width, law, threshold, rows, engine.form)
         inputs: list[Bits] = []
         for numbers, (bits, of) in zip(values[::-1], [(width, law), *([] if rows is None else [rows])], strict=False):
-            inputs += both_inputs(engine, checked(numbers, bits, "the number"), bits)
+            inputs += both_inputs(engine, summands(engine, numbers, bits, "the number"), bits)
             inputs.append(engine.random(of.bits, values.shape[1]))
         few, opened = engine.reveal(*engine.run(netlist, *inputs))
     hidden: NDArray[np.bool_] = few[0].astype(np.bool_)

@@ -336,7 +336,9 @@ class Boost(BySchema):
 
         nodes = self.rounds * self.trees << self.settings.depth
         is_countable = nodes * len(self.features.candidates) <= COUNTABLE * 64
-        return Counted(program, "at most", "trees whose nodes are all split", is_countable=is_countable, asked=self._asked)
+        return Counted(
+            program, "at most", "trees whose nodes are all split", is_countable=is_countable, asked=self._asked
+        )
 
     def _asked(self) -> list[int]:
         """Return how many sums each step needs of a run in which every node is split."""

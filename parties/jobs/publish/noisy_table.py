@@ -126,7 +126,7 @@ class NoisyTable(TableOfBoth):
                 "--hidden: does not apply with epsilon, where hidden cells do not change the cost; remove it"
             )
         zeros = np.zeros((2, self.cells), dtype=np.int64)
-        return Counted(lambda engine: self._computed(engine, zeros))
+        return Counted(lambda engine: self._computed(engine, zeros), asked=lambda: (2 * self.cells,))
 
     @override
     def run(self, engine: Engine, data: Numbers, start: State, on_step: OnStep) -> State:

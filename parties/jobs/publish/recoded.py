@@ -244,6 +244,11 @@ class Recoded(BySchema):
 
     # Execution.
 
+    @property
+    @override
+    def without_holders(self) -> str | None:
+        return "the check that no column reveals the owner of a row compares the values that two parties have"
+
     @override
     def own_rows(self, source: Rows) -> Indices:
         """Return the distinct rows with the frequency of each."""

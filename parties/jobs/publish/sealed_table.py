@@ -6,6 +6,7 @@ opened; the further cells to hide follow from them (`parties.alone.publish.hidin
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -110,9 +111,8 @@ class SealedTable(TableOfBoth):
             chosen(engine, states, hidden_cells if engine.party == 0 else None)
             return self._leave(engine, zeros[1], hidden_cells)
 
-        if hidden:
-            return Counted(program, "exact", f"a table with {hidden} hidden cells")
-        return Counted(program, "at most", "a table of which no cell is hidden")
+        counted = Counted(program, "at most", "a table of which no cell is hidden", asked=lambda: (2 * self.cells,))
+        return replace(counted, estimate="exact", of=f"a table with {hidden} hidden cells") if hidden else counted
 
     @override
     def run(self, engine: Engine, data: Numbers, start: State, on_step: OnStep) -> State:

@@ -62,12 +62,15 @@ class TableOfBoth(BySchema):
     @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[Self, Any, list[str]]:
         """Refuse before the rows are read if this party could not do its part."""
-        form = cls.planned(settings)
-        if party == 0 and (lacking := form.lacking):
-            raise InputError(lacking)
-        if form.lacks_file():
-            raise InputError("--out is missing; name a file for the sealed table, which you then send to the analyst")
+        cls.planned(settings).check_part(party)
         return super().alone(settings, party)
+
+    @override
+    def check_part(self, party: int) -> None:
+        if party == 0 and self.lacking:
+            raise InputError(self.lacking)
+        if self.lacks_file():
+            raise InputError("--out is missing; name a file for the sealed table, which you then send to the analyst")
 
     @classmethod
     def canonical(cls, settings: JointTableSettings, schema: Schema) -> TableOfBoth:
@@ -217,6 +220,13 @@ class TableOfBoth(BySchema):
             what = f"the table here is sealed to nobody with the fingerprint {reader}"
             return f"{what}: its owner must name it under `analysts` of the table in party.toml"
         return super().misfit(inputs) or (self.lacking if inputs.party == 0 else "") or None
+
+    @property
+    @override
+    def without_holders(self) -> str | None:
+        if self.settings.against == "peer":
+            return "--against peer asks each party for enough rows of its own in a cell: give --against public"
+        return None
 
     @override
     def own_rows(self, source: Any) -> Numbers:

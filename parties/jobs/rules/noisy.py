@@ -123,7 +123,9 @@ class NoisyRules(RulesOfBoth):
         def asked() -> list[int]:  # all rows, each item, and the sets that each chosen set can add
             return [1, len(self.items), *range(1, self.first - 1)]
 
-        return Counted(lambda engine: count_at_most(engine, self.problem, self.first, self.laws), "at most", asked=asked)
+        return Counted(
+            lambda engine: count_at_most(engine, self.problem, self.first, self.laws), "at most", asked=asked
+        )
 
     # Execution.
 

@@ -19,6 +19,7 @@ from parties.tables.types import Domain, FlagType, IntegerType, RealType
 from protocols.counts import RowCounts
 from smc.counting import forecast
 from smc.engines import Profile
+from tests.support.blame_cases import office
 from tests.support.shares import outcome
 
 SCHEMA = Schema(
@@ -50,6 +51,11 @@ RULES: list[dict[str, Any]] = [
     {"support": 0.02, "confidence": 0.4, "lift": 1.05},
     {"k": 40, "support": 0.05, "confidence": 0.3},  # k is the larger bound
     {"support": 0.05, "first": 6, **NOISY},
+]
+TABLES: list[dict[str, Any]] = [
+    {**NOISY},
+    {**NOISY, "sum": "n"},
+    {"analyst": office(), "against": "public", "zeros": "shown"},
 ]
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("release count", {"where": "sex = male; age = old", **NOISY}),
@@ -95,6 +101,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ),
     *(("regress joint", {"columns": ("age", "n"), **how, **NOISY}) for how in REGRESSIONS),
     *(("rules", {"columns": ("age", "sex", "outcome"), "k": 2, **how}) for how in RULES),
+    *(("publish joint-table", {"by": "age", "across": "outcome", "threshold": 5, **how}) for how in TABLES),
     ("id3", PLAIN),
     ("id3", {**PLAIN, "splits": "binary", "min_rows": 4}),
     ("id3", {**PLAIN, "criterion": "gini"}),
@@ -112,9 +119,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]
 BARRED: dict[str, dict[str, Any] | None] = {  # kinds that read rows of two parties only, with the settings of one task
     "evaluate drift": {"columns": ("age",)},
-    "publish joint": None,
-    "publish joint-table": None,
-    "publish lattice": None,
+    "publish joint": {"recode": ("age", "sex"), "k": 3},
+    "publish lattice": {"recode": ("age", "sex"), "k": 3},
     "release triangles": {"columns": ("age", "sex"), **NOISY},
 }
 ENGINES = ("yao", "gmw", "mixed", "lean")
