@@ -32,8 +32,8 @@ from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from parties.tables.unfit import without_cells
 from protocols.counts import RowCounts
-from protocols.release.descent import own_numbers
 from protocols.release import descent
+from protocols.release.descent import own_numbers
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.errors import InputError
