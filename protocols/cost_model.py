@@ -35,8 +35,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from protocols.counts import NoRows
+from protocols.counts import ForestCounts, NoRows
 from protocols.edges import Run, Runs
+from protocols.feasibility import Grouped
 from protocols.grower import Level
 from protocols.id3 import Problem, Tree, grown
 from protocols.openings import Decisions, choice_bits, levels
@@ -381,10 +382,11 @@ def _possible(problem: Problem) -> int:
     return 2 * problem.max_rows // max(2, problem.min_rows + 1, problem.rules.k)
 
 
-def _opening(engine: CountingEngine, problem: Problem, answers: Answers) -> NoRows:
+def _opening(engine: CountingEngine, problem: Problem, answers: Answers) -> ForestCounts:
     """Set the answers that an engine opens, and return a source without rows."""
     engine.answers = answers
-    return NoRows(problem.domains, problem.classes)
+    source, on_shares = NoRows(problem.domains, problem.classes), engine.masked_numbers
+    return Grouped(source, problem.rules.k, groups=True) if on_shares and problem.rules.against == "peer" else source
 
 
 @lru_cache(maxsize=2)  # the counts of all profiles use these answers

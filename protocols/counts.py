@@ -27,13 +27,15 @@ class LevelCounts:
 
     `classes` is int64[n, classes]; `values` holds int64[n, values of the attribute, classes] for each attribute, in
     schema order; without attributes it is empty. Where a tree has repeated rows, `distinct` counts each row once.
-    `are_shares` marks shares of joint numbers (`protocols.inputs`), to which no bound on rows applies.
+    `are_shares` marks shares of joint numbers (`protocols.inputs`), to which no bound on rows applies. `groups` has two
+    numbers in place of the classes, see `protocols.feasibility.Grouped`.
     """
 
     classes: Indices
     values: tuple[Indices, ...]
     distinct: LevelCounts | None = None
     are_shares: bool = False
+    groups: LevelCounts | None = None
 
     def check(self, nodes: int, classes: int, max_rows: int) -> None:
         """Raise InputError for counts of another shape, or of more rows than agreed.

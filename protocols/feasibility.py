@@ -5,8 +5,19 @@ an open node; for the root also the root's own counts. Output, secret: for every
 whether all these groups keep the rules, and whether the root does. Leakage: the numbers of nodes, attributes and their
 values, bound, classes, rules.
 
-Against the peer each party decides alone for its own rows, and one AND joins both verdicts. Against the public circuits
-add the counts and decide:
+Against the peer each party decides alone for its own rows, and one AND joins both verdicts. With further holders of
+rows, k against the peer is decided for the rows that are left when any one party subtracts its own: they are none or at
+least k. Each party knows whether it has k rows in a group itself. So it gives two numbers (`Grouped`): its rows if they
+are fewer than k, else 0; and 1 if it has k or more. With s and b their sums over all parties, a group is kept if
+
+* b >= 2, since some other party has k rows, whoever subtracts;
+* b = 1, and s = 0 or s >= k: the party with k rows is left with s, and every other with k or more;
+* b = 0, and s = 0 or s >= 2 k - 1: the largest own number is k - 1, so each party is left with k or more.
+
+With two parties this is what they decide alone: s >= k needs two parties with fewer rows than k if b = 1, and two of
+them have at most 2 k - 2. With b = 0 a group of k to 2 k - 2 rows may be refused though each party would be left with k
+rows: a circuit that finds the largest number of N parties costs N times as much. Against the public circuits add the
+counts and decide:
 
 * k and distinct l with comparisons;
 * t in cross-multiplied integers: with n rows in the group, N in all, n(c) and N(c) of class c, t = a / b and
@@ -22,18 +33,19 @@ Cost of g groups of m classes, counts of N bits, against the public: for k N g i
 a group, for distinct l m N g bits and (2 m + 1) N ANDs; t takes 2 m - 1 products of N by 2 N bits a group, and circuits
 of m numbers of 2 N bits and those of b; entropy l takes m + 1 x ln x a group and a product by N bits. These x ln x are
 those of the attributes' scores, but for all nodes rather than those that split. Against the peer: a bit from each party
-and an AND for each node and attribute.
+and an AND for each node and attribute; with further holders 2 N input bits and about 4 N ANDs a group.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import gmpy2
 import numpy as np
 
-from protocols.counts import Indices
+from protocols.counts import Indices, LevelCounts
 from protocols.edges import padded
 from protocols.entropies import BATCH, group_entropies
 from protocols.inputs import Sums
@@ -41,6 +53,7 @@ from protocols.majority import count_inputs
 from protocols.pieces import in_shards
 from protocols.precision import Precision
 from protocols.problem import Problem
+from protocols.tree import Forest, Tree
 from smc.circuit import Builder, Form, Integer, Netlist, all_of, any_of, total
 from smc.circuit.kept import kept
 from smc.engines import Bits, Choice, Engine, Word
@@ -72,6 +85,44 @@ class Ruling:
 NO_RULING = Ruling((), None, None)
 
 
+class Grouped:
+    """Source of counts under k against the peer. Its `shared` adds the numbers by which k is decided on shares."""
+
+    def __init__(self, source: Any, k: int, groups: bool = False) -> None:
+        """Wrap a source.
+
+        Args:
+            source: This party's `Counts` or `ForestCounts`.
+            k: Least number of rows; public.
+            groups: True to add `LevelCounts.groups`.
+        """
+        self._source, self._k, self._groups = source, k, groups
+
+    @property
+    def shared(self) -> Grouped:
+        """Source with `LevelCounts.groups`: own rows if fewer than k, and whether there are k or more."""
+        return Grouped(self._source, self._k, groups=True)
+
+    def level(self, trees: Tree | Forest, attributes: bool) -> LevelCounts:
+        """Count own rows in the open nodes; see `Counts.level` and `ForestCounts.level`.
+
+        Args:
+            trees: The tree or the forest so far; public.
+            attributes: True to count by each attribute's values too.
+        """
+        tables = self._source.level(trees, attributes)
+        if not self._groups:
+            return tables
+        rows = tables.distinct or tables
+        groups = LevelCounts(self._numbers(rows.classes), tuple(map(self._numbers, rows.values)))
+        return replace(tables, groups=groups)
+
+    def _numbers(self, counts: Indices) -> Indices:
+        rows = counts.sum(axis=-1)
+        enough = rows >= self._k
+        return np.stack([np.where(enough, 0, rows), enough], axis=-1)
+
+
 def rule(
     engine: Engine, problem: Problem, splits: Sequence[Sequence[Indices]], root: Indices | None, whole: Indices
 ) -> Ruling:
@@ -80,7 +131,8 @@ def rule(
     Args:
         engine: The engine of this session.
         problem: The public parameters; both parties must agree.
-        splits: This party's counts, int64[values, classes] for every node and attribute left; private.
+        splits: This party's counts, int64[values, classes] for every node and attribute left; private. For k against
+            the peer on shares they are those of `LevelCounts.groups`.
         root: This party's counts in the roots, int64[trees, classes]; private. None below the root.
         whole: All rows of this party by class, int64[classes]; private.
 
@@ -90,7 +142,7 @@ def rule(
     """
     candidates = [groups for node in splits for groups in node]
     groups = candidates if root is None else [*candidates, *root[:, None]]
-    if problem.rules.against == "peer":
+    if problem.rules.against == "peer" and not engine.masked_numbers:
         feasible, entropies = _kept_by_each(engine, problem, groups, whole), None
     else:
         feasible, entropies = kept_by_both(engine, problem, groups, whole)
@@ -190,7 +242,10 @@ def _kept_in_batch(engine: Engine, problem: Problem, splits: list[Indices], whol
     rules, words = problem.rules, engine.words
     counts = np.concatenate(splits)
     with engine.session.phase("counts"):
-        feasible, rows, classes = _sums(engine, problem, counts)
+        if rules.against == "peer":
+            feasible = _left_to_each(engine, problem, counts)
+        else:
+            feasible, rows, classes = _sums(engine, problem, counts)
     conditions, scores = [feasible], None
     lengths = np.array([len(groups) for groups in splits])
     places = (np.cumsum(lengths) - lengths)[:, None] + np.arange(lengths.max())
@@ -210,6 +265,35 @@ def _kept_in_batch(engine: Engine, problem: Problem, splits: list[Indices], whol
 
 
 # Numbers of rows.
+
+
+@kept
+def left_netlist(width: int, k: int, form: Form = "size") -> Netlist:
+    """Build the decision on k for the rows that are left to each party; see the module's docstring.
+
+    The inputs are two numbers of party 0, then of party 1, of `Grouped`, added modulo 2^width.
+
+    Args:
+        width: Bits of a number; the sums over all parties fit.
+        k: Least number of rows.
+        form: "size" for few gates, "depth" for few levels.
+    """
+    builder = Builder(form)
+    left, right = ([builder.input(width) for _ in range(2)] for _ in range(2))
+    few, many = (total(pair, width) for pair in zip(left, right, strict=True))
+    one = many.wires[0]
+    reached = (few >= 2 * k - 1) | (one & (few >= k))
+    builder.output(any_of(many.wires[1:]) | (few == 0) | reached)
+    return builder.build()
+
+
+def _left_to_each(engine: Engine, problem: Problem, numbers: Indices) -> Bits:
+    """Return whether each group is kept by the sums of `Grouped`, [1, groups], from shares int64[groups, 2]."""
+    width, size = problem.count_width, max(1, engine.comfortable // (2 * problem.count_width))
+    netlist = left_netlist(width, problem.rules.k, engine.form)
+    starts = range(0, len(numbers), size)
+    sides = (count_inputs(engine, numbers[i : i + size].T, width, "modular") for i in starts)
+    return Bits.join([engine.run(netlist, *inputs)[0] for inputs in sides])
 
 
 @kept

@@ -135,7 +135,7 @@ def grown(
             if majorities is None:
                 majorities = _parents_majorities(engine, problem, tables, parents, depth)
             if ruled:
-                ruling = _ruling(engine, problem, nodes, tables.distinct or tables, whole, depth, last)
+                ruling = _ruling(engine, problem, nodes, tables, whole, depth, last)
             else:
                 ruling = NO_RULING if last or prunes or not problem.runs else _askable(engine, nodes)
             if prunes:
@@ -161,6 +161,7 @@ def _ruling(
     engine: Engine, problem: Problem, nodes: list[Node], tables: LevelCounts, whole: Indices, depth: int, last: bool
 ) -> Ruling:
     """Return the verdict of the rules on every node and remaining attribute, and on the root."""
+    tables = tables.groups or tables.distinct or tables
     splits = [[tables.values[a][i] for a in node.candidates if not last] for i, node in enumerate(nodes)]
     with engine.session.phase("rules"):
         return rule(engine, problem, splits, tables.classes if depth == 0 else None, whole)

@@ -142,7 +142,7 @@ class SharedCounts:
             own: This party's `Counts` or `ForestCounts`; private.
             ask: Asks the holders.
         """
-        self._own, self._ask = own, ask
+        self._own, self._ask = to_share(own), ask
         self._last: tuple[Question, LevelCounts] | None = None
 
     def level(self, trees: Tree | Forest, attributes: bool) -> LevelCounts:
@@ -161,10 +161,15 @@ class SharedCounts:
         return self._last[1]
 
 
+def to_share(own: Any) -> Any:
+    """Return the source whose numbers a party shares, `Grouped.shared` if it has one; `own` is a source of counts."""
+    return getattr(own, "shared", own)
+
+
 def flat(counts: LevelCounts) -> Indices:
     """Return all numbers of a level one after the other, int64[numbers]."""
-    repeated = [] if counts.distinct is None else [flat(counts.distinct)]
-    return np.concatenate([counts.classes.reshape(-1), *(table.reshape(-1) for table in counts.values), *repeated])
+    more = [flat(part) for part in (counts.distinct, counts.groups) if part is not None]
+    return np.concatenate([counts.classes.reshape(-1), *(table.reshape(-1) for table in counts.values), *more])
 
 
 def unflattened(numbers: Shares, form: LevelCounts) -> LevelCounts:
@@ -177,8 +182,11 @@ def unflattened(numbers: Shares, form: LevelCounts) -> LevelCounts:
     parts = numbers.astype(np.int64)
     whole, *tables = np.split(parts[: _size(form)], np.cumsum([form.classes.size, *(t.size for t in form.values)])[:-1])
     values = tuple(table.reshape(like.shape) for table, like in zip(tables, form.values, strict=True))
-    repeated = None if form.distinct is None else unflattened(numbers[_size(form) :], form.distinct)
-    return LevelCounts(whole.reshape(form.classes.shape), values, repeated, are_shares=True)
+    more, rest = [], numbers[_size(form) :]
+    for part in (form.distinct, form.groups):
+        more.append(None if part is None else unflattened(rest, part))
+        rest = rest[0 if part is None else _size(part) :]
+    return LevelCounts(whole.reshape(form.classes.shape), values, more[0], are_shares=True, groups=more[1])
 
 
 def _size(counts: LevelCounts) -> int:

@@ -48,6 +48,7 @@ class Job:
             self.terms = Terms.of(document)
             specification = {name: value for name, value in document.items() if name not in self.terms.public()}
             self.task: Kind = kinds.find(str(specification["protocol"])).agreed(specification)
+            self.task.on_shares = True
         except (KeyError, TypeError, ValueError, InputError) as error:
             raise ProtocolError(f"the nodes ask for a job that cannot be read: {error}") from None
 
@@ -225,7 +226,7 @@ def _question(asked: Mapping[str, Any], number: int) -> Question:
 
 def _numbers(data: Any, question: Question) -> Any:
     """Return own numbers for a question, int64[size]. Raise ProtocolError if it does not belong to the job."""
-    from protocols.shares import flat
+    from protocols.shares import flat, to_share
 
     if (question is None) != isinstance(data, np.ndarray) or isinstance(question, list) != hasattr(data, "sums"):
         raise ProtocolError("the nodes ask for numbers that the job does not have")
@@ -234,7 +235,7 @@ def _numbers(data: Any, question: Question) -> Any:
             return data.sums(question)
         except (IndexError, KeyError, OverflowError, TypeError, ValueError):
             raise ProtocolError("the nodes ask for numbers after steps that the job cannot have") from None
-    return data.reshape(-1) if question is None else flat(data.level(*question))
+    return data.reshape(-1) if question is None else flat(to_share(data).level(*question))
 
 
 def _give(links: Sequence[Link], numbers: Any, question: Question, number: int) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocols.counts import LevelCounts, RowCounts
+from protocols.feasibility import Grouped, left_netlist
 from protocols.inputs import both_inputs, both_rows, split_netlist
 from protocols.shares import SEED_BYTES, SharedCounts, flat, mask, masked, unflattened
 from protocols.tree import Leaf, Open, Split
@@ -112,3 +113,25 @@ def test_levels_with_repeated_rows_keep_both_counts() -> None:
     assert again.distinct is not None
     assert (flat(again) == flat(level)).all()
     assert again.distinct.are_shares
+
+
+@pytest.mark.parametrize("form", ["size", "depth"])
+@pytest.mark.parametrize(("parties", "k"), [(2, 3), (3, 3), (4, 2)])
+def test_whoever_subtracts_its_own_rows_is_left_with_none_or_k(parties: int, k: int, form: Any) -> None:
+    """All numbers of rows up to 2 k + 1 at each party: by the definition, and with two parties by each one alone."""
+    tables = list(itertools.product(range(2 * k + 2), repeat=parties))
+    own = Grouped(None, k)._numbers(np.array(tables)[..., None])  # by party, int64[tables, parties, 2]
+    few, many = own.sum(axis=1).T
+    width = int(few.max()).bit_length()
+    offset = np.arange(len(tables)) * 7
+    sides = [few - offset, many + offset, offset, -offset]
+    netlist = left_netlist(width, k, form)
+    (kept,) = evaluate(netlist, [from_integers(side.astype(np.uint64), width) for side in sides])
+    for numbers, found in zip(tables, kept[0].tolist(), strict=True):
+        left = [sum(numbers) - number for number in numbers]
+        safe = all(rest == 0 or rest >= k for rest in left)
+        if parties == 2:
+            assert found == all(number == 0 or number >= k for number in numbers) == safe
+        elif found != safe:  # refused, though safe
+            assert not found
+            assert max(numbers) < k <= sum(numbers) <= 2 * k - 2

@@ -117,11 +117,18 @@ class ExactTree(JointTree, StoppingKind):
 
     @override
     def by_questions(self, source: Any) -> Any:
-        """Repeat rows by the weight of their class."""
+        """Repeat rows by the weight of their class; for k against the peer keep what holders share besides."""
         from protocols.class_weights import Weighted
+        from protocols.feasibility import Grouped
 
         counts, rows = super().by_questions(source), self.settings.max_rows * self.problem.trees
-        return counts if max(self.weights) == 1 else Weighted(counts, self.weights, rows)
+        counts = counts if max(self.weights) == 1 else Weighted(counts, self.weights, rows)
+        return Grouped(counts, self.problem.rules.k) if self._against_peer else counts
+
+    @property
+    def _against_peer(self) -> bool:
+        """Whether there are rules for the rows that are left to each party."""
+        return self.problem.rules.any and self.problem.rules.against == "peer"
 
     @override
     def check(self) -> None:
@@ -157,7 +164,7 @@ class ExactTree(JointTree, StoppingKind):
             lambda peer: [
                 f"We and {peer} both learn the decision tree for {self.target} of both tables' rows together.",
                 *nothing_else_of_rows(peer, self.settings.max_rows),
-                *leaf_rules.promises(self.settings, peer),
+                *leaf_rules.promises(self.settings, peer, self.on_shares),
             ],
             lambda state, step=None: opened(self.problem, (state,), step),
             Bits(lambda step: self.bits_of_nodes(step.size), self.bits_of_nodes(self._most_nodes)),
@@ -183,10 +190,10 @@ class ExactTree(JointTree, StoppingKind):
     @property
     @override
     def without_holders(self) -> str | None:
-        """Exclude rules against the peer: they compare each party's own rows."""
+        """Exclude l and t against the peer: they compare each party's own classes."""
         rules = self.problem.rules
-        if rules.any and rules.against == "peer":
-            return "k, l and t against the peer need each party's own rows: give --against public, or --plain"
+        if rules.against == "peer" and (rules.diverse or rules.close):
+            return "l and t against the peer need each party's own rows: give --against public, or k alone"
         return super().without_holders
 
     @property
@@ -234,7 +241,13 @@ class ExactTree(JointTree, StoppingKind):
         problem = self.problem
         close = problem.rules.close and problem.counts_attributes(0, levels[0][2])
         times = 2 if problem.drawn is not None or max(self.weights) > 1 else 1
-        return [times * size for size in [self.classes] * close + list(super().asked(levels))]
+        sizes = [self.classes] * close + list(super().asked(levels))
+        return [(times * self.classes + self._groups_asked) * size // self.classes for size in sizes]
+
+    @property
+    def _groups_asked(self) -> int:
+        """How many numbers a holder gives besides the classes of a group."""
+        return 2 * self._against_peer
 
     def _most(self, profile: Profile) -> int | None:
         """Return the largest number of bytes of any tree; None for shards, whose batches depend on the tree."""

@@ -36,15 +36,18 @@ def may_speak_of_one(settings: ExactSettings) -> bool:
     return settings.k in (None, 1) and settings.l <= 1
 
 
-def promises(settings: ExactSettings, peer: str) -> list[str]:
+def promises(settings: ExactSettings, peer: str, on_shares: bool = False) -> list[str]:
     """Return the promises of the rules as sentences, or the consequence of having none.
 
     Args:
         settings: Settings of the tree with its rules.
         peer: Name of the peer.
+        on_shares: True if further holders give rows.
     """
     rules = rules_of(settings)
-    if rules.against == "peer":
+    if rules.against == "peer" and on_shares:
+        whose, other = "of all others together, whichever party subtracts its own", "all rows of the others"
+    elif rules.against == "peer":
         whose, other = f"of {peer} or of us alone", "all rows of that party"
     else:
         whose, other = "of both parties together", "all rows"

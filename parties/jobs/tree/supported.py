@@ -99,9 +99,12 @@ class SupportedTree(StagedTree):
 
     @override
     def asked(self, levels: Levels) -> Sequence[int]:
-        """Count the leaves of each depth too."""
-        leaves = (nodes - splits for nodes, splits, _ in levels)
-        return [*super().asked(levels), *(self.classes * number for number in leaves if number)]
+        """Count the leaves of each depth too, unless all are those of the last level, which is known."""
+        leaves = [nodes - splits for nodes, splits, _ in levels if nodes > splits]
+        if len(leaves) == 1 and not self.problem.counts_attributes(len(levels) - 1, levels[-1][2]):
+            leaves = []
+        each = self.classes + self._groups_asked
+        return [*super().asked(levels), *(each * number for number in leaves)]
 
     @override
     def stages(self, tree: Tree) -> int:

@@ -92,8 +92,8 @@ def test_a_holder_without_party_file_or_rows_reads_one_line(smc: Processes) -> N
             "--compute-only: ",
         ),
         (
-            ["--holders", "anna.crt", "--holders-at", "127.0.0.1:1", "--data", "anna.csv", "--k", "3"],
-            "--holders: k, l and t against the peer need each party's own rows: give --against public, or --plain",
+            ["--holders", "anna.crt", "--holders-at", "127.0.0.1:1", "--data", "anna.csv", "--l", "2"],
+            "--holders: l and t against the peer need each party's own rows: give --against public, or k alone",
         ),
     ],
 )

@@ -245,7 +245,7 @@ def test_holders_are_counted_with_what_each_sends(capsys: pytest.CaptureFixture[
         (("--holders", 0, "--plain"), "--holders: must be 1 or more"),
         (("--holders", 1, "--compute-only", "--plain"), "--holders: must be 2 or more with --compute-only"),
         (("--compute-only", "--plain"), "--compute-only: goes with --holders; add --holders 3"),
-        (("--holders", 3), "--holders: k, l and t against the peer need each party's own rows: give --against public"),
+        (("--holders", 3, "--l", 2), "--holders: l and t against the peer need each party's own rows: give --against"),
         (("--holders", 2000000, "--max-rows", 1 << 30, "--plain"), "rows in all; lower it"),
     ],
 )

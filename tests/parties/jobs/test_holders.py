@@ -174,6 +174,8 @@ def together(*works: Callable[[], Any]) -> list[Any]:
     [
         ("id3", {"plain": True}),
         ("id3", {"k": 2, "against": "public", "max_depth": 2}),  # binary splits
+        ("boost", {"exact": True, "rounds": 2, "depth": 2}),
+        ("rules", {"support": 0.1, "confidence": 0.5, "k": 2}),
         ("release table", {"by": ("wind", "rain"), "exact": True}),
         ("forest", {"plain": True, "trees": 2, "max_depth": 1}),
     ],
@@ -198,7 +200,7 @@ def test_the_answer_is_that_of_the_union(consortium: Consortium, name: str, sett
 
     (expected, report), _ = run_local(union)
     assert task.states.encode(one) == task.states.encode(expected)
-    if "plain" in settings and name == "id3":  # the shares enter where own numbers do
+    if "plain" in settings or name == "boost":  # the shares enter where own numbers do
         bits = [cost["total"]["bits_opened"], report["total"]["bits_opened"]]
         assert bits[0] == bits[1]
 
@@ -281,9 +283,9 @@ def other_schema(consortium: Consortium) -> TableSettings:
         ({"nodes": ["AA:BB", "CC:DD"]}, None, "computed by others than these two"),
         ({"protocol": "equality"}, None, "cannot be read|cannot take rows of holders"),
         (
-            {"k": 3, "plain": False, "splits": "multiway"},
+            {"l": 2.0, "plain": False, "splits": "multiway"},
             None,
-            "cannot take rows of holders: k, l and t against the peer",
+            "cannot take rows of holders: l and t against the peer",
         ),
         ({"protocol": "id4"}, None, "cannot be read: there is no kind of job 'id4'"),
     ],

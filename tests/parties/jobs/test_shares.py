@@ -52,6 +52,11 @@ RULES: list[dict[str, Any]] = [
     {"k": 40, "support": 0.05, "confidence": 0.3},  # k is the larger bound
     {"support": 0.05, "first": 6, **NOISY},
 ]
+AGAINST_PEER: list[tuple[int, dict[str, Any]]] = [
+    (2, {}),
+    (4, {"splits": "multiway", "weights": ("good:2",)}),
+    (3, {"support_epsilon": 1.0}),
+]
 TABLES: list[dict[str, Any]] = [
     {**NOISY},
     {**NOISY, "sum": "n"},
@@ -109,12 +114,14 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("id3", {**PLAIN, "weights": ("good:3",)}),
     *(("id3", {**PLAIN, "prune": way}) for way in ("mdl", "chi2", "pessimistic")),
     ("id3", {"k": 3, "against": "public", "max_depth": 3}),
+    *(("id3", {"k": k, "max_depth": 3, **more}) for k, more in AGAINST_PEER),
     ("id3", {"l": 2.0, "t": 0.9, "against": "public", "max_depth": 2}),
     ("id3", {"l": 1.2, "diversity": "entropy", "against": "public", "max_depth": 2}),
     ("id3", {**PLAIN, "support_epsilon": 1.0}),
     *(("id3", {**NOISY, "quality": quality, "max_depth": 2}) for quality in ("max", "gini", "entropy")),
     ("id3", {**NOISY, "trees": 3, "max_depth": 2}),
     ("forest", {"trees": 3, "plain": True, "max_depth": 2}),
+    ("forest", {"trees": 2, "k": 2, "max_depth": 2}),
     ("forest", {"trees": 2, "k": 2, "l": 2.0, "against": "public", "max_depth": 2}),
 ]
 BARRED: dict[str, dict[str, Any] | None] = {  # kinds that read rows of two parties only, with the settings of one task
@@ -133,6 +140,7 @@ IN_CIRCUITS: list[tuple[str, dict[str, Any]]] = [  # without noise, which depend
     ("quantile", {"column": "n", "at": 0.5, **EXACT}),
     ("id3", {"plain": True, "max_depth": 2, "columns": ("age", "sex", "n")}),
     ("id3", {"k": 3, "against": "public", "max_depth": 1, "columns": ("age", "sex")}),
+    ("id3", {"k": 2, "max_depth": 2, "columns": ("age", "sex")}),
     ("id3", {"plain": True, "criterion": "gini", "max_depth": 1, "columns": ("age", "sex")}),
 ]
 
@@ -237,7 +245,7 @@ def test_every_kind_on_rows_takes_shares_or_has_a_reason() -> None:
     for name, settings in BARRED.items():
         if settings is not None:
             assert task_of(name, tuple(settings.items())).without_holders
-    assert "--against public" in task_of("id3", (("k", 3),)).without_holders
+    assert "--against public" in task_of("id3", (("l", 2.0),)).without_holders
     assert task_of("id3", (("prune", "holdout"),)).without_holders
     output = {"method": "output", "target": "outcome", "least_rows": 9, **NOISY}
     assert "--method output" in task_of("regress joint", tuple(output.items())).without_holders
