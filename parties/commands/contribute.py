@@ -8,7 +8,7 @@ from typing import Any
 
 from parties.base import console
 from parties.base.settings import merge, required
-from parties.base.text import visible
+from parties.base.text import parts_of, visible
 from parties.commands.options import TABLE, find_party_file, party_config
 from parties.commands.own_table import check_file, chosen
 from parties.commands.signature import command, option
@@ -42,7 +42,7 @@ def contribute_command(
     """
     file = load(find_party_file(config_file))
     link = merge(file.link, {"identity": identity, "certificate": certificate, "wait": wait})
-    settings = merge(file.contribute, {"nodes": _parts(nodes), "at": _parts(at)})
+    settings = merge(file.contribute, {"nodes": _list(nodes), "at": _list(at)})
     own = _table(file.tables, table, data, schema_file, max_rows, link)
     from parties.jobs.contributing import contribute
     from parties.link.identity import load_certificate, load_identity
@@ -75,8 +75,8 @@ def contribute_command(
     console.out.print(f"done: you gave shares for {answered} {'question' if answered == 1 else 'questions'}")
 
 
-def _parts(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(part.strip() for part in text.split(","))
+def _list(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(parts_of(text))
 
 
 def _table(

@@ -1,10 +1,10 @@
-"""Two party processes on this machine, connected over loopback with mutual TLS."""
+"""Two party processes on this machine, connected over loopback with mutual TLS; and holders of rows beside them."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 
@@ -19,7 +19,11 @@ EXIT_CODE = 2  # of a command whose input is wrong
 
 
 def run_both(
-    directory: Path, names: tuple[str, str], commands: tuple[Sequence[str], Sequence[str]], progress: str
+    directory: Path,
+    names: tuple[str, str],
+    commands: tuple[Sequence[str], Sequence[str]],
+    progress: str,
+    holders: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[str, str]:
     """Run a command of `smc` at two new identities, and return what each printed on standard output.
 
@@ -28,12 +32,14 @@ def run_both(
         names: The name of the listening party, and of the other.
         commands: Each party's command and options, without those of the link.
         progress: The line that is shown while they run.
+        holders: Command of each further holder of rows by its name, without its keys. Default: none.
 
     Raises:
         InputError: A party's input was wrong.
         LinkError: A party failed otherwise, or did not finish within an hour.
     """
-    for name in names:
+    holders = holders or {}
+    for name in (*names, *holders):
         print_ = identity.short_fingerprint(identity.create(name, ["127.0.0.1"], directory).certificate)
         console.err.print(f"{name}: new key and certificate, fingerprint {print_}")
     listener = _start(directory, *names, [*commands[0], "--listen", "127.0.0.1:0"])
@@ -41,17 +47,20 @@ def run_both(
         address = _address(listener, names[0])
         console.err.print(f"{names[0]} listens on {address}; {names[1]} connects")
         dialler = _start(directory, *names[::-1], [*commands[1], "--connect", address])
+        givers = [_start(directory, name, None, command) for name, command in holders.items()]
         try:
             with console.progress(progress) as status, status.waiting(progress, DEADLINE, first=30, again=30):
-                return _outputs((listener, dialler), names)
+                first, second, *_ = _outputs((listener, dialler, *givers), (*names, *holders))
+                return first, second
         finally:
-            dialler.kill()
+            for process in (dialler, *givers):
+                process.kill()
     finally:
         listener.kill()
 
 
-def _outputs(processes: Sequence[subprocess.Popen[str]], names: Sequence[str]) -> tuple[str, str]:
-    """Return both parties' output; if one fails, the other has a short time to end too."""
+def _outputs(processes: Sequence[subprocess.Popen[str]], names: Sequence[str]) -> list[str]:
+    """Return the parties' outputs; if one fails, the others have a short time to end too."""
     with ThreadPoolExecutor(len(processes)) as pool:
         runs = [pool.submit(finish, process, name) for process, name in zip(processes, names, strict=True)]
         wait(runs, return_when=FIRST_EXCEPTION)
@@ -61,12 +70,12 @@ def _outputs(processes: Sequence[subprocess.Popen[str]], names: Sequence[str]) -
     failures = [error for run in runs if (error := run.exception()) is not None]
     if failures:  # the other one's failure may be a mere echo
         raise next((error for error in failures if isinstance(error, InputError)), failures[0])
-    return runs[0].result(), runs[1].result()
+    return [run.result() for run in runs]
 
 
-def _start(directory: Path, name: str, peer: str, command: Sequence[str]) -> subprocess.Popen[str]:
+def _start(directory: Path, name: str, peer: str | None, command: Sequence[str]) -> subprocess.Popen[str]:
     link = ["--identity", f"{directory / name}.key", "--certificate", f"{directory / name}.crt"]
-    link += ["--peer", f"{directory / peer}.crt"]
+    link += [] if peer is None else ["--peer", f"{directory / peer}.crt"]
     full = [sys.executable, "-P", "-m", "parties", *command, *link]
     return subprocess.Popen(full, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
