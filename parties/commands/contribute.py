@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from parties.base import console
-from parties.base.settings import merge, required
+from parties.base.settings import merge
 from parties.base.text import parts_of, visible
 from parties.commands.options import TABLE, find_party_file, party_config
 from parties.commands.own_table import check_file, chosen
@@ -18,7 +18,6 @@ from parties.party_file import load
 from parties.sources.settings import TableSettings
 from smc.errors import InputError
 
-SILENCE = 3600.0  # seconds of a node's silence between two questions, while both compute
 ANSWER_SECONDS = 60.0  # both nodes wait for the answer meanwhile
 
 
@@ -44,23 +43,9 @@ def contribute_command(
     link = merge(file.link, {"identity": identity, "certificate": certificate, "wait": wait})
     settings = merge(file.contribute, {"nodes": _list(nodes), "at": _list(at)})
     own = _table(file.tables, table, data, schema_file, max_rows, link)
-    from parties.jobs.contributing import contribute
-    from parties.link.identity import load_certificate, load_identity
-    from parties.link.options import LinkOptions
+    from parties.jobs.contributing import contribute, ways_of
 
-    own_identity = load_identity(
-        required(link.identity, "link.identity"), required(link.certificate, "link.certificate")
-    )
-    peers = [load_certificate(path) for path in required(settings.nodes, "contribute.nodes")]
-    if len(peers) != 2 or peers[0] == peers[1]:
-        raise InputError("--nodes: give the certificates of two different parties")
-    addresses = required(settings.at, "contribute.at")
-    if len(addresses) != 2:
-        raise InputError("--at: give two addresses, in the order of --nodes")
-    more: dict[str, Any] = {"wait": link.wait, "timeout": SILENCE, "classical": link.classical, "kernels": []}
-    ways = [
-        LinkOptions(own_identity, peer, connect=address, **more) for peer, address in zip(peers, addresses, strict=True)
-    ]
+    ways = ways_of(link, settings)
 
     def consent(lines: list[str], parameters: Mapping[str, Any], status: console.StatusLine) -> None:
         for line in [*lines, *(f"Note: {sentence}" for sentence in of_parameters(parameters))]:

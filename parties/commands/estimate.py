@@ -13,7 +13,7 @@ from parties.base import console
 from parties.base.report import Report
 from parties.base.settings import merge
 from parties.commands.brief_help import BriefCommand
-from parties.commands.holders import COUNTED, holder_options, number_of_givers, part_of_holder, prepare, with_holders
+from parties.commands.holders import COUNTED, holder_options, number_of_givers, part_of_holder
 from parties.commands.kinds import missing_by_flag, options_of, read_flags
 from parties.commands.options import FILE, TABLE, ProgramCommand, program_arguments
 from parties.commands.own_table import by_table, chosen
@@ -26,7 +26,7 @@ from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Counted, KindSettings
 from parties.jobs.settings import ENGINE, Parameter, parameters
 from parties.jobs.small.programs import arguments_of, check_arguments, load_program
-from parties.jobs.tabular import BySchema, TabularSettings
+from parties.jobs.tabular import BySchema, TabularSettings, with_holders
 from parties.link.pace import USUAL, own_pace, own_pace_of
 from parties.party_file import load
 from protocols.shares import sent
@@ -157,7 +157,7 @@ def _estimate_of(name: str) -> click.Command:
         with missing_by_flag(options):
             task = kind.planned(settings)
         if givers is not None:
-            prepare(task)
+            task.take_shares()
         shards = profiles.shards_of(task.specification())
         named = _named(kind.Settings.model_construct(), engine, flags)
         by_itself = task.own_seconds() if isinstance(task, BySchema) and not compute_only else {}

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from parties.base.address import parse_address
 from parties.base.text import parts_of
 from parties.commands.brief_help import Advanced
 from parties.commands.options import Command
-from parties.jobs.kind import Kind
-from parties.link.settings import LinkSettings, require_link
+from parties.link.settings import LinkSettings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.jobs.holders import Givers
-    from parties.jobs.tabular import TabularSettings
 
 COUNTED: tuple[Callable[[Command], Command], ...] = (  # for an estimate
     click.option("--holders", cls=Advanced, type=int, metavar="N", help="Count N further holders of rows."),
@@ -81,61 +77,9 @@ def givers_of(flags: Mapping[str, Any], link: LinkSettings, rows: int) -> Givers
         return None
     if flags["holders_at"] is None:
         raise InputError("--holders-at is missing: give HOST:PORT, where the holders reach you")
-    from parties.jobs.holders import Givers, check_holders
-    from parties.link.identity import load_certificate
+    from parties.jobs.holders import givers_in
 
-    files = parts_of(flags["holders"])
-    if not files:
-        raise InputError("--holders: names no certificate; give at least one, as anna.crt,bert.crt")
-    if len(set(files)) < len(files):
-        twice = next(file for file in files if files.count(file) > 1)
-        raise InputError(f"--holders: {twice} is listed twice; list each holder once")
-    if _same_door(flags["holders_at"], link.listen):
-        raise InputError("--holders-at: is the address of --listen; give another port, the holders need their own")
-    certificates = {file: load_certificate(Path(file)) for file in files}
-    way = require_link(link)
-    own, peer = load_certificate(way.certificate), load_certificate(way.peer)
-    check_holders(certificates, own, peer, flags["compute_only"])
-    return Givers(tuple(certificates.values()), flags["holders_at"], rows, not flags["compute_only"])
-
-
-def _same_door(one: str, other: str | None) -> bool:
-    """Return whether two listening addresses have one port, and hosts that overlap."""
-    if other is None:
-        return False
-    ours, theirs = (parse_address(text, lowest_port=0) for text in (one, other))
-    return ours.port == theirs.port != 0 and (
-        ours.host == theirs.host or {"0.0.0.0", "::"} & {ours.host, theirs.host} != set()
-    )
-
-
-def with_holders(settings: TabularSettings, parties: int) -> TabularSettings:
-    """Return settings whose bound holds the rows of all: half of them for each node.
-
-    Args:
-        settings: Settings with the bound on the rows of each holder.
-        parties: Number of parties that may have rows.
-
-    Raises:
-        InputError: The bound of all rows is too large.
-    """
-    from parties.jobs.holders import half_of_all
-    from parties.jobs.settings import MOST_ROWS
-
-    rows = getattr(settings, "max_rows", 0)
-    whole = half_of_all(parties, rows)
-    if whole > MOST_ROWS:
-        raise InputError(
-            f"--max-rows: {parties} parties with {rows:,} rows each exceed {2 * MOST_ROWS:,} rows in all; lower it"
-        )
-    return settings.model_copy(update={"max_rows": whole, "own_max_rows": rows})
-
-
-def prepare(task: Kind) -> None:
-    """Let a task compute on shares. Raise InputError if further holders cannot give rows for it."""
-    if why := task.without_holders:
-        raise InputError(f"--holders: {why}")
-    task.on_shares = True
+    return givers_in(parts_of(flags["holders"]), flags["holders_at"], rows, flags["compute_only"], link)
 
 
 def part_of_holder(asked: Sequence[int]) -> str:

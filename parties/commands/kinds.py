@@ -17,7 +17,7 @@ from parties.base.settings import merge
 from parties.base.text import parts_of
 from parties.commands import cost_text
 from parties.commands.brief_help import Advanced, BriefCommand, both_terminals
-from parties.commands.holders import givers_of, holder_options, part_of_holder, prepare, with_holders
+from parties.commands.holders import givers_of, holder_options, part_of_holder
 from parties.commands.options import (
     FILE,
     TABLE,
@@ -100,7 +100,10 @@ def command_of(name: str) -> click.Command:
         givers = None
         if on_rows:
             givers = givers_of(flags, link, getattr(settings, "max_rows", 0))
-            settings = settings if givers is None else with_holders(settings, givers.number)
+            if givers is not None:
+                from parties.jobs.tabular import with_holders
+
+                settings = with_holders(settings, givers.number)
             if flags["compute_only"] and (read.get("data") is not None or table is not None):
                 raise InputError("--compute-only: the two that compute have no rows; remove --data or --table")
         if givers is not None and alone:
@@ -142,7 +145,7 @@ def command_of(name: str) -> click.Command:
             else:
                 task, data, remarks = kind.alone(settings, party)
             if givers is not None:
-                prepare(task)
+                task.take_shares()
         connection = None if alone else Connection(link)
         weak = [line for name in ("epsilon", "support_epsilon") for line in much(getattr(task.settings, name, None))]
         if alone:

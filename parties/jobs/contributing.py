@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parties.base.console import StatusLine
+from parties.base.settings import required
 from parties.base.text import listed
 from parties.jobs import kinds
 from parties.jobs.holders import CONSENT, DECLINED, LINK_JOB, UNFIT, Terms, question_bytes, receive_sized
@@ -20,7 +21,7 @@ from parties.jobs.kind import Kind, refusal, revealed, shown_parameters
 from parties.jobs.settings import worded
 from parties.jobs.tree.joint import JointTree
 from parties.link.handshake import differences
-from parties.link.identity import common_name, fingerprint
+from parties.link.identity import common_name, fingerprint, load_certificate, load_identity
 from parties.link.opening import open_link
 from parties.link.options import LinkOptions
 from parties.link.preflight import CHECK_PEER, LIST_US, TrustError
@@ -30,9 +31,11 @@ from smc.errors import InputError, JobMismatchError, LinkError, MachineError, Pr
 
 if TYPE_CHECKING:
     from parties.link.opening import Link
+    from parties.link.settings import ContributeSettings, LinkSettings
     from parties.sources.settings import TableSettings
     from protocols.shares import Question
 
+SILENCE = 3600.0  # seconds of a node's silence between two questions, while both compute
 REMEDIES = {  # for a holder's command, which has no --peer
     CHECK_PEER: "check --nodes, and that --at has their order",
     LIST_US: "both who compute must list it in --holders",
@@ -119,6 +122,24 @@ class Job:
             f"Consent of {first} with {second}, word for word ('we' is {first}):",
             *(f"  {sentence}" for sentence in revealed(self.task, second)),
         ]
+
+
+def ways_of(link: LinkSettings, settings: ContributeSettings) -> list[LinkOptions]:
+    """Return the options of the links to both that compute. Raise InputError if a setting is missing or wrong.
+
+    Args:
+        link: Own keys.
+        settings: Certificates and addresses of both.
+    """
+    identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
+    peers = [load_certificate(path) for path in required(settings.nodes, "contribute.nodes")]
+    if len(peers) != 2 or peers[0] == peers[1]:
+        raise InputError("--nodes: give the certificates of two different parties")
+    addresses = required(settings.at, "contribute.at")
+    if len(addresses) != 2:
+        raise InputError("--at: give two addresses, in the order of --nodes")
+    more: dict[str, Any] = {"wait": link.wait, "timeout": SILENCE, "classical": link.classical, "kernels": []}
+    return [LinkOptions(identity, peer, connect=way, **more) for peer, way in zip(peers, addresses, strict=True)]
 
 
 def contribute(

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -18,11 +19,12 @@ import numpy as np
 from parties.base.address import parse_address
 from parties.base.canonical import canonical
 from parties.base.console import StatusLine
-from parties.link.identity import Identity, common_name, fingerprint, short_fingerprint
+from parties.link.identity import Identity, common_name, fingerprint, load_certificate, short_fingerprint
 from parties.link.listening import Admit, Port, RefusedError, Take
 from parties.link.opening import Link, hello_for, link_over, outbox_for
 from parties.link.options import KEEPALIVE_SECONDS, LinkOptions
 from parties.link.outbox import Outbox
+from parties.link.settings import LinkSettings, require_link
 from parties.link.transport import Stream
 from smc.errors import InputError, LinkError, ProtocolError
 
@@ -132,6 +134,42 @@ class Givers:
         holders = tuple(sorted(map(fingerprint, self.certificates)))
         nodes = (ours, theirs) if party == 0 else (theirs, ours)
         return Terms(nodes, holders, self.rows, self.nodes_give)
+
+
+def givers_in(files: Sequence[str], address: str, rows: int, compute_only: bool, link: LinkSettings) -> Givers:
+    """Return the holders whose certificates are in these files.
+
+    Args:
+        files: Files of certificates.
+        address: HOST:PORT to listen on for the holders.
+        rows: Greatest number of rows of each party that gives rows; public.
+        compute_only: True if neither node has rows.
+        link: Settings of the link to the other node.
+
+    Raises:
+        InputError: A file is no certificate, or a holder is listed twice or computes, or the address is not free.
+    """
+    if not files:
+        raise InputError("--holders: names no certificate; give at least one, as anna.crt,bert.crt")
+    if len(set(files)) < len(files):
+        twice = next(file for file in files if files.count(file) > 1)
+        raise InputError(f"--holders: {twice} is listed twice; list each holder once")
+    if _same_door(address, link.listen):
+        raise InputError("--holders-at: is the address of --listen; give another port, the holders need their own")
+    certificates = {file: load_certificate(Path(file)) for file in files}
+    way = require_link(link)
+    check_holders(certificates, load_certificate(way.certificate), load_certificate(way.peer), compute_only)
+    return Givers(tuple(certificates.values()), address, rows, not compute_only)
+
+
+def _same_door(one: str, other: str | None) -> bool:
+    """Return whether two listening addresses have one port, and hosts that overlap."""
+    if other is None:
+        return False
+    ours, theirs = (parse_address(text, lowest_port=0) for text in (one, other))
+    return ours.port == theirs.port != 0 and (
+        ours.host == theirs.host or {"0.0.0.0", "::"} & {ours.host, theirs.host} != set()
+    )
 
 
 def joined(data: Any, ask: Ask) -> Any:

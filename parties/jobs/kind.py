@@ -381,6 +381,12 @@ class Kind(ABC):
         """The reason why further holders cannot give rows, a clause; None if they can (docs/holders.md)."""
         return f"{self.name} reads the rows of two parties only"
 
+    def take_shares(self) -> None:
+        """Compute on shares. Raise InputError if further holders cannot give rows for this task."""
+        if why := self.without_holders:
+            raise InputError(f"--holders: {why}")
+        self.on_shares = True
+
     def misfit(self, inputs: Inputs) -> str | None:
         """Return the reason why this party cannot take part, a sentence that the peer may read; None if it can."""
         return None

@@ -26,7 +26,7 @@ from parties.jobs.kind import (
     Opened,
     Step,
 )
-from parties.jobs.settings import ENGINE, own_file, public_parameters
+from parties.jobs.settings import ENGINE, MOST_ROWS, own_file, public_parameters
 from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
@@ -56,6 +56,27 @@ class TabularSettings(KindSettings):
     def together(self) -> int:
         """Number of rows that noise hides together: the used rows of a person, or 1."""
         return getattr(self, "at_most", None) or 1
+
+
+def with_holders(settings: TabularSettings, parties: int) -> TabularSettings:
+    """Return settings whose bound holds the rows of all: half of them for each of two parties.
+
+    Args:
+        settings: Settings with the bound on the rows of each holder.
+        parties: Number of parties that may have rows.
+
+    Raises:
+        InputError: The bound of all rows is too large.
+    """
+    from parties.jobs.holders import half_of_all
+
+    rows = getattr(settings, "max_rows", 0)
+    whole = half_of_all(parties, rows)
+    if whole > MOST_ROWS:
+        raise InputError(
+            f"--max-rows: {parties} parties with {rows:,} rows each exceed {2 * MOST_ROWS:,} rows in all; lower it"
+        )
+    return settings.model_copy(update={"max_rows": whole, "own_max_rows": rows})
 
 
 def file_of(path: Path | None, key: str) -> Path:
