@@ -9,6 +9,7 @@ with importing("parties.notebook"):
     from parties.notebook.binning import bin_labels, equal_width
     from parties.notebook.blurred import BlurredTreeClassifier
     from parties.notebook.boosted import JointBoostClassifier, JointBoostRegressor
+    from parties.notebook.consortium import Contributor, Holders
     from parties.notebook.estimator import JointID3Classifier
     from parties.notebook.evaluation import JointEvaluation
     from parties.notebook.forest import JointForestClassifier
@@ -20,6 +21,8 @@ with importing("parties.notebook"):
 __all__ = [
     "Anonymiser",
     "BlurredTreeClassifier",
+    "Contributor",
+    "Holders",
     "JointBoostClassifier",
     "JointBoostRegressor",
     "JointEvaluation",

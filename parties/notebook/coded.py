@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from typing_extensions import override
 
 from parties.jobs.execution.running import Connection, Report
+from parties.jobs.holders import Givers
 from parties.jobs.tabular import BySchema
 from parties.link.settings import LinkSettings
 from parties.notebook.fitting import NEVER, Log, at_node
@@ -111,8 +112,8 @@ def in_baskets(task: BySchema, columns: Sequence[categories.Column], keys: Seque
 
 def _places(task: BySchema, columns: Sequence[categories.Column]) -> list[NDArray[np.int64]]:
     number = len(columns[0].cells)
-    if number > task.settings.max_rows:
-        raise InputError(f"{number} rows are more than the agreed bound of {task.settings.max_rows}")
+    if number > task.own_bound:
+        raise InputError(f"{number} rows are more than the agreed bound of {task.own_bound}")
     return [codes(column, task.schema.attributes[column.name]) for column in columns]
 
 
@@ -182,25 +183,33 @@ def alone(task: BySchema, counts: Any, rows_of: Callable[[Any], Any] | None = No
     return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
 
 
+def link_to(peer: LinkSettings | Path | str | None) -> LinkSettings | None:
+    """Return the link to a peer, which may be the path of a `party.toml`; None without a peer."""
+    return load(Path(peer)).link if isinstance(peer, str | Path) else peer
+
+
 def learnt(
-    task: BySchema, counts: RowCounts | InBaskets, peer: LinkSettings | Path | str | None
+    task: BySchema, counts: RowCounts | InBaskets | None, link: LinkSettings | None, givers: Givers | None = None
 ) -> tuple[Any, Report | None]:
     """Return the result of a task, and the cost of the conversation; None for the cost if you learn alone.
 
     Args:
         task: The task, with its schema and settings.
-        counts: Your rows in the form that the task takes; private.
-        peer: Link to the peer, or path of its `party.toml`; None to learn alone.
+        counts: Your rows in the form that the task takes; private. None without rows.
+        link: Link to the peer; None to learn alone.
+        givers: Further holders of rows.
 
     Raises:
-        InputError: The link is incomplete.
+        InputError: The link is incomplete, or holders cannot give rows for this task.
         LinkError: The peer cannot be reached.
         JobMismatchError: The peer wants another job.
     """
-    if peer is None:
+    if link is None:
         return alone(task, counts), None
-    link = peer if isinstance(peer, LinkSettings) else load(Path(peer)).link
-    return Connection(link).run_task(task, task.own_rows(counts), Log())
+    if givers is not None:
+        task.take_shares()
+    data = task.of_nobody() if counts is None else task.own_rows(counts)
+    return Connection(link).run_task(task, data, Log(), givers=givers)
 
 
 def by_node(

@@ -113,6 +113,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         fields = {"table": table, "peer_table": peer_table, "purpose": purpose, "columns": columns}
         typed = {name: value for name, value in fields.items() if value is not None}
         if hasattr(self.peer, "submit"):
+            self._no_holders()
             if X is not None or y is not None:
                 raise InputError("a node reads its own tables: give table=NAME instead of rows")
             return self._fit_at_node(cast("Operator", self.peer), {**settings, **typed}, job, deadline)
@@ -155,8 +156,17 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         self.edges_ = binning.checked(self.bins, shared=link is not None or schema is not None)
         if link is not None and schema is None:
             raise InputError("schema is missing: both parties need the same one, which `smc schema` proposes")
-        rows: Rows  # one tree asks a source for what `Counts` has, nothing else
-        if callable(getattr(type(X), "level", None)):  # of the type: a frame may have a column of that name
+        givers = None
+        if self.holders is not None:
+            settings, givers = self.holders.joined(settings, link)
+        rows: Rows | None  # one tree asks a source for what `Counts` has, nothing else
+        if not self._gives(X):
+            assert schema is not None  # there is a link
+            rows, agreed, target = None, schema, schema.choose_target(self.target)
+            task = self._kind.of(settings, agreed, target)
+            self._take_names(agreed.features(target))
+            classes = np.array(agreed.attributes[target], dtype=object)
+        elif callable(getattr(type(X), "level", None)):  # of the type: a frame may have a column of that name
             if schema is None or y is not None:
                 raise InputError("a source of counts needs its own schema, and no y")
             rows, agreed, target = X, schema, schema.choose_target(self.target)
@@ -173,7 +183,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         if link is None:
             tree = coded.alone(task, rows, lambda source: task.own_rows(source, Inputs().secret))
         else:
-            tree, cost = fitting.with_peer(link, task, rows)
+            tree, cost = fitting.with_peer(link, task, rows, givers)
         tree_file = task.tree_file(tree)
         self.tree_file_, self.classes_, self.attributes_ = tree_file, classes, agreed.features(target)
         self.schema_, self.cost_, self.job_ = agreed, cost, None

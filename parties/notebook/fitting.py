@@ -10,6 +10,7 @@ import numpy as np
 
 from parties.base import console
 from parties.jobs.execution.running import Connection, Report
+from parties.jobs.holders import Givers
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import State
 from parties.jobs.tree.joint import JointTree
@@ -61,7 +62,7 @@ def counted(task: JointTree, columns: Sequence[Column], classes: Column) -> RowC
     Raises:
         InputError: A cell is outside the schema, or there are more rows than agreed.
     """
-    count, bound, schema = len(classes.cells), task.settings.max_rows, task.schema
+    count, bound, schema = len(classes.cells), task.own_bound, task.schema
     if count > bound:
         raise InputError(f"{count} rows are more than the agreed bound of {bound} (max_rows)")
     rows = np.empty((count, len(columns)), dtype=np.int32, order="F")
@@ -70,7 +71,9 @@ def counted(task: JointTree, columns: Sequence[Column], classes: Column) -> RowC
     return RowCounts(task.domains, task.classes, rows, classes.schema_codes(schema.attributes[classes.name]))
 
 
-def with_peer(link: LinkSettings, task: JointTree, rows: Rows) -> tuple[State, Report]:
+def with_peer(
+    link: LinkSettings, task: JointTree, rows: Rows | None, givers: Givers | None = None
+) -> tuple[State, Report]:
     """Learn the tree of both parties' rows, and return it with its cost.
 
     The peer runs `smc id3`, or a notebook like this one.
@@ -78,14 +81,18 @@ def with_peer(link: LinkSettings, task: JointTree, rows: Rows) -> tuple[State, R
     Args:
         link: Link to the peer.
         task: The task, with its schema and settings; equal at both parties.
-        rows: Your rows; private.
+        rows: Your rows; private. None without rows.
+        givers: Further holders of rows.
 
     Raises:
-        InputError: The link is incomplete.
+        InputError: The link is incomplete, or holders cannot give rows for this task.
         LinkError: The peer cannot be reached.
         JobMismatchError: The peer wants another job.
     """
-    return Connection(link).run_task(task, task.own_rows(rows, Inputs().secret), Log())
+    if givers is not None:
+        task.take_shares()
+    data = task.of_nobody() if rows is None else task.own_rows(rows, Inputs().secret)
+    return Connection(link).run_task(task, data, Log(), givers=givers)
 
 
 def at_node(node: Operator, job: JobView, deadline: float | None) -> tuple[JobView, JobResult]:

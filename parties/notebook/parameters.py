@@ -18,6 +18,7 @@ Class = TypeVar("Class", bound=type)
 KINDS = inspect.Parameter
 REQUIRED: Any = KINDS.empty
 SCHEMA = "the public schema, a file or a `Schema`; a node has its own."
+HOLDERS = "None; further holders of rows, `Holders`, with a `peer` that lists the same."
 PEER = "None; the way to the other party, a `party.toml` or a `LinkSettings`; or your own node, a `NodeClient`."
 
 
@@ -31,7 +32,7 @@ def parameters(
     described: Mapping[str, str] | None = None,
     joint: bool = True,
 ) -> Callable[[Class], Class]:
-    """Give a class its parameters: `schema`, settings of a kind of job or a plan, and `peer`.
+    """Give a class its parameters: `schema`, settings of a kind of job or a plan, `peer` and `holders`.
 
     Args:
         settings: Settings of the kind; for several kinds, a class that has all of them.
@@ -41,7 +42,7 @@ def parameters(
         defaults: True takes a default from the settings. False takes None, which leaves a setting out.
         renamed: Name in the settings of a parameter that has another name here.
         described: Description of a parameter, in place of the settings' help.
-        joint: True adds schema and peer. A class without them learns from its own rows alone.
+        joint: True adds schema, peer and holders. A class without them learns from its own rows alone.
 
     Returns:
         A decorator. It sets `__init__`, which keeps each parameter under its name for scikit-learn. It adds a
@@ -50,7 +51,7 @@ def parameters(
     names, fixed = (*first, *then), {"max_rows": None, **(fixed or {})}
     about = {name: _help(settings, (renamed or {}).get(name, name)) for name in names}
     if joint:
-        about = {"schema": SCHEMA, **about, "peer": PEER}
+        about = {"schema": SCHEMA, **about, "peer": PEER, "holders": HOLDERS}
     about |= described or {}
 
     def default(name: str) -> Any:
@@ -64,7 +65,10 @@ def parameters(
             KINDS("self", KINDS.POSITIONAL_OR_KEYWORD),
             *([KINDS("schema", KINDS.POSITIONAL_OR_KEYWORD, default=None)] if joint else []),
             *(KINDS(name, KINDS.POSITIONAL_OR_KEYWORD, default=default(name)) for name in first),
-            *(KINDS(name, KINDS.KEYWORD_ONLY, default=default(name)) for name in (*then, *(["peer"] if joint else []))),
+            *(
+                KINDS(name, KINDS.KEYWORD_ONLY, default=default(name))
+                for name in (*then, *(["peer", "holders"] if joint else []))
+            ),
         ]
     )
 

@@ -20,6 +20,7 @@ from parties.jobs.execution.running import Report
 from parties.jobs.result_files import picture
 from parties.jobs.tabular import BySchema
 from parties.notebook import coded
+from parties.notebook.consortium import Holders
 from parties.tables import categories
 from parties.tables.schema import Schema
 from smc.errors import InputError
@@ -27,13 +28,26 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.operator.interface import Operator
 
-NOT_SETTINGS = ("schema", "peer")  # of the parameters
+NOT_SETTINGS = ("schema", "peer", "holders")  # of the parameters
 
 
 class JointEstimator(BaseEstimator):  # type: ignore[misc]
     """Base class of estimators of joint data: their parameters, and the result in `document_` after fit."""
 
     peer: Any
+    holders: Holders | None
+
+    def _no_holders(self) -> None:
+        """Raise InputError if holders are given with a node."""
+        if self.holders is not None:
+            raise InputError("holders: are for a link to the peer; remove holders, or give peer=, a party.toml")
+
+    def _gives(self, X: Any) -> bool:
+        """Return whether this party has rows. Raise InputError for rows of a party that only computes."""
+        only = self.holders is not None and self.holders.compute_only
+        if only and X is not None:
+            raise InputError("X: the two that compute have no rows; remove X, or compute_only of the holders")
+        return not only
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "document_")
@@ -96,17 +110,22 @@ class JointStudy(JointEstimator):
         self.cost_: Report | None = None
         self.job_: str | None = None
         if hasattr(self.peer, "submit"):
+            self._no_holders()
             if X is not None or y is not None or (table is None) == (job is None):
                 raise InputError("a node reads its own tables: give table=NAME, or job=ID, instead of rows")
             fields = {"protocol": kind.name, "table": table, "peer_table": peer_table, "purpose": purpose, **settings}
             view, result = coded.by_node(cast("Operator", self.peer), fields, job, deadline)
             self.job_ = view.id
             return self._take(result.document, agreed)
-        if missing := self._missing(X, y, agreed):
+        has_rows, link = self._gives(X), coded.link_to(self.peer)
+        if missing := self._missing(X, y, agreed) if has_rows else "" if agreed else "schema is missing":
             raise InputError(missing)
-        task = kind.canonical(validated(kind.Settings, settings), agreed)
-        counts = self._rows_of(task, X, y)
-        state, self.cost_ = coded.learnt(task, counts, self.peer)
+        valid, givers = validated(kind.Settings, settings), None
+        if self.holders is not None:
+            valid, givers = self.holders.joined(valid, link)
+        task = kind.canonical(valid, agreed)
+        counts = self._rows_of(task, X, y) if has_rows else None
+        state, self.cost_ = coded.learnt(task, counts, link, givers)
         return self._take(task.document(state), agreed)
 
     def _settings(self) -> dict[str, Any]:

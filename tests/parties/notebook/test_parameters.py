@@ -29,7 +29,7 @@ def test_a_signature_is_that_of_the_settings() -> None:
     assert (defaults["trees"], defaults["criterion"], defaults["max_rows"]) == (100, "gini", None)
     assert inspect.signature(JointBoostClassifier).parameters["reg_lambda"].default == 1.0
     for made in (JointSurvival, JointRules):
-        assert set(found) - {"schema", "peer"} <= set(Curve.Settings.model_fields) | {"max_rows"}
+        assert set(found) - {"schema", "peer", "holders"} <= set(Curve.Settings.model_fields) | {"max_rows"}
         assert made.__init__.__qualname__ == f"{made.__name__}.__init__"
 
 
