@@ -100,11 +100,11 @@ This page follows lesson 9 from ID3 to its end. [The first page](lesson.md) has 
 
 | the notes | here |
 |---|---|
-| horizontal partition | Both parties have the same columns, and each has other rows. Neither knows a row of the other. |
+| horizontal partition | Both parties have the same columns. Each has rows that the other does not know. |
 | semi-honest model | Each party follows the protocol, and keeps all intermediate values. |
 | two parties | Party 0 and party 1. Further holders send [shares](holders.md) to them. |
 | an approximation, ID3-delta | Splits whose entropies differ by less than delta count as equal. |
-| categorical attributes only | A column has a public list of values. Cut numbers into ranges first, by [edges](tables-schema.md). |
+| categorical attributes only | Each column has a public list of values. [Edges](tables-schema.md) cut numbers. |
 | R, the attributes | outlook, temperature, humidity, wind: public, in the schema |
 | C, the class | play: public, with its values yes and no |
 | T, the transactions | all rows: T = T1 and T2, where T1 are the rows of party 0, T2 those of party 1 |
@@ -136,8 +136,8 @@ entropies of all fourteen days, in bits:
 
 {gains}
 
-Outlook wins: overcast days are all yes. Each count is a sum of both parties' counts, such as x = x1
-+ x2 rows. So the parties compare a sum of x ln x, and need no division:
+Outlook wins: overcast days are all yes. Each count x is a sum of both parties' counts x1 and x2. So
+the parties compare sums of x ln x, and need no division:
 
     |T| H(C | A) = sum over v of n(v) ln n(v) - sum over v and c of n(v, c) ln n(v, c)
 
@@ -161,9 +161,12 @@ sequenceDiagram
 
 | step of the notes | each party alone | in secret | opened |
 |---|---|---|---|
-| 1: R is empty | sees it, as R is public; counts its rows of each class, \\|T1(c)\\| or \\|T2(c)\\| | adds the counts and compares the sums: `smc majority` is this circuit | the class with most rows |
-| 2: T has one class | enters these counts | compares the greatest sum with the sum of all | whether the node is a leaf, and its class |
-| 3 (a): the best attribute A | counts its rows by value and class, for each attribute | x ln x on shares, then the least sum | A |
+| 1: R is empty | sees it, as R is public; counts its rows of each class, \\|T1(c)\\| or \\|T2(c)\\| \
+| adds the counts and compares the sums: `smc majority` is this circuit | the class with most rows |
+| 2: T has one class | enters these counts | compares the greatest sum with the sum of all \
+| whether the node is a leaf, and its class |
+| 3 (a): the best attribute A | counts its rows by value and class, for each attribute \
+| x ln x on shares, then the least sum | A |
 | 3 (b, c): recursion | splits its own rows into T1(a1) to T1(am) | nothing | nothing |
 
 *R is empty* once a path has used all attributes. Both parties know it without a message. The node
@@ -227,9 +230,9 @@ row. The random c1 distorts each row. The XOR of c1 and the chosen row is the tr
 
 | `--ot` | kind |
 |---|---|
-| `extension` | the default: public keys for the first 128 transfers, then the method of `softspoken4` |
-| `iknp` | the plain way to make many transfers from 128 |
-| `softspoken2`, `softspoken4`, `softspoken8` | like `iknp`, with fewer bytes and more computation the higher the number |
+| `extension` | the default: up to 128 transfers by public keys, more by `softspoken4` |
+| `iknp` | the plain way to make many transfers from 128 of public keys |
+| `softspoken2`, `softspoken4`, `softspoken8` | like `iknp`, a higher number has fewer bytes and more computation |
 | `ferret` | the fewest bytes for very many transfers, from one more assumption (LPN) |
 | `trapdoor` | that of the notes, secure also against a receiver that leaves the protocol |""",
     "transfer": """This is the transfer of the notes, message by message. A has four inputs, B makes a choice. A does
@@ -239,16 +242,16 @@ of 24 bits can be factored, so it needs `--toy`. Without `--toy` the modulus has
 
 Only A can invert f. The inverse undoes f: f^-1(f(b)) = b. Below, B draws 8086498 for its choice 3
 and sends f(8086498) = 7207889. A inverts 7207889 and gets 8086498 back, so both know this number. A
-sends c3 = 30 + e(8086498), and B adds e(8086498) again: the two e cancel, and 30 remains. The other
-three values were sent as drawn. A's inverses of these are numbers that B cannot compute, so the
-other messages stay hidden. A sees four random-looking values, and cannot tell which one is f of
+sends c3 = 30 xor e(8086498). B computes c3 xor e(8086498): the two e cancel, and 30 remains. The
+other three values were sent as drawn. A's inverses of these are numbers that B cannot compute, so
+the other messages stay hidden. A sees four random-looking values, and cannot tell which one is f of
 something.
 
 A receiver that applies f to all four values reads all four messages. So the protocol is secure only
 against a semi-honest receiver. The [transfer of the engine](protocols-engines.md) prevents this:
 the receiver sends one value, and the others follow from it.""",
-    "garbled": """A *garbled circuit* is an encrypted circuit. Each wire has two random labels, one for 0 and one for
-1. Party 0 garbles, party 1 evaluates with one label a wire.
+    "garbled": """A *garbled circuit* is an encrypted circuit. Each wire has a random label for each of its values.
+Party 0 garbles: it makes labels and tables. Party 1 evaluates with one label a wire.
 
 Yao's first table has four rows, one for each pair of input labels. A row is the label of the gate's
 result, encrypted under both input labels. Party 1 has one pair, so it can decrypt one row. Each
@@ -262,9 +265,9 @@ lacks.
 
 The label of c becomes a bit by its colour: party 0 knows the colour of the label for 0. The bit is
 the XOR of this colour and that of party 1's label.""",
-    "millionaires": """A trusted third party could take both numbers and name the richer one. The circuit reveals no more
-than this party would, and needs no such party. It compares two numbers of 32 bits from the lowest
-bit to the highest:
+    "millionaires": """A trusted third party could take both numbers and name the richer one. The circuit reveals no
+more than this party would, and needs no such party. It compares two numbers of 32 bits from the
+lowest bit to the highest:
 
 ![Gates and wires of a comparison: a chain of 32 cells, each of three XOR and one AND](pictures/comparison.svg)
 
