@@ -62,7 +62,7 @@ sequenceDiagram
     Note over A,B: c = c1 + c2
 ```
 
-| the notes' line | command |
+| the notes' line | command or page |
 |---|---|
 | two people compare their wealth, and disclose nothing else | `smc lesson millionaires` |
 | the function is represented as a circuit | `smc lesson millionaires` |
@@ -73,7 +73,9 @@ sequenceDiagram
 | Yao's protocol | `smc lesson garbled` |
 | ln(x): rough by Yao's protocol, refined by the Taylor series | `smc lesson logarithm` |
 | ID3, steps 1, 2 and 3 | `smc lesson id3` |
-| the same, on your own tables | `smc id3` |
+| the same, on your own tables | `smc id3 --plain` |
+| the assumptions; R, C and T; the formula of the entropy | [page 2](lesson-tree.md) |
+| not completely secure: several queries | [page 2](lesson-tree.md#result-and-limits) |
 
 Three facts hold for the whole lesson:
 
@@ -104,7 +106,7 @@ This page follows lesson 9 from ID3 to its end. [The first page](lesson.md) has 
 | semi-honest model | Each party follows the protocol, and keeps all intermediate values. |
 | two parties | Party 0 and party 1. Further holders send [shares](holders.md) to them. |
 | an approximation, ID3-delta | Splits whose entropies differ by less than delta count as equal. |
-| categorical attributes only | Each column has a public list of values. [Edges](tables-schema.md) cut numbers. |
+| categorical attributes only | A column has a list of values. [Edges](tables-schema.md) make ranges of numbers. |
 | R, the attributes | outlook, temperature, humidity, wind: public, in the schema |
 | C, the class | play: public, with its values yes and no |
 | T, the transactions | all rows: T = T1 and T2, where T1 are the rows of party 0, T2 those of party 1 |
