@@ -15,7 +15,7 @@ from smc.circuit import Builder, Netlist
 from smc.errors import InputError
 from smc.session import Session
 
-SHOWN_LINES, SHOWN_CHARACTERS = 16, 110  # lines of a list, and characters of a line, that are printed
+SHOWN_LINES, SHOWN_CHARACTERS = 16, 120  # lines of a list, and characters of a line, that are printed
 
 
 class View(list[dict[str, Any]]):

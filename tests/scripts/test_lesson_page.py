@@ -76,3 +76,4 @@ def test_the_row_of_the_page_leaves_no_attribute(tmp_path: Path) -> None:
     left.write_text(f"{example.demo().clinic_a.read_text().rstrip()}\n{row}\n")
     view, _ = run_local(lambda s: decision_tree(make_engine(s, "yao"), ("" if s.party else str(left))))
     assert "Level 4, step 1: no attribute is left" in str(view)
+    assert "temperature = hot your rows: yes 1, no 1      opened: leaf, yes\n" in str(view)
