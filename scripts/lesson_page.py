@@ -107,9 +107,9 @@ This page follows lesson 9 from ID3 to its end. [The first page](lesson.md) has 
 | two parties | Party 0 and party 1. Further holders send [shares](holders.md) to them. |
 | an approximation, ID3-delta | Splits whose entropies differ by less than delta count as equal. |
 | categorical attributes only | A column has a list of values. [Edges](tables-schema.md) make ranges of numbers. |
-| R, the attributes | outlook, temperature, humidity, wind: public, in the schema |
+| R, the attributes | those that remain at a node; at the root outlook, temperature, humidity, wind; public |
 | C, the class | play: public, with its values yes and no |
-| T, the transactions | all rows: T = T1 and T2, where T1 are the rows of party 0, T2 those of party 1 |
+| T, the transactions | the rows of a node: T1 are those of party 0, T2 those of party 1 |
 | T(a), T(c) | the rows with value a of the split attribute; the rows of class c |
 
 ## The two tables
@@ -125,8 +125,7 @@ first line. The values are those of the columns below. Files and schema are in `
 
 ID3 chooses the attribute that makes the classes purest, and makes a node of it. It repeats this for
 the rows of each value, with the other attributes. It stops when all rows have one class, or no
-attribute is left. For a set of rows with shares p(c) of the classes, and an attribute A with values
-v:
+attribute is left. Let p(c) be the share of class c in the rows T, and v a value of attribute A:
 
     H(C) = - sum over c of p(c) log p(c)
     H(C | A) = sum over v of |T(v)| / |T| times H(C) of the rows T(v)
@@ -134,12 +133,13 @@ v:
 
 H(C) is the same number for all attributes. So the least conditional entropy has the greatest gain.
 High entropy means that A does not separate the classes. The view of step 3 below shows these
-entropies of all fourteen days, in bits:
+entropies of all fourteen days, in bits. A real run never opens them:
 
 {gains}
 
 Outlook wins: overcast days are all yes. Each count x is a sum of both parties' counts x1 and x2. So
-the parties compare sums of x ln x, and need no division:
+the parties compare sums of x ln x, and need no division. With n(v) rows of value v, n(v, c) of them
+of class c:
 
     |T| H(C | A) = sum over v of n(v) ln n(v) - sum over v and c of n(v, c) ln n(v, c)
 
@@ -174,10 +174,10 @@ sequenceDiagram
 *R is empty* once a path has used all attributes. Both parties know it without a message. The node
 is a leaf, and only its class is computed: each party enters its counts, and the circuit compares
 the sums. To see it, add the row `sunny,hot,high,strong,yes` to a copy of party 0's file: two equal
-days then have two classes. Level 4 has no attribute left. Of equal counts the first class wins: yes.
+days then have two classes. Level 4 has no attribute left. Of equal counts, the first class wins.
 
-In 3 (b, c) no party needs a message: A and its values are public. Each party finds its own rows of
-each branch, and these are its inputs of the next level.
+In 3 (b, c) no party needs a message, because A was opened and its values are public. Each party
+finds its own rows of each branch, and these are its inputs of the next level.
 """,
 }
 TAILS = {
@@ -232,8 +232,8 @@ row. The random c1 distorts each row. The XOR of c1 and the chosen row is the tr
 
 | `--ot` | kind |
 |---|---|
-| `extension` | the default: up to 128 transfers by public keys, more by `softspoken4` |
-| `iknp` | the plain way to make many transfers from 128 of public keys |
+| `extension` | the default: 128 transfers by public keys, all others from these by `softspoken4` |
+| `iknp` | the plain way to make many transfers from 128 by public keys |
 | `softspoken2`, `softspoken4`, `softspoken8` | like `iknp`, a higher number has fewer bytes and more computation |
 | `ferret` | the fewest bytes for very many transfers, from one more assumption (LPN) |
 | `trapdoor` | that of the notes, secure also against a receiver that leaves the protocol |""",
@@ -261,9 +261,9 @@ label has a public *colour*, and the two colours name this row. The colours are 
 not disclose the bits. XOR gates need no table.
 
 [Half gates](protocols-engines.md#engines-smcengines) need two rows. Let H be a hash. Party 1
-computes c = H(a) + H(b). It adds row 1 if a has colour 1, and row 2 + a if b has colour 1. Below,
-both colours are 0 and no row is added. Another label of c would need an input label that party 1
-lacks.
+computes c = H(a) + H(b). It adds row 1 if a has colour 1, and row 2 + a if b has colour 1. In the
+run below both colours are 0, so it adds no row. Another label of c would need an input label that
+party 1 lacks.
 
 The label of c becomes a bit by its colour: party 0 knows the colour of the label for 0. The bit is
 the XOR of this colour and that of party 1's label.""",
