@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -15,7 +17,8 @@ from parties.lesson.garbled import gate, millionaires
 from parties.lesson.logarithm import logarithm
 from parties.lesson.shares import conjunction, shares
 from parties.lesson.transfer import transfer
-from parties.lesson.view import View
+from parties.lesson.view import View, rounds_text
+from parties.tables import example
 from smc.engines import make_engine
 from smc.errors import InputError
 from smc.local import run_local
@@ -148,6 +151,34 @@ def test_a_tree_to_the_last_attribute(tmp_path: Path) -> None:
     assert any(text.startswith("Level 4, step 1: no attribute is left") for text in texts)
 
 
+def test_the_entropies_are_those_of_all_rows() -> None:
+    """Against the definition, from the rows of both files."""
+    bundled = example.demo()
+    rows = [line.split(",") for path in (bundled.clinic_a, bundled.clinic_b) for line in path.read_text().split()]
+    names = rows.pop(0)[:-1]
+    rows.remove([*names, "play"])
+
+    def entropy(classes: list[str]) -> float:
+        return -sum(n / len(classes) * math.log2(n / len(classes)) for n in Counter(classes).values())
+
+    def conditional(inside: list[list[str]], column: int) -> float:
+        parts = [[row[-1] for row in inside if row[column] == value] for value in {row[column] for row in inside}]
+        return sum(len(part) / len(inside) * entropy(part) for part in parts)
+
+    pair = run_local(lambda session: decision_tree(make_engine(session, "yao"), ""))
+    for view in pair:
+        lines = [line for step in view for line in step["values"].get("entropies", ())]
+        assert len(lines) == 3
+        for line in lines:
+            path, _, numbers = line.partition(": ")
+            value = path.partition(" = ")[2]
+            inside = [row for row in rows if not value or row[0] == value]
+            before, *after = re.findall(r"\d\.\d{3}", numbers)
+            expected = [conditional(inside, column) for column in range(1 if value else 0, len(names))]
+            assert float(before) == pytest.approx(entropy([row[-1] for row in inside]), abs=5e-4)
+            assert [float(number) for number in after] == pytest.approx(expected, abs=5e-4)
+
+
 def test_two_counts_of_none_have_no_logarithm() -> None:
     with pytest.raises(InputError, match="ln 0"):
         views(logarithm, (0, 0))
@@ -187,7 +218,9 @@ def test_the_messages_are_those_of_the_meter(program: Callable[..., View], own: 
     for view, total in run_local(metered):
         listed = totals({name: value for step in view for name, value in step["values"].items()})
         assert listed == (total.bytes_sent, total.bytes_received)
-        assert f"{total.bytes_sent:,} B sent, {total.bytes_received:,} B received, {total.rounds} rounds" in str(view)
+        assert f"{total.bytes_sent:,} B sent, {total.bytes_received:,} B received, {rounds_text(total.rounds)}" in str(
+            view
+        )
 
 
 @pytest.mark.parametrize(
