@@ -46,21 +46,7 @@ Each process prints its *view*: its input, the values that it computes, and all 
 shows the views without the messages; your random values differ. `--json` prints all values in full.
 (`python -m scripts.lesson_page` writes this page.)
 
-```mermaid
-sequenceDiagram
-    participant A as party 0 (A)
-    participant B as party 1 (B)
-    Note over A: a = a1 + a2
-    Note over B: b = b1 + b2
-    A->>B: a2
-    B->>A: b1
-    Note over A,B: XOR gate: each adds its shares, no message
-    A->>B: AND gate: four rows, by oblivious transfer
-    Note over B: learns the row (a2, b2) and no other
-    A->>B: c1
-    B->>A: c2
-    Note over A,B: c = c1 + c2
-```
+![Shares of the inputs, an XOR gate, an AND gate, and the opened result](pictures/shares.svg)
 
 | the notes' line | command or page |
 |---|---|
@@ -147,19 +133,7 @@ The base of the logarithm does not change the order. Delta is in nats: one bit i
 
 ## Who computes what
 
-```mermaid
-sequenceDiagram
-    participant A as party 0
-    participant B as party 1
-    Note over A: counts its rows of the node
-    Note over B: counts its rows of the node
-    A->>B: steps 1 and 2, on secret counts
-    Note over A,B: opened: leaf or not, and the class of a leaf
-    A->>B: step 3 (a), on secret counts
-    Note over A,B: opened: the attribute of the split
-    Note over A: splits its rows by it
-    Note over B: splits its rows by it
-```
+![Steps at a node: counts, computation on secret counts, opened values, own splits](pictures/tree_steps.svg)
 
 | step of the notes | each party alone | in secret | opened |
 |---|---|---|---|
