@@ -55,17 +55,17 @@ class CsvFile:
 
     @property
     def rows(self) -> str:
-        """SQL for the rows. In a file of one column a blank line is not a row."""
+        """SQL query for the rows. In a file of one column, a blank line is not a row."""
         return f"FROM {self.call}" + (" WHERE c0 IS NOT NULL" if len(self.names) == 1 else "")
 
 
 def open_csv(path: Path, spelling: FormatSettings, resources: ExitStack) -> CsvFile:
-    """Return a CSV file in a form that DuckDB reads correctly: the file itself, or a copy that is written anew.
+    """Return a CSV file in a form that DuckDB reads correctly: the file itself, or a rewritten copy.
 
     Args:
         path: The file.
         spelling: Separator, encoding and marks of numbers.
-        resources: Closes a copy, which only its owner can read, and deletes it.
+        resources: Deletes the copy when it closes; only this user can read the copy.
 
     Raises:
         InputError: The file is not CSV of this format; the message names the bad line, if there is one.
@@ -209,7 +209,7 @@ def _in_utf8(path: Path, spelling: FormatSettings, resources: ExitStack) -> Path
 
 
 def _written_anew(path: Path, spelling: FormatSettings, resources: ExitStack) -> tuple[Path, int]:
-    """Return a copy of the rows that every reader understands, and the number of rows."""
+    """Return the path of a copy that `csv` has rewritten in one plain dialect, and the number of rows."""
     copy, number = _copy_of(path, resources), 0
     with copy.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -334,7 +334,7 @@ def open_text(path: Path, spelling: FormatSettings, errors: str = "strict") -> T
 
     Args:
         path: The file.
-        spelling: Format of the file; only its encoding counts here.
+        spelling: Format of the file; only its encoding is used.
         errors: Treatment of bytes outside the encoding, as for `open`.
     """
     encoding = "utf-8-sig" if spelling.encoding == "utf-8" else spelling.encoding
@@ -344,7 +344,7 @@ def open_text(path: Path, spelling: FormatSettings, errors: str = "strict") -> T
 
 
 def records_of(path: Path, spelling: FormatSettings) -> Iterator[tuple[int, list[str]]]:
-    """Yield the first line and the cells of each row below the header.
+    """Yield, for each row below the header, the number of its first line and its cells.
 
     Args:
         path: The file.
@@ -411,7 +411,7 @@ def line_of(path: Path, spelling: FormatSettings, column: str, text: str | None)
 
 
 def read_header(path: Path, spelling: FormatSettings) -> tuple[list[str], int]:
-    """Return the names of the columns, and the number of records up to the header, with it and blank ones.
+    """Return the column names, and the number of records up to and including the header, blank records included.
 
     Args:
         path: The file.

@@ -45,9 +45,9 @@ def labelled(table: TableSettings, schema: Schema, names: Sequence[str]) -> Colu
 
 
 def _refuse(table: TableSettings, schema: Schema, rule: ColumnRule, rows: int, first: int) -> NoReturn:
-    """Raise the `UnfitError` for the first value of this column that is not in the schema, with its line.
+    """Raise the `UnfitError` for the first value of this column that is not in the schema.
 
-    A table without lines has a row number instead, from 1.
+    The message has its line; in a table without lines, the row number from 1.
     """
     try:
         with open_table(table.bounded_by(rows), schema, rule.attribute, ()) as source:
@@ -59,18 +59,18 @@ def _refuse(table: TableSettings, schema: Schema, rule: ColumnRule, rows: int, f
 
 
 def _queried(table: TableSettings, wanted: Sequence[ColumnRule]) -> list[NDArray[np.int32]]:
-    """Return the indices of the cells of each column, found by an engine; -1 for unknown cells."""
+    """Return the category indices of the cells of each column by a query; -1 for values outside the schema."""
     with open_rows(table) as rows:
         return codes_of(rows, wanted, ordered=table.is_chosen)
 
 
 def codes_of(rows: RowQuery, wanted: Sequence[ColumnRule], ordered: bool = False) -> list[NDArray[np.int32]]:
-    """Return the category indices of the cells of each column, int32[rows]; -1 for unknown cells.
+    """Return the category indices of the cells of each column, int32[rows]; -1 for values outside the schema.
 
     Args:
         rows: The rows.
         wanted: Rule of each column.
-        ordered: Whether the engine keeps the order of rows by itself.
+        ordered: True if the engine returns rows in their order without being told.
     """
     import sqlglot.expressions as exp
 
