@@ -1,4 +1,4 @@
-"""A proposal that is read back before it is written: columns whose cells it cannot place are set aside."""
+"""Test of a proposed schema on the table's own rows, before it is written to a file."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def checked(table: TableProfile, proposal: TableProposal, there: TableSettings |
     """Return the proposal without columns that `smc check` would refuse.
 
     Args:
-        table: what its columns hold.
-        proposal: the schema and the mapping.
-        there: the table in the party's file, if it is there.
+        table: Profile of the raw table.
+        proposal: The proposed schema and mapping.
+        there: Settings of the table in party.toml; None if it is not there.
 
     Raises:
-        InputError: the target cannot be read back, or no column is left.
+        InputError: The target has cells outside the schema, or no column remains.
     """
     while (fault := _fault(table, proposal, there)) is not None:
         bad = fault.attributes or [
@@ -56,7 +56,7 @@ def _is_at_fault(table: TableProfile, proposal: TableProposal, there: TableSetti
 
 
 def _fault(table: TableProfile, proposal: TableProposal, there: TableSettings | None) -> UnfitError | None:
-    """Return what `smc check` would find at fault in what is written."""
+    """Return the error that `smc check` would report under the proposal; None if the table fits."""
     columns = {key: validated(ColumnSettings, of) for key, of in proposal.mapping.items()}
     if there is None and isinstance(table.place, TableSettings):
         there = table.place

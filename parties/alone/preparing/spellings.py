@@ -1,6 +1,6 @@
 """Spellings of days, numbers and missing values in raw tables, each with an example and its value.
 
-The looks at a raw table take their forms and marks from here, and a test reads every example.
+The profile of a raw table uses these forms and marks, and a test reads every example.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from parties.sources.settings import day_and_clock
 
 
 class Spelling(NamedTuple):
-    """A text, its value, and the settings of a column that is spelled so."""
+    """An example: a text, its value, and the column settings for this spelling."""
 
     text: str
     value: str
