@@ -1,4 +1,4 @@
-"""Agreement between known cells and published cells of one column: each known value with each label.
+"""Agreement of an attacker's known values with the published cells, the *labels*, of one column.
 
 A label may be a value, a value with an error, a group of a hierarchy, a range of numbers or `*`.
 """
@@ -63,7 +63,7 @@ class Agreement:
     unknown: NDArray[np.bool_]
 
     def distance_to(self, value: int) -> Similarities:
-        """Return the distance from a known value to each label, float32[labels], in standard deviations of numbers."""
+        """Return a known value's distance to each label, float32[labels]: 1 - similarity; of numbers, in deviations."""
         far = 1 - self.similar[value]
         far[self.unknown] = np.minimum(far[self.unknown], UNKNOWN)
         gap = np.maximum(np.maximum(self.lows - self.numbers[value], self.numbers[value] - self.highs), 0) / self.scale

@@ -1,7 +1,7 @@
 """Attacks on rows changed by disclosure control, by an attacker who knows everybody's quasi-identifiers.
 
-Linking: is the published row that an attacker names the person's? Inference: how often is a sensitive value guessed?
-The true value counts, not the published one. Each figure begins with the strongest attack and the worst-hit people.
+Linking: does the attacker find the person's row? Inference: does the attacker find the person's true sensitive value?
+Each report begins with the strongest attack and the worst-hit people.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reconstruction of rows from published tables: integer numbers of each combination of values that give all counts.
+"""Reconstruction of rows from published tables: a row count for each combination of values that gives all counts.
 
 T. Dick, C. Dwork, M. Kearns, T. Liu, A. Roth, G. Vietri, Z. S. Wu, "Confidence-ranked reconstruction of census
 microdata from published statistics" (PNAS 2023), with integer programmes (HiGHS) instead of their gradient steps. Many
@@ -111,7 +111,7 @@ def programme(counts: Sequence[Count], slack: int = 0, most: int = MOST_UNKNOWNS
 
 
 def _holds(indices: Codes, axes: dict[str, list[str]], count: Count) -> Any:
-    """Return whether a count includes each combination, bool[combinations]."""
+    """Return the combinations that a count includes, bool[combinations]."""
     where = np.full(indices.shape[1], True)
     for column, value in count.values:
         where &= indices[[*axes].index(column)] == axes[column].index(value)

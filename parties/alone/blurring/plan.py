@@ -62,7 +62,7 @@ class ColumnBlur(Settings):
 
     @property
     def made(self) -> Noise:
-        """Noise of a numeric column; InputError if its settings are missing or impossible."""
+        """Noise of the column if it is numeric; InputError if its settings are missing or impossible."""
         if self.noise == "response" or self.noise == "none":
             raise InputError(f"noise {self.noise} is not for numbers")
         if self.privacy is None:

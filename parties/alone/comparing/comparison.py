@@ -113,7 +113,10 @@ def _models(
 
 
 def _distances(original: Codes, synthetic: Codes, folds: Mapping[str, Codes]) -> dict[str, Any]:
-    """Return the distribution of the columns in which the nearest own row of the other four fifths differs."""
+    """Return the distribution of each row's distance to the nearest own row of the other four fifths.
+
+    The distance is the number of columns that differ.
+    """
     report: dict[str, Any] = {}
     for name, rows in (("synthetic", synthetic), ("own", original)):
         parts = [nearest(rows[folds[name] == part], original[folds["own"] != part]) for part in range(FOLDS)]

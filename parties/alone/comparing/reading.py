@@ -111,9 +111,9 @@ def mapped(table: TableSettings, agreed: Schema, names: Sequence[str]) -> CodedR
 
 
 def _as_it_stands(place: PlaceSettings, known: Schema) -> CodedRows:
-    """Return rows whose cells are the schema's categories.
+    """Return rows of a place whose cells are the schema's categories, without a mapping.
 
-    If the schema has types, the InputError states how a raw table is read.
+    If the schema has types, an InputError says how to map a raw table.
     """
     try:
         return _coded(cells_at(place, MOST_ROWS), known)

@@ -77,7 +77,7 @@ class GridMean(OneOutcome):
         return (spread + 1 / 4) * ((self.high - self.low) / self.steps) ** 2
 
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the mean, with the deviation of the reported positions.
+        """Return the estimated mean and its standard deviation, from the reported positions.
 
         Args:
             tally: Number of reports for each position, int64[positions].

@@ -43,7 +43,7 @@ Weights = NDArray[np.uint64]
 
 
 def kernel(half: Weights, steps: int) -> tuple[Weights, int]:
-    """Return k, uint64[2R + 1], and b.
+    """Return the weights k, uint64[2R + 1], and b of a law (see the module).
 
     Args:
         half: falling weights of 0, ..., R, R + 1, uint64[R + 2]
@@ -93,7 +93,7 @@ class NoisyMean(GridMean):
     @cached_property
     @abstractmethod
     def law(self) -> tuple[Weights, int]:
-        """k, uint64[2R + 1], and b."""
+        """Weights k, uint64[2R + 1], and b of the noise (see the module)."""
 
     @override
     def check(self) -> None:

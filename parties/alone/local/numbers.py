@@ -64,7 +64,7 @@ class OneBitMean(Mechanism):
 
     @cached_property
     def _least(self) -> int:
-        """Threshold of u = 0; that of u = 1 is ONE minus it."""
+        """Threshold of the coin at u = 0; at u = 1 the threshold is ONE minus this."""
         return math.ceil(ONE / (math.exp(self.requested_epsilon) + 1))
 
     @property

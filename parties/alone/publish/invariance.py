@@ -81,9 +81,9 @@ def classes_of(
 
 
 def _balance(bucket: _Rows, new: _Rows) -> None:
-    """Give each value of a bucket as many rows as the most frequent one has, as far as there are new rows.
+    """Move new rows to a bucket, until each value has as many rows as the most frequent one or no new row remains.
 
-    Taking a new row may cost a counterfeit elsewhere, but never more than the one that it saves here.
+    Each moved row saves a counterfeit here, and costs at most one counterfeit elsewhere.
     """
     most = _most(bucket)
     for value, rows in bucket.items():

@@ -138,7 +138,7 @@ class Keyring:
         self.record("master key rotated")
 
     def subjects(self, who: Sequence[str]) -> dict[str, Subject]:
-        """Return the keys of subjects, created where missing."""
+        """Return the keys of subjects by identifier; missing keys are created."""
         tags = {self._tag(subject): subject for subject in who}
         keys: dict[str, Subject] = {}
         wanted_tags = list(tags)
@@ -163,7 +163,7 @@ class Keyring:
         return Subject(handle, self._unwrap(rows[0][0])) if rows else None
 
     def forget(self, who: str) -> bool:
-        """Destroy a subject's key and record that, without the identifier; return whether there was one."""
+        """Destroy a subject's key, and record this without the identifier. Return False if there was no key."""
         known = bool(self._file.run("DELETE FROM subjects WHERE tag = ?", [self._tag(who)]))
         if known:
             self.record("subject forgotten")

@@ -132,9 +132,9 @@ class _Cutter:
         return cut_parts, failed
 
     def _keep(self, boxes: Boxes, box: ValueCodes, begins: Counts) -> tuple[Boxes, NDArray[np.bool_]]:
-        """Return the parts of boxes with several parts that all fit, and whether each box fails, bool[boxes].
+        """Return the parts of the boxes that can be cut, and the boxes that cannot, bool[boxes].
 
-        Parts begin at the pieces `begins`.
+        A box can be cut if it has several parts and all of them fit the models. Parts begin at the pieces `begins`.
         """
         group = np.zeros(len(box), dtype=np.int64)
         group[begins] = 1
