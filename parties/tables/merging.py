@@ -155,7 +155,7 @@ def _filled(schema: Schema, peer: Schema) -> Schema:
 
 
 def _named_alike(ours: Schema, theirs: Schema, twins: Sequence[tuple[str, str]]) -> Iterator[Note]:
-    """Yield pairs of columns that one schema has each and whose names look alike."""
+    """Yield notes on pairs of similar names, of which each schema has one."""
     pairs = look_alike(
         [name for name in ours.attributes if name not in theirs.attributes],
         [name for name in theirs.attributes if name not in ours.attributes],
@@ -171,7 +171,7 @@ def _named_alike(ours: Schema, theirs: Schema, twins: Sequence[tuple[str, str]])
 
 
 def _twins(ours: Schema, theirs: Schema) -> list[tuple[str, str]]:
-    """Return the columns that are left out because their names differ in capitals only: own name, and the peer's."""
+    """Return pairs of names, ours and the peer's, that differ in capitals only; these columns are left out."""
     alone = [name for name in theirs.attributes if name not in ours.attributes]
     return [
         (name, other)
@@ -197,7 +197,7 @@ def _about(name: str, remarks: Iterable[tuple[str, str]]) -> list[Note]:
 
 
 def _merged(name: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[str, ...] | str:
-    """Return the typed values of a column from both proposals, lists unchanged; or the reason why it is impossible."""
+    """Return a column's merged values: of two lists the first, else a typed domain; or the reason why none fits."""
     columns = [type_of(values) for values in (ours, theirs)]
     if columns == [None, None]:
         return ours

@@ -161,7 +161,7 @@ class Schema:
         return Schema(attributes, self.target, self.keys)
 
     def misfit(self, wanted: Schema) -> str | None:
-        """Return the reason why a table of this schema cannot serve another's job: a missing or different attribute."""
+        """Return the reason why a table of this schema does not fit a job of the schema `wanted`; None if it does."""
         for name, values in wanted.attributes.items():
             if name not in self.attributes:
                 return f"the table has no attribute '{name}'"
