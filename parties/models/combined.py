@@ -1,6 +1,6 @@
-"""One model of several that their holders learned alone: trees vote, rules unite, weights are averaged, counts add up.
+"""Combination of models that parties learned alone: trees vote, rules unite, weights are averaged, counts add up.
 
-The parts are contents of files that `smc` wrote. Nothing is computed from rows, so the result is not the joint answer.
+The models are files that `smc` wrote. No rows are read, so the result differs from a joint model.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _frame(column: Document) -> Document:
 
 
 def _by_item(parts: Sequence[Any], leaf: Callable[[list[Any]], Any]) -> Any:
-    """Return `leaf` of the numbers at each place of these nested objects and lists."""
+    """Combine JSON values of one structure: apply `leaf` to the list of numbers at each position."""
     if isinstance(parts[0], Mapping):
         return {key: _by_item([part[key] for part in parts], leaf) for key in parts[0]}
     if isinstance(parts[0], list):

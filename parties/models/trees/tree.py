@@ -33,7 +33,7 @@ class NoBranchError(InputError):
 
 @dataclass(frozen=True)
 class Support:
-    """Noisy counts of the rows in a leaf by class; their sums are within these bounds of the truth, with 95 % each."""
+    """Noisy counts of a leaf's rows by class, with 95 % error bounds of their sum and of the leaf's own class."""
 
     counts: Mapping[str, int]
     rows_within: int
