@@ -333,7 +333,7 @@ class Run:
 
 
 class Heard(Channel):
-    """Party 0's channel, which notes what comes: the step and the bytes of each message."""
+    """Party 0's channel, which records the step and the bytes of each received message."""
 
     def __init__(self, inner: Channel, messages: list[tuple[str, bytes]]) -> None:
         self._inner, self._messages = inner, messages

@@ -1,10 +1,10 @@
 """Shadow models as jobs: each learns from own rows, in the clear, as two parties with half of the rows each would.
 
 The confidence of a model in a row's class: for trees, the share of trees with that class; for naive Bayes and weights,
-the probability. Synthetic rows are no model of a class: they are confident of a row if many of them share its values,
-two columns at a time. A pair of values that n synthetic rows have counts n / (n + 1), and the mean of all pairs is
-taken: a density (as in B. van Breugel et al., "Membership inference attacks against synthetic data through overfitting
-detection", AISTATS 2023) of which one synthetic row with rare values moves half.
+the probability. Synthetic rows do not predict a class. Their confidence in a row is a density: the mean, over all pairs
+of columns, of n / (n + 1) for the n synthetic rows with the row's pair of values. So a single synthetic row can move it
+by half (density as in B. van Breugel et al., "Membership inference attacks against synthetic data through overfitting
+detection", AISTATS 2023).
 """
 
 from __future__ import annotations

@@ -240,7 +240,7 @@ def _noisy_scores(engine: TapedEngine, values: NDArray[Any], width: int, law: La
 
 
 def _with_ties(_: TapedEngine, scores: Bits) -> Bits:
-    """Return scores without the random order of ties, which loses nothing."""
+    """Return the scores unchanged: the random order of ties, which this replaces, costs no privacy."""
     return scores
 
 
