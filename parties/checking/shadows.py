@@ -1,4 +1,4 @@
-"""Shadow models as jobs: each learns from own rows, in the clear, as two parties with half of the rows each would.
+"""Shadow models of jobs: each is learnt in the clear, as two parties with half of the rows each would learn it.
 
 The confidence of a model in a row's class: for trees, the share of trees with that class; for naive Bayes and weights,
 the probability. Synthetic rows do not predict a class. Their confidence in a row is a density: the mean, over all pairs

@@ -1,4 +1,4 @@
-"""Linear model: the addition of each cell to a row's scores.
+"""Linear model: each cell of a row adds to its scores.
 
 A number outside the model's bounds counts as the nearer bound; a missing one adds nothing.
 """

@@ -135,14 +135,14 @@ class QueriedSource(Source):
             self.check()
         plan = GrowingTree.of(tree)
         domains = self._domains if attributes else []
-        left = plan.left(len(domains))
+        varying = plan.varying(len(domains))
         answer: Indices = np.zeros((0, 5), dtype=np.int64)
         if plan.path_values:
-            answer = self._engine.counts(plan.query(self._rows(), left))
+            answer = self._engine.counts(plan.query(self._rows(), varying))
         if (answer < 0).any():
             self.check()  # says which value it is
             raise InputError(f"{self._place}: the rows changed while they were counted")
-        return plan.counts(answer, domains, self._classes, left)
+        return plan.counts(answer, domains, self._classes, varying)
 
     @override
     def distinct(self) -> Indices:

@@ -1,4 +1,4 @@
-"""The union of two proposed schemas, with remarks on their differences. It does not depend on who computes it."""
+"""The union of two proposed schemas, with remarks on their differences. Both parties compute the same union."""
 
 from __future__ import annotations
 
@@ -80,11 +80,11 @@ def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Merged:
     shared = [name for name in ours.attributes if name in theirs.attributes]
     twins = _twins(ours, theirs)
     if not shared:
-        hint = f"; {_told(twins)}" if twins else ""
+        hint = f"; {_remedy(twins)}" if twins else ""
         raise InputError(f"the schemas have no column in common: ours has {listed(ours.attributes)}{hint}")
     notes += [*_left_out("ours", ours, theirs), *_left_out("theirs", theirs, ours)]
     if twins:
-        notes.append(Note("names that differ in capitals only", _told(twins)))
+        notes.append(Note("names that differ in capitals only", _remedy(twins)))
     notes += _named_alike(ours, theirs, twins)
     order = [name for name in theirs.attributes if name in ours.attributes]
     if order != shared:
@@ -113,7 +113,7 @@ def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Merged:
         raise InputError("the schemas have no common column of the same type; agree on the types")
     wanted = {target} if target is not None else {ours.target, theirs.target}
     if of_target := [pair for pair in twins if wanted & {*pair}]:
-        raise InputError(f"the two targets are different columns: {_told(of_target)}")
+        raise InputError(f"the two targets are different columns: {_remedy(of_target)}")
     return Merged(Schema(attributes, _target(ours, theirs, attributes, target), keys), tuple(notes))
 
 
@@ -182,7 +182,7 @@ def _twins(ours: Schema, theirs: Schema) -> list[tuple[str, str]]:
     ]
 
 
-def _told(twins: Sequence[tuple[str, str]]) -> str:
+def _remedy(twins: Sequence[tuple[str, str]]) -> str:
     """Return the remedy for names that differ in capitals only. Both parties must apply it."""
     pairs = [f"{quoted(name)} (ours) and {quoted(other)} (theirs)" for name, other in twins]
     more = f", … ({len(pairs)} in all)" if len(pairs) > 8 else ""

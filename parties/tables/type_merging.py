@@ -1,4 +1,4 @@
-"""One type of a column from two parties' proposals. It does not depend on who computes it."""
+"""Common type of a column from two parties' proposals. Both parties compute the same type."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ def measured(known: Sequence[str], published: Sequence[str], ranges: bool = True
     Args:
         known: Cells of the attacker's column.
         published: Cells of the published column.
-        ranges: Whether a published range, such as [20, 30[, also counts as numbers.
+        ranges: Whether a published range, such as [20, 30[, is also read as numbers.
     """
     near = any(number(label) is not None or (ranges and _range(label) is not None) for label in set(published))
     return near and any(number(value) is not None for value in set(known))

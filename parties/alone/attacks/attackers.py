@@ -34,9 +34,9 @@ class Named(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Secret:
-    """A sensitive column: its published values, int64[published rows], where near numbers count as equal.
+    """A sensitive column: codes of its published values, int64[published rows]; near numbers have one code.
 
-    `is_right(rows)`, bool[known], is whether the rows' values equal the known persons' values, or are near them.
+    `is_right(rows)`, bool[known], is True where the value of the row guessed for a known person is right, or near.
     """
 
     published: Codes
@@ -74,7 +74,7 @@ class Release:
 
         Args:
             columns: agreement of each known column
-            values: sensitive value of each row, int64[rows]; None: each row is a value of its own
+            values: code of each row's sensitive value, int64[rows]; None: all rows have different values
             on_progress: called with the numbers of known persons done and in total
         """
         self.columns, self.on_progress = columns, on_progress
@@ -86,7 +86,7 @@ class Release:
 
     @cached_property
     def people(self) -> tuple[Codes, Codes]:
-        """Different known persons, int64[columns, persons], and the index of each known person among them."""
+        """Persons with distinct known cells, int64[columns, persons], and the index of each known person among them."""
         people, person = np.unique(np.stack([c.known for c in self.columns]), axis=1, return_inverse=True)
         return people.astype(np.int64), person.ravel().astype(np.int64)
 

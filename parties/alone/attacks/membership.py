@@ -80,7 +80,7 @@ def attack(observed: Shadows, epsilon: float | None, delta: float = 0.0) -> dict
 
     Args:
         observed: the shadow models
-        epsilon: epsilon of the models, to add the greatest success it allows; None: leave it out
+        epsilon: epsilon of the models, from which the greatest possible success follows; None: no bound is reported
         delta: delta of the models
 
     Raises:
@@ -114,8 +114,8 @@ def attack(observed: Shadows, epsilon: float | None, delta: float = 0.0) -> dict
 def by_threshold(members: Floats, others: Floats, random: np.random.Generator) -> dict[str, float]:
     """Return the success of guessing that a row is a member if its certainty exceeds a threshold.
 
-    Half of either kind chooses the threshold, the other half judges it (S. Yeom et al., "Privacy risk in machine
-    learning", CSF 2018).
+    Half of the members and of the others choose the threshold; it is tested on the other halves (S. Yeom et al.,
+    "Privacy risk in machine learning", CSF 2018).
 
     Args:
         members: certainty of each member, float64[rows]

@@ -151,7 +151,7 @@ class Gaussian:
         return _averaged(law, integral, bounds, lower, upper)
 
     def reach(self) -> float:
-        """Return four sigma; one value in 16,000 lies farther outside and counts in the outermost bin."""
+        """Return four sigma. One value in 16,000 lies farther outside, and is counted in the outermost bin."""
         return 4 * self.sigma
 
 

@@ -86,7 +86,7 @@ class ColumnBlur(Settings):
         return Response(len(self.values), self.keep)
 
     def number(self, rows: int) -> Number:
-        """Return the numeric column for this number of rows, with its intervals or points."""
+        """Return the numeric column with its intervals or points, whose number depends on the number of rows."""
         noise = self.made
         low, high = self.range
         if self.whole and high - low < MOST_POINTS:

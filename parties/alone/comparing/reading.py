@@ -63,7 +63,7 @@ def read(original: PlaceSettings, synthetic: Path, schema_file: Path, target: st
 
 @dataclass(frozen=True, eq=False)
 class CodedTable:
-    """Own rows by a schema: `rows` int64[rows, columns], `labels` int64[rows] of the target, and their domains."""
+    """A party's rows as codes: `rows` int64[rows, columns], `labels` int64[rows] of the target, numbers of values."""
 
     domains: tuple[int, ...]
     classes: int
@@ -72,7 +72,7 @@ class CodedTable:
 
 
 def coded(place: PlaceSettings, schema_file: Path, target: str | None) -> CodedTable:
-    """Return own rows as category codes.
+    """Return the party's rows as category codes.
 
     Args:
         place: source of the rows

@@ -115,7 +115,7 @@ def report_of(advice: dict[str, Any]) -> Report:
 
 
 def verdict(advice: dict[str, Any]) -> str:
-    """Return a sentence: the best mechanism, and the least share that it finds."""
+    """Return a sentence with the best mechanism and the least share that it detects."""
     best, values, reports = advice["mechanisms"][0], advice.get("values"), advice["reports"]
     if values is None:
         return (

@@ -44,7 +44,7 @@ def answer(mechanism: Mechanism, values: Sequence[Any], coins: Coins) -> Reports
 
 
 def same(mechanism: Mechanism, value: str) -> str:
-    """Return the text that identifies a value to the mechanism: equal numbers have one text.
+    """Return the canonical text of a value; different spellings of one number have one text.
 
     Args:
         mechanism: the mechanism of the plan

@@ -55,7 +55,9 @@ def kernel(half: Weights, steps: int) -> tuple[Weights, int]:
 
 
 def spread_out(law: tuple[Weights, int], steps: int) -> Weights:
-    """Return the weight of each position for the first point, uint64[steps + 2R + 1], without the last one's remainder.
+    """Return the weights of all positions for the first point, uint64[steps + 2R + 1].
+
+    The last position's remainder (see the module) is left out.
 
     Args:
         law: k and b
@@ -129,16 +131,8 @@ class NoisyMean(GridMean):
     def slope(self) -> float:
         return int(self.law[0].sum()) / WHOLE
 
+    @override
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each number, float64[rows].
-
-        Args:
-            values: Each person's true number, float64[rows]; beyond [low, high] the nearer bound counts.
-            coins: Coins of the persons.
-
-        Returns:
-            One report for each number, uint8[rows, width].
-        """
         points = self.points(values, coins)
         words = coins.lasting("noise", points.astype(np.uint64), 2).astype(np.uint64)
         drawn = words[:, 0] << np.uint64(WORD_BITS) | words[:, 1]

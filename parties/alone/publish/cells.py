@@ -27,7 +27,7 @@ class Cells:
         quasi: codes in these hierarchies, int[columns, cells]
         sensitive: codes in these hierarchies, int[columns, cells]
         counts: rows of each cell, int64[cells]
-        public: cells of a table, with counts, of everybody who could be in this one, by the same quasi-identifiers
+        public: cells and counts of a public table of all people who could be in this table, by the quasi-identifiers
     """
 
     hierarchies: tuple[Hierarchy, ...]

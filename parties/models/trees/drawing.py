@@ -128,7 +128,7 @@ def _draw_tree(
 
 
 def _ways(nodes: Sequence[Place]) -> list[str]:
-    """Return for every node the questions and answers on its path, and its own content, a line each."""
+    """Return a text for every node: a line for each question and answer on its path, and a line for the node itself."""
     steps: list[tuple[str, ...]] = []
     texts = []
     for place in nodes:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from parties.alone.publish.protecting.method import Columns, Method
 from parties.alone.publish.protecting.rows import Rows, spelled
@@ -33,16 +34,9 @@ class Noise(Method):
             raise ValueError('transformed is for noise by = "correlated"')
         return self
 
+    @override
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with noise, rounded to the column's decimals; raise InputError for fewer than two rows.
-
-        Args:
-            rows: The rows after the methods before.
-            random: Random generator of the method.
-
-        Returns:
-            The changed rows, and fields for the report.
-        """
+        """Return the rows with noise, rounded to the column's decimals; raise InputError for fewer than two rows."""
         values = rows.matrix(self.columns)
         if len(values) < 2:
             raise InputError(f"{rows.place}: noise needs at least two rows, to measure their variance")

@@ -1,4 +1,4 @@
-"""Targeted record swapping, and the confidentiality edit before tabulation: rows of two areas change places.
+"""Targeted record swapping, and the confidentiality edit before tabulation: pairs of rows exchange their areas.
 
 Two rows that agree in `similar` and lie in different areas exchange their area. So every table without the area stays,
 and so does the number of rows of each area with each combination of `similar`; other figures of an area become
@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from parties.alone.publish.protecting.method import AtLeastTwo, Method, Share
 from parties.alone.publish.protecting.rows import Rows
@@ -28,16 +29,9 @@ class RecordSwapping(Method):
     rate: Share = 0.05
     k: AtLeastTwo = 3
 
+    @override
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with areas exchanged; raise InputError if there is only one area.
-
-        Args:
-            rows: The rows after the methods before.
-            random: Random generator of the method.
-
-        Returns:
-            The changed rows, and fields for the report.
-        """
+        """Return the rows with areas exchanged; raise InputError if there is only one area."""
         at_risk = rows.class_sizes(rows.quasi) < self.k
         mixed = random.permutation(len(rows))
         wanted = mixed[np.argsort(~at_risk[mixed], kind="stable")]
@@ -52,16 +46,9 @@ class ConfidentialityEdit(Method):
     similar: tuple[Name, ...] = ()
     rate: Share = 0.05
 
+    @override
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with areas exchanged; raise InputError if there is only one area.
-
-        Args:
-            rows: The rows after the methods before.
-            random: Random generator of the method.
-
-        Returns:
-            The changed rows, and fields for the report.
-        """
+        """Return the rows with areas exchanged; raise InputError if there is only one area."""
         sizes = rows.class_sizes([self.column])
         areas = (1 / sizes).sum()
         probability = np.minimum(1.0, self.rate * len(rows) / areas / sizes)
