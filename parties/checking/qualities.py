@@ -27,7 +27,7 @@ NONE, PURE, MIXED = (np.array(rows) for rows in ([[ROWS, 0], [0, 0]], [[ROWS, 0]
 
 
 def mechanism(name: str, quality: Measure, epsilon: Fraction, replaced: bool) -> Mechanism:
-    """Return the root's choice, which gets half of the tree's epsilon.
+    """Return the mechanism by which a tree's root chooses its attribute, with half of the tree's epsilon.
 
     Args:
         name: Name of the mechanism.
@@ -39,11 +39,11 @@ def mechanism(name: str, quality: Measure, epsilon: Fraction, replaced: bool) ->
 
 
 def choice(name: str, problem: Problem, epsilon: float, replaced: bool) -> Mechanism:
-    """Return the root's choice in a tree of this problem.
+    """Return the mechanism by which the root of a tree with these settings chooses its attribute.
 
     Args:
         name: Name of the mechanism.
-        problem: The problem.
+        problem: Settings of the tree.
         epsilon: Promised epsilon.
         replaced: Whether neighbours differ by a replaced row.
     """

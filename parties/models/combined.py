@@ -88,7 +88,7 @@ def require_equal(paths: Sequence[Path], questions: Sequence[object]) -> None:
 
 
 def _models(paths: Sequence[Path], keys: Sequence[str], frame: Callable[[Any], object]) -> list[dict[str, Any]]:
-    """Return the contents of checked files with equal values of these keys and equal frames of their columns."""
+    """Return the contents of model files. Raise InputError unless these keys, and `frame` of each column, are equal."""
     for path in paths:
         load_model(path)
     parts: list[dict[str, Any]] = [files.read_json(path) for path in paths]

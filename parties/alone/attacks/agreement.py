@@ -185,7 +185,7 @@ def _middle(low: float, high: float) -> float:
 def _add_groups(
     similar: Similarities, hierarchy: Hierarchy, values: NDArray[np.str_], labels: NDArray[np.str_]
 ) -> None:
-    """Set the similarity of labels that are groups of the hierarchy with the values in them."""
+    """Set the similarity of each label that is a group of the hierarchy to the values in this group."""
     names = {name for level in hierarchy.labels for name in level}
     places = np.array([hierarchy.index.get(str(value), -1) for value in values])
     groups = [j for j, label in enumerate(labels) if label in names]

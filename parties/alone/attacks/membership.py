@@ -168,7 +168,7 @@ def strongest(sure: Mapping[str, tuple[Floats, Floats]], random: np.random.Gener
 
 
 def _most_members(members: Floats, others: Floats) -> tuple[int, int, float]:
-    """Return the numbers of members and others among the most certain rows, where they are least likely by chance.
+    """Return the numbers of members and others among the n most certain rows, for the n that chance explains least.
 
     The third result bounds the logarithm of that chance: the hypergeometric law's, for all thresholds.
     """

@@ -46,7 +46,7 @@ class Count:
 
 @dataclass(frozen=True, eq=False)
 class Programme:
-    """Unknown numbers of combinations, and their constraints.
+    """Integer programme: an unknown number of rows for each combination of values, and the constraints.
 
     Attributes:
         axes: values of each column
@@ -75,7 +75,7 @@ def programme(counts: Sequence[Count], slack: int = 0, most: int = MOST_UNKNOWNS
     Args:
         counts: the counts
         slack: greatest deviation of a count
-        most: most unknowns
+        most: largest number of unknowns
 
     Raises:
         InputError: there are more unknowns than `most`, or none
@@ -119,7 +119,7 @@ def _holds(indices: Codes, axes: dict[str, list[str]], count: Count) -> Any:
 
 
 def solutions(problem: Programme, draws: int, random: np.random.Generator, on_progress: OnProgress) -> Counts:
-    """Return solutions, int64[draws, unknowns].
+    """Return solutions of the programme for random prices, int64[draws, unknowns].
 
     Args:
         problem: the programme
@@ -284,7 +284,7 @@ def ranked(drawn: Counts) -> list[tuple[int, int, float]]:
 
 
 def rebuilt(drawn: Counts, true: Counts) -> float:
-    """Return the mean number of the true rows in a solution.
+    """Return the mean number of true rows that a solution contains.
 
     Args:
         drawn: solutions, int64[draws, unknowns]

@@ -44,7 +44,7 @@ MOST_POINTS = 1000  # most integers that are reconstructed one by one
 
 
 class ColumnBlur(Settings):
-    """Blurring of one column."""
+    """Settings of one column's blurring: the kind and size of the noise, and the range or list of true values."""
 
     noise: Literal["uniform", "gaussian", "cells", "response", "none"]
     low: Real | None = None

@@ -70,7 +70,7 @@ class Number:
         return self.domain.codes(values)
 
     def distribution(self, published: Floats) -> Estimate:
-        """Return the reconstructed distribution."""
+        """Return the reconstructed distribution of the true values over the intervals."""
         assert self.observed is not None
         smooth = not self.domain.points_only
         counts, chances = self.observed.counts(published), self.observed.chances

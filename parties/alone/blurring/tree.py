@@ -46,7 +46,7 @@ class Axis:
 
 
 class View(Protocol):
-    """The rows of a node as intervals."""
+    """The rows of a node, each cell as the index of its interval or category."""
 
     def codes(self) -> IntervalCodes:
         """Return the intervals, int32[columns, rows of the node]."""

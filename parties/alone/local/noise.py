@@ -70,7 +70,7 @@ def spread_out(law: tuple[Weights, int], steps: int) -> Weights:
 
 
 def scaled(shape: Floats, steps: int) -> float:
-    """Return the factor that turns a law into weights.
+    """Return the factor by which a law becomes weights whose sum is just below 2^64.
 
     Args:
         shape: unscaled law at 0, ..., R, R + 1, float64[R + 2]

@@ -79,7 +79,7 @@ class Moments:
         return whole[np.triu_indices(self.size)], rows
 
     def _vectors(self, lines: Indices) -> tuple[Floats, Numbers]:
-        """Return z of each line, integers as float64[size, lines] in units of 2^-14, and the line's count."""
+        """Return the vector z = (x, y) of each line, float64[size, lines] in units of 2^-14, and the line's count."""
         z = np.zeros((self.size, len(lines)))
         features = self.features
         for index, (column, start) in enumerate(zip(features.columns, features.starts, strict=True)):

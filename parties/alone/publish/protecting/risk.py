@@ -29,7 +29,7 @@ def individual_risks(frequencies: Counts, populations: Floats) -> Floats:
 
     Args:
         frequencies: rows of each class, f
-        populations: people for whom they stand, at least f
+        populations: number of people whom the rows of each class represent, at least f
     """
     f = frequencies.astype(np.float64)
     pi = np.minimum(1.0, f / populations)

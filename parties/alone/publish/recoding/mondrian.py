@@ -164,7 +164,7 @@ def _sorted(box: ValueCodes, keys: ValueCodes, size: int) -> Counts:
 
 
 def _before(boxes: Boxes) -> tuple[Counts, Counts]:
-    """Return the rows before each piece in its box, and the rows of each box."""
+    """Return the number of rows before each piece in its box, and the number of rows of each box."""
     before = np.cumsum(boxes.counts) - boxes.counts
     before -= np.repeat(before[boxes.starts], boxes.sizes)
     return before, np.add.reduceat(boxes.counts, boxes.starts)
@@ -193,7 +193,7 @@ def _begins(right: NDArray[np.bool_], box: ValueCodes) -> Counts:
 
 
 def _halved(boxes: Boxes, box: ValueCodes) -> tuple[Boxes, ValueCodes, Counts]:
-    """Return boxes cut into halves of equal rows, up to one: a piece across the middle becomes two."""
+    """Return the boxes, each cut into halves that differ by at most one row; a piece across the middle is divided."""
     before, rows = _before(boxes)
     remaining = np.clip(((rows + 1) // 2)[box] - before, 0, boxes.counts)
     divided = (remaining > 0) & (remaining < boxes.counts)

@@ -90,7 +90,7 @@ class Recoding:
         return [validated(ModelPlan, model).made() for model in self.models]
 
     def unchecked(self) -> list[str]:
-        """Return descriptions of the models that hold for both parties' rows."""
+        """Return descriptions of the models for both parties' rows, which one party cannot check."""
         return [validated(ModelPlan, model).made().words for model in self.of_both]
 
     def plans(self) -> dict[str, ColumnPlan]:

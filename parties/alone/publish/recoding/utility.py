@@ -73,7 +73,7 @@ class AverageClass(Utility):
     name: ClassVar[str] = "class-size"
 
     def bound(self, classes: Classes) -> float:
-        """Return a lower bound: the number of classes only falls."""
+        """Return a lower bound of the average size: more general nodes have fewer classes."""
         return (self.rows - self.most) / max(len(classes), 1)
 
     @override
