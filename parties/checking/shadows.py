@@ -44,7 +44,7 @@ _LONG = 3600.0  # seconds: the other party is a thread of this process
 
 @dataclass(frozen=True)
 class Learning:
-    """Settings of shadow models: value counts of columns and classes, number of all rows, and epsilon."""
+    """Settings of shadow models: numbers of values and of classes, `most` rows in all, and epsilon (None: no noise)."""
 
     domains: tuple[int, ...]
     classes: int
@@ -172,5 +172,5 @@ def _run(task: Any, table: Codes) -> Any:
 
 
 def _several(grown: Any) -> Sequence[Any]:
-    """Return the trees of a forest, or the single tree."""
+    """Return the trees of a forest, or a list of the single tree."""
     return grown if isinstance(grown, tuple) else (grown,)

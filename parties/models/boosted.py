@@ -31,7 +31,7 @@ OBJECTIVES = {"logistic": "binary:logistic", "softmax": "multi:softprob", "squar
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the trees: the lower edges of its bins, or their values; both if ranges of numbers have names."""
+    """A column of the trees: the lower edges of its bins, or the bin of each value; both if ranges have names."""
 
     edges: tuple[float, ...] | None
     values: Mapping[str, int]

@@ -134,7 +134,7 @@ class _Look:
         self._limit = csv.field_size_limit()
 
     def through(self, stream: BinaryIO | gzip.GzipFile) -> None:
-        """Look at the whole file, or up to its first irregular line."""
+        """Check the whole file, or the part up to its first irregular line."""
         decoder = codecs.getincrementaldecoder("utf-8")()
         block, rest = stream.read(CHUNK).removeprefix(codecs.BOM_UTF8), b""
         try:
@@ -155,7 +155,7 @@ class _Look:
         self.is_regular &= not (self.is_crlf and self.has_breaks)
 
     def _lines(self, lines: bytes) -> None:
-        """Look at some whole lines."""
+        """Check some whole lines, and count their separators."""
         if not lines:
             return
         data = np.frombuffer(lines, dtype=np.uint8)
@@ -376,7 +376,7 @@ def records_of(path: Path, spelling: FormatSettings) -> Iterator[tuple[int, list
 
 
 def _skip(stream: TextIO, spelling: FormatSettings) -> None:
-    """Read the lines before the header."""
+    """Skip the lines before the header."""
     for _ in range(spelling.skip):
         stream.readline()
 

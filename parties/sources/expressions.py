@@ -137,9 +137,9 @@ class Cell:
 
     @property
     def _is_nan(self) -> exp.Expr:
-        """True if a floating-point number is NaN; in SQL NaN equals NaN.
+        """True if a floating-point number is NaN, by a comparison: in SQL NaN equals NaN.
 
-        DuckDB compares by the bounds of a column in a Parquet file, which omit NaN.
+        Not in DuckDB, which decides comparisons by a Parquet column's bounds, and these omit NaN.
         """
         if self._lists:
             return exp.IsNan(this=self.column.copy())

@@ -528,7 +528,7 @@ class TableSettings(PlaceSettings):
 
     @property
     def label(self) -> str:
-        """Source and table for messages, see `PlaceSettings.label`; files by their names in the query."""
+        """Source and table for messages, see `PlaceSettings.label`; for a query of files, the files' names."""
         return super().label if self.source else f"the query of {listed(self.files)}"
 
     @property

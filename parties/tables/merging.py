@@ -33,9 +33,9 @@ KEYS = {  # of a type, and what differs with it
 
 @dataclass(frozen=True)
 class Note:
-    """A difference to discuss, in full.
+    """A difference between two proposals, as a text for their operators.
 
-    It is about one `column`, or about the schema if that is empty. Notes of one `kind` can be summarised together.
+    It concerns one `column`, or the whole schema if `column` is empty. Notes of one `kind` can be summarised together.
     """
 
     kind: str
@@ -147,7 +147,7 @@ def _canonical(ours: Schema, theirs: Schema) -> tuple[Schema, Schema, list[Note]
 
 
 def _filled(schema: Schema, peer: Schema) -> Schema:
-    """Return the schema of a table without rows, whose columns have no values, with the peer's values."""
+    """Return the schema; if no column has a value, because the table has no rows, return it with the peer's values."""
     if any(tuple(values) != (MISSING,) for values in schema.attributes.values()):
         return schema
     attributes = {name: peer.attributes.get(name, values) for name, values in schema.attributes.items()}

@@ -305,7 +305,7 @@ class NumberType(OrderedType):
 
     @property
     def rounding(self) -> str | None:
-        """Numbers to the nearest of which a cell is rounded, as words; None for ranges and for each whole number."""
+        """Words for the numbers to which cells are rounded, such as `multiple of 5`; None if cells are not rounded."""
         low, step = exactly(self.low), exactly(self.unit)
         if self.edges is not None or self.width is not None or (self._whole and step == 1):
             return None
@@ -522,7 +522,7 @@ def read_type(fields: Mapping[str, Any]) -> ColumnType:
 
 
 def exactly(number: Number) -> Fraction:
-    """Return the number whose shortest decimal text this is."""
+    """Return the exact value of a number's shortest decimal text."""
     return Fraction(repr(number))
 
 

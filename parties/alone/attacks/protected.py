@@ -25,7 +25,7 @@ def attacks(
 ) -> dict[str, dict[str, Any]]:
     """Return the figures of each attack, ready for JSON; empty without rows or quasi-identifiers.
 
-    Quasi-identifiers with too many different values are left out of the comparison, and named.
+    Quasi-identifiers with too many different values are left out of the comparison; the report names them.
 
     Args:
         source: the true rows

@@ -195,7 +195,7 @@ def true_counts(problem: Programme, rows: Sequence[Sequence[str]]) -> Counts:
 
 
 def by_chance(problem: Programme, rows: Sequence[Sequence[str]], draws: int, random: np.random.Generator) -> float:
-    """Return the mean number of these rows that are hit by as many random rows, drawn from each column independently.
+    """Return how many of these rows equally many random rows reproduce on average, each column drawn independently.
 
     Args:
         problem: the programme

@@ -58,7 +58,7 @@ class HadamardResponse(OneOutcome):
 
     @cached_property
     def _truth(self) -> int:
-        """Threshold of p, rounded towards privacy."""
+        """Threshold of the coin with probability p, rounded towards more privacy."""
         return math.floor(ONE * (1 - 1 / (math.exp(self.requested_epsilon) / (2 * self.blocks - 1) + 1)))
 
     @property

@@ -153,7 +153,7 @@ class BitHistogram(Mechanism):
     @property
     @override
     def variance(self) -> float:
-        """Variance if `per_report` of `buckets` reports name a bucket."""
+        """Variance of a bucket's share, given that `per_report` of `buckets` reports have the bucket."""
         return absent(1 - self._flip / ONE, self._flip / ONE) * self.buckets / self.per_report
 
     @property
@@ -192,7 +192,7 @@ class BitHistogram(Mechanism):
 
     @override
     def possible(self, tally: NDArray[np.int64]) -> bool:
-        """Return whether each report can name a bucket at most once, and `per_report` buckets."""
+        """Return whether the tally is possible if each report has `per_report` different buckets."""
         ones, reported = tally[: self.buckets], tally[self.buckets :]
         return bool(
             (ones <= reported).all() and reported.sum() % self.per_report == 0 and (reported <= self.count(tally)).all()

@@ -43,7 +43,7 @@ class PiecewiseMean(GridMean):
 
     @cached_property
     def _outside(self) -> int:
-        """b, rounded towards privacy."""
+        """Weight b of a position outside the window, rounded towards more privacy."""
         return math.ceil(ONE / (self.window * math.exp(self.requested_epsilon) + self.steps))
 
     @cached_property

@@ -42,7 +42,7 @@ class SubsetSelection(Mechanism):
 
     @cached_property
     def _truth(self) -> int:
-        """Threshold of p, rounded towards privacy."""
+        """Threshold of the coin with probability p, rounded towards more privacy."""
         odds = self.size * math.exp(self.requested_epsilon) / (len(self.names) - self.size)
         return math.floor(ONE * (1 - 1 / (odds + 1)))
 
@@ -93,7 +93,7 @@ class SubsetSelection(Mechanism):
 
     @override
     def possible(self, tally: NDArray[np.int64]) -> bool:
-        """Return whether each report can have d categories, each of them once."""
+        """Return whether the tally is possible if each report is a set of d categories."""
         return bool((tally[:-1] <= tally[-1]).all() and tally[:-1].sum() == self.size * tally[-1])
 
     @override

@@ -36,7 +36,7 @@ class UnaryEncoding(Mechanism):
 
     @cached_property
     def _thresholds(self) -> tuple[int, int]:
-        """Thresholds of a bit that is 1 and of a bit that is 0, both rounded towards privacy."""
+        """Thresholds of the coins for a bit 1 and for a bit 0, both rounded towards more privacy."""
         if self.optimised:
             return ONE // 2, math.ceil(ONE / (math.exp(self.requested_epsilon) + 1))
         zero = math.ceil(ONE / (math.exp(self.requested_epsilon / 2) + 1))

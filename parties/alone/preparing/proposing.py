@@ -1,7 +1,7 @@
 """Proposal of a public schema, the table's mapping to it, and remarks, from the profile of a raw table.
 
-The schema reveals the values of ten or more rows, and rounded bounds of numbers and dates, but no frequencies. The
-operator can correct every guess in the files.
+The schema reveals the target's values, other values of ten or more rows, and rounded bounds of numbers and dates, but
+no frequencies. The operator can correct every guess in the files.
 """
 
 from __future__ import annotations

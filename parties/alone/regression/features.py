@@ -141,7 +141,7 @@ class Features:
 
 @dataclass(frozen=True)
 class Contrasts(Features):
-    """The same columns as contrasts of their values."""
+    """Features that represent each categorical column by contrasts of its values (see the module)."""
 
     @cached_property
     def square(self) -> Fraction:

@@ -41,7 +41,7 @@ class Moments:
 
     @property
     def size(self) -> int:
-        """Length of z."""
+        """Length of the vector z = (x, y)."""
         return self.features.number + 1
 
     @property
@@ -51,7 +51,7 @@ class Moments:
 
     @cached_property
     def targets(self) -> Numbers:
-        """y of each value of the target, int64[values], in units of 2^-14."""
+        """Scaled number y of each value of the target, int64[values], in units of 2^-14."""
         assert self.target.numbers is not None
         return np.array([int(ONE * number) for number in self.target.numbers], dtype=np.int64)
 

@@ -76,7 +76,7 @@ def draw_svg(tree: Node, target: str, title: str) -> str:
 
 
 def draw_bare(tree: Node) -> str:
-    """Return the tree alone, for a page that has the heading, the legend and the script."""
+    """Return the SVG of the tree alone, for a page that has the heading, the legend and the script."""
     nodes = places(tree)
     picture = arrange(nodes, text_measure())
     root = _document(2 * MARGIN + picture.width, 2 * MARGIN + picture.height, "", "")

@@ -72,7 +72,7 @@ def _moves(states: States, least: NDArray[np.int64], threshold: int) -> Iterator
 
 
 def _inner(shape: tuple[int, ...]) -> tuple[slice, slice]:
-    """Return the slices of a grid without its totals."""
+    """Return the slices that select a grid without its totals."""
     return slice(0, shape[0] - 1), slice(0, shape[1] - (shape[1] > 1))
 
 

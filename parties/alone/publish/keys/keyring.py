@@ -120,7 +120,7 @@ class Keyring:
         return [name for (name,) in self._file.all("SELECT DISTINCT name FROM columns ORDER BY name", (str,))]
 
     def rotate(self, name: str) -> int:
-        """Add a new version of a column's key, and return it; earlier pseudonyms can still be restored."""
+        """Add a new version of a column's key, and return its number; earlier pseudonyms can still be restored."""
         last = max(self.versions(name).values(), key=lambda key: key.version)
         if last.version + 1 >= 1 << 8 * VERSION_BYTES:
             raise InputError(f"{self.path}: the key {quoted(name)} has been rotated too often")
@@ -276,7 +276,7 @@ def make_keyring(path: Path, master: bytes) -> None:
 
 @contextmanager
 def opened(path: Path, master: bytes) -> Iterator[Keyring]:
-    """Yield the keys in a file, for this command alone; changes not committed in the block are undone.
+    """Open a file of keys for this command alone. Changes that the block does not commit are undone.
 
     Args:
         path: the file

@@ -20,7 +20,7 @@ MOST_COUNTS = 1 << 27  # a gigabyte of counts
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Columns of counts: rows, rows by value for each sensitive column, then public rows.
+    """Layout of a table of counts: a column of all rows, a column for each sensitive value, a column of public rows.
 
     `whole` int64[columns] are the counts of the whole table.
     """

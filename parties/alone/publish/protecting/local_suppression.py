@@ -145,7 +145,7 @@ def _shown_again(codes: Counts, hidden: Any, k: int) -> Any:
 
 
 def _move(line: Line, classes: dict[Line, list[int]], codes: Counts, k: int) -> tuple[Line, list[int]] | None:
-    """Return a class to which rows of this one may move by showing one cell more, and these rows; None without one."""
+    """Return a class that rows of the class `line` may join by showing one more cell, and these rows; else None."""
     members = classes[line]
     for column in [i for i, code in enumerate(line) if code == HIDDEN]:
         by_value: dict[int, list[int]] = {}

@@ -1,9 +1,9 @@
-"""Additive noise: normal, independent for each column or with the columns' own correlations.
+"""Additive noise: normal, independent for each column or with the columns' correlations.
 
 Kim, "A method for limiting disclosure in microdata based on random noise and transformation" (1986). Noise of
-covariance d S, S the columns' own, keeps correlations. If the noisy values are shrunk by sqrt(1 + d), their covariance
-is S itself. This is not differential privacy: an attacker with much knowledge can remove the noise (see `smc blur
-attack`).
+covariance d S keeps correlations, where S is the columns' covariance. If the noisy values are shrunk by sqrt(1 + d),
+their covariance is S itself. This is not differential privacy: an attacker with much knowledge can remove the noise
+(see `smc blur attack`).
 """
 
 from __future__ import annotations
@@ -71,5 +71,5 @@ def added(values: Floats, d: float, correlated: bool, transformed: bool, random:
 
 
 def _decimals(rows: Rows, name: str) -> int:
-    """Return the most decimals of a column's values."""
+    """Return the largest number of decimals among a column's values."""
     return max(len(text.partition(".")[2].partition("e")[0]) for text in set(rows.column(name).tolist()))

@@ -81,7 +81,7 @@ class Pram(Method):
 
 
 def first_stage(number: int, keep: float) -> Floats:
-    """Return float[n, n]: a value stays with probability `keep`, and becomes each other one with equal probability.
+    """Return the matrix float[n, n] by which a value stays with probability `keep`, else becomes any other value.
 
     Args:
         number: number of values, n

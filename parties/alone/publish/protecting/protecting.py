@@ -74,7 +74,7 @@ def methods_of(plan: PublishPlan) -> list[Method]:
 
 
 def read(rows: RowQuery, plan: PublishPlan) -> Rows:
-    """Return all rows of a plan's columns, without identifiers; raise InputError without rows or a column.
+    """Return all rows of a plan's columns, without identifiers. Raise InputError if rows or a column are missing.
 
     Args:
         rows: The source table.

@@ -22,7 +22,7 @@ from smc.errors import InputError
 
 
 class RecordSwapping(Method):
-    """Swap all rows of classes below `k` by the quasi-identifiers, and random others up to a `rate` of the rows."""
+    """Swap all rows in classes of fewer than `k` rows, and random other rows until the share `rate` is swapped."""
 
     column: Name
     similar: tuple[Name, ...] = ()

@@ -290,7 +290,7 @@ class _Span(Settings):
 
 
 class _File(BaseModel):
-    """The file; additional content of a joint recoding is ignored."""
+    """Content of a recoding file. Further content of a joint recoding is ignored."""
 
     columns: dict[str, _Column]
     models: list[ModelPlan]
