@@ -24,10 +24,10 @@ from parties.tables.unfit import UnfitError
 from protocols.counts import Indices
 from smc.errors import InputError
 
-WORK_MEMORY = "128MB"  # of PostgreSQL, unless it has been given more: grouping by sorting is several times slower
+WORK_MEMORY = "128MB"  # least work_mem of PostgreSQL: with less, it groups by sorting, several times slower
 EACH_ONCE = "EXPLODE(ARRAY(0)) once AS once"
-BATCH = 1 << 16  # lines of an answer that are in memory at a time
-MESSAGE = 300  # characters of an engine's complaint that are shown
+BATCH = 1 << 16  # rows of an answer in memory at a time
+MESSAGE = 300  # characters of an engine's error that are shown
 
 
 class Writing:
@@ -61,7 +61,7 @@ class Database(ABC):
     """A connection that answers queries. Error messages call it `place` and omit the passwords in `hidden`."""
 
     cased = False  # whether names that differ only in case are two names
-    reads_slowly = False  # whether rows are better kept than read again: text, or whatever a cluster has to fetch
+    reads_slowly = False  # whether to keep rows instead of reading them again: text files, or rows of a cluster
 
     def __init__(self, backend: SQLBackend, place: str, hidden: Sequence[str] = ()) -> None:
         self.backend = backend
@@ -120,7 +120,7 @@ class Database(ABC):
             yield
         except InputError:
             raise
-        except Exception as error:  # each engine has its own kinds
+        except Exception as error:  # each engine has its own exceptions
             complaint = f"{place}: it could not be read ({type(error).__name__})"
             raise UnfitError(f"{place}: {one_line(error, self._hidden)}", complaint) from None
 
@@ -145,7 +145,7 @@ class DuckDb(Database):
 
     def _batches(self, sql: str, names: Sequence[str]) -> Iterator[pa.Table]:
         reader = self.backend.raw_sql(sql).to_arrow_reader(BATCH)
-        with ThreadPoolExecutor(1) as ahead:  # reads the next piece while one is worked on
+        with ThreadPoolExecutor(1) as ahead:  # reads the next piece while the present one is processed
             following = ahead.submit(next, reader, None)
             while (batch := following.result()) is not None:
                 following = ahead.submit(next, reader, None)
@@ -173,9 +173,9 @@ class Scratch(DuckDb):
             **options,
         )
         super().__init__(backend, place)
-        self.attached: tuple[str, str] | None = None  # the file of a database, and what it is called here
-        self.catalogs: dict[str, str] = {}  # all files of databases, and what they are called here
-        self.reads: list[str] = []  # the other files that it may read
+        self.attached: tuple[str, str] | None = None  # path of a database file, and its catalog name
+        self.catalogs: dict[str, str] = {}  # catalog name of each database file, by path
+        self.reads: list[str] = []  # other files that queries may read
         self.resources.callback(spill.cleanup)
         self.resources.callback(backend.disconnect)
         backend.raw_sql("SET enable_progress_bar = false")
@@ -206,7 +206,7 @@ class Scratch(DuckDb):
             f"allowed_paths = {exp.Array(expressions=paths).sql('duckdb')}",
             "enable_external_access = false",
             "python_enable_replacements = false",
-            "preserve_insertion_order = true",  # rows may be asked for in their order, and nothing can be set later
+            "preserve_insertion_order = true",  # later queries may need the rows' order, and settings are locked then
             "lock_configuration = true",
         ):
             self._fetch(f"SET {setting}")
@@ -314,7 +314,7 @@ class Spark(Database):
             yield pa.Table.from_batches([batch]).rename_columns(list(names))
 
 
-_WORDS = {  # what DuckDB says of files that were damaged, and what is meant
+_WORDS = {  # DuckDB's errors for damaged files, and clearer texts
     "No magic bytes found at end of file": "this is no Parquet file, or it was cut short",
 }
 

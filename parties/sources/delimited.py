@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from parties.sources.databases import Scratch
     from parties.sources.opened import RowQuery
 
-CHUNK = 1 << 20  # bytes that are looked at, or letters that are copied, at a time
-BLOCK = 1 << 14  # rows turned into columns at a time: few enough that the row objects stay in the cache
+CHUNK = 1 << 20  # bytes checked, or letters copied, at a time
+BLOCK = 1 << 14  # rows turned into columns at a time: their objects fit into the processor's cache
 LF, CR = 10, 13
 PLAIN = FormatSettings()
 OPTIONS: dict[str, Any] = {  # of a DuckDB that reads a file once and keeps nothing
@@ -98,11 +98,11 @@ def _call(path: Path, width: int, spelling: FormatSettings, skipped: int, look: 
         "quote": quote,
         "escape": quote,
         "compression": "'gzip'" if is_gzip(path) else "'none'",
-        "allow_quoted_nulls": "false",  # tells "" from a blank line
+        "allow_quoted_nulls": "false",  # distinguishes "" from a blank line
         "strict_mode": "true",
         "parallel": str(look is not None and not look.has_breaks).lower(),  # no thread begins within quotes
     }
-    if look is None or not look.is_crlf:  # which DuckDB knows by the first line alone
+    if look is None or not look.is_crlf:  # DuckDB decides this from the first line alone
         settings["new_line"] = r"'\n'"
     name = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
     return f"read_csv({sql_literal(name)}, {', '.join(f'{key} = {value}' for key, value in settings.items())})"
@@ -127,7 +127,7 @@ class _Look:
         self.has_breaks = False  # within cells
         self.has_nul = False
         self._quote, self._separator = ord(spelling.quote), ord(spelling.separator)
-        self._separators = width - 1  # of a record
+        self._separators = width - 1  # separators of a record
         self._ends, self._crlf_ends = 0, 0
         self._is_inside = False  # whether the next line begins within quotes
         self._begun = 0, 0  # bytes and separators of the record before that
@@ -168,7 +168,7 @@ class _Look:
             self.has_breaks |= bool(within[ends].any() or within[returns].any())
             ends, separators, returns = (places[~within[places]] for places in (ends, separators, returns))
             self._is_inside = bool(within[-1])
-        crlf = data[ends - 1] == CR  # of the first byte the last one, which is LF
+        crlf = data[ends - 1] == CR  # for a LF at index 0, index -1 is the last byte, a LF
         lengths = np.diff(ends, prepend=-1 - bytes_begun) - 1 - crlf
         before = np.searchsorted(separators, ends)
         widths = np.diff(before, prepend=-separators_begun)
@@ -265,7 +265,7 @@ def csv_columns(path: Path, spelling: FormatSettings = PLAIN, max_rows: int | No
     Raises:
         InputError: As for `open_csv`, or the file has more than `max_rows` rows.
     """
-    import duckdb  # by its own interface, which is there sooner than Ibis
+    import duckdb  # its own interface loads faster than Ibis
 
     files.refuse_other(path, files.read_bytes(path, 64))
     with ExitStack() as resources:

@@ -23,7 +23,7 @@ from parties.tables.unfit import NoColumnError
 from smc.errors import InputError
 
 SHOWN = 60  # letters of a cell in an error
-YEAR, MONTH = 512, 32  # more than the last day of a year, 32 * 12 + 31, and of a month
+YEAR, MONTH = 512, 32  # factors above the largest 32 * month + day (415), and above the largest day (31)
 EPOCH = exp.cast(exp.Literal.string("1970-01-01"), "DATE")
 RESULTS = {"integer": (dt.int64, "BIGINT"), "real": (dt.float64, "DOUBLE"), "text": (dt.string, "TEXT")}
 
@@ -87,7 +87,7 @@ class _Source:
         if kind == "number" and (dtype.is_integer() or dtype.is_floating() or dtype.is_decimal()):
             x = exp.cast(column, "DOUBLE")
             least, most = _of(-VAST), _of(VAST)
-            inside = exp.Between(this=x, low=exp.cast(least, "DOUBLE"), high=exp.cast(most, "DOUBLE"))  # no NaN either
+            inside = exp.Between(this=x, low=exp.cast(least, "DOUBLE"), high=exp.cast(most, "DOUBLE"))  # not NaN either
             return exp.case().when(inside, x.copy())
         if kind != "number" and (dtype.is_date() or dtype.is_timestamp()):
             day = exp.cast(column, "DATE")

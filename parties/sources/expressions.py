@@ -33,8 +33,8 @@ from parties.tables.types import DAY, days_of
 from smc.errors import InputError
 
 SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())  # all that `str.strip` drops
-DUCKDB_LAST_YEAR = 2068  # of two-digit years, as DuckDB reads them
-_EXACT = 2**53  # whole floating-point numbers below are known to the last digit
+DUCKDB_LAST_YEAR = 2068  # last year that a two-digit year stands for in DuckDB
+_EXACT = 2**53  # whole floating-point numbers below this are exact
 
 
 class Cell:
@@ -73,7 +73,7 @@ class Cell:
         """Text of the cell; NULL for NULL."""
         text = exp.cast(self.column.copy(), "TEXT")
         if self._type.is_floating() or self._type.is_decimal():
-            whole = exp.TryCast if self._lists else exp.Cast  # DuckDB takes a NaN of a Parquet file for a number there
+            whole = exp.TryCast if self._lists else exp.Cast  # DuckDB may cast a NaN of a Parquet file
             number = whole(this=self.column.copy(), to=exp.DataType.build("BIGINT"))
             digits = exp.cast(number, "TEXT")
             return exp.case().when(self._is_whole, digits).else_(text)
@@ -153,23 +153,23 @@ class Cell:
             start = exp.Substring(this=self.text, start=_number(1), length=_number(self._rule.prefix))
             by_start = self._choose(start, self._rule.starts)
             return [self._choose(self.text, texts), by_start] if texts else [by_start]
-        if self._type.is_integer():  # compared as what they are
+        if self._type.is_integer():  # compared as integers
             whole = {int(text): i for text, i in texts.items() if re.fullmatch(r"0|-?[1-9][0-9]{0,19}", text)}
             return [_choose(self.column.copy(), {_number(key): i for key, i in whole.items()})] if whole else []
-        if self._is_number:  # words are the texts of none
+        if self._is_number:  # a word is not the text of a number
             texts = {text: index for text, index in texts.items() if is_number(text)}
         if not texts:
             return []
         if not self._is_text:
             return [self._choose(self.text, texts)]
-        # Few cells have space around them, and dropping it takes longer than all else.
+        # Few cells have spaces around them, and trimming all cells would take most of the time.
         return [self._choose(exp.cast(self.column.copy(), "TEXT"), texts), self._choose(self.text, texts)]
 
     def _choose(self, text: exp.Expr, indices: Mapping[str, int]) -> exp.Expr:
         """Return the index that belongs to a text; NULL for a text that is not in `indices`."""
         if not self._lists:
             return _choose(text, {exp.Literal.string(key): index for key, index in indices.items()})
-        # DuckDB looks up each entry of a column's dictionary once if it is asked by functions alone.
+        # DuckDB evaluates an expression of functions alone once for each entry of a column's dictionary.
         keys = exp.Array(expressions=[exp.Literal.string(key) for key in indices])
         numbers = exp.Array(expressions=[_number(index) for index in indices.values()])
         place = exp.Anonymous(this="list_position", expressions=[keys, text])
@@ -308,12 +308,12 @@ def days_in(text: exp.Expr, form: str, last_year: int) -> exp.Expr:
         month = part("m") if name is None else _month(part(name))
         dash = exp.Literal.string("-")
         day, only = exp.Concat(expressions=[year, dash, month, dash.copy(), part("d")]), "%Y-%m-%d"
-    elif clock:  # of which engines know less than day_pattern
+    elif clock:  # engines know fewer times of day than day_pattern
         bare = only.rstrip(" T")
         inner, only = exp.Literal.string(f"^(.*?){clock_pattern(only[len(bare) :] + clock)}$"), bare
         day = exp.Anonymous(this="regexp_extract", expressions=[day, inner, _number(1)])
     day = exp.Anonymous(this="try_strptime", expressions=[day, exp.Literal.string(only)])
-    if "j" in codes:  # the 366th day of a year of 365 would be one of the next
+    if "j" in codes:  # day 366 of a year of 365 days would belong to the next year
         year = exp.cast(part("Y"), "INT")
         is_day = is_day.and_(exp.Anonymous(this="year", expressions=[day.copy()]).eq(year))
     return _since_epoch(exp.case().when(is_day, day))

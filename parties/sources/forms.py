@@ -22,7 +22,7 @@ from smc.errors import InputError
 
 Argument: TypeAlias = "str | int | float | date"
 NUMBERS = ("factor", "offset", "threshold", "edge")
-VAST = 1e100  # a number beyond means no value, so that no engine ends in an overflow
+VAST = 1e100  # a greater absolute value is a missing value, so that no engine overflows
 
 
 @dataclass(frozen=True)

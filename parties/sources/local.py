@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 Reader: TypeAlias = Callable[[Scratch], RowQuery]
 
-ATTACHED = "source"  # what a DuckDB file is called while it is attached
-ANSWER = "the answer"  # unlike any table that a file is likely to have
+ATTACHED = "source"  # catalog name of an attached DuckDB file
+ANSWER = "the answer"  # an unlikely name of a table
 
 
 def open_files(settings: PlaceSettings) -> RowQuery:

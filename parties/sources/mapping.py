@@ -21,11 +21,11 @@ from parties.tables.toml_text import toml_key
 from parties.tables.types import CategoryType, FlagType, Number, OrderedType, days_of, type_of
 from smc.errors import InputError
 
-if TYPE_CHECKING:  # takes its time to load
+if TYPE_CHECKING:  # slow to load
     import numpy as np
     from numpy.typing import NDArray
 
-NUMBER = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?$"  # text that is one
+NUMBER = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?$"  # text of a number
 
 
 TIME = r"([01]?[0-9]|2[0-3]):([0-5][0-9])(:([0-5][0-9])([.][0-9]{1,6})?)?"
@@ -52,7 +52,7 @@ MONTHS = {
 }
 _MONTH = f"((?i:{'|'.join(sorted(MONTHS, key=len, reverse=True))}))[.]?"
 _NAMES = {"b": _MONTH, "B": _MONTH}
-_PARTS = {  # of a day; each may be short where something stands between them
+_PARTS = {  # parts of a day; leading zeros may be missing if there are separators
     True: {
         "d": "(0?[1-9]|[12][0-9]|3[01])",
         "m": "(0?[1-9]|1[0-2])",
@@ -63,7 +63,7 @@ _PARTS = {  # of a day; each may be short where something stands between them
     },
     False: {"d": "([0-9]{2})", "m": "([0-9]{2})", "j": "([0-9]{3})", "y": "([0-9]{2})", "Y": _YEAR, **_NAMES},
 }
-_CLOCK = {  # behind a day
+_CLOCK = {  # parts of a time of day
     "H": "(?:[01]?[0-9]|2[0-3])",
     "I": "(?:0?[1-9]|1[0-2])",
     "M": "(?:[0-5][0-9])",
@@ -72,10 +72,10 @@ _CLOCK = {  # behind a day
     "p": "(?:[aApP][.]?[mM][.]?)",
     "z": r"(?:[zZ]|[+-][0-9]{2}(?::?[0-9]{2})?)?(?: ?[A-Z]{3,4})?(?:\[[A-Za-z_/+-]+\])?",
 }
-_FRACTION = "(?:[.,][0-9]{1,9})?"  # programs leave out one of zeros
+_FRACTION = "(?:[.,][0-9]{1,9})?"  # a fraction of zeros may be left out
 
-EXCEL_EPOCH = date(1899, 12, 30)  # day 0 of its count, from 1900-03-01 on; the day before counts one that never was
-EXCEL_PATTERN = r"(6[1-9]|[7-9][0-9]|[1-9][0-9]{2,5})(?:[.][0-9]+)?"  # the fraction is the time of the day
+EXCEL_EPOCH = date(1899, 12, 30)  # day 0 of Excel's count, which has a day too many before 1900-03-01
+EXCEL_PATTERN = r"(6[1-9]|[7-9][0-9]|[1-9][0-9]{2,5})(?:[.][0-9]+)?"  # the fraction is the time of day
 
 PLAIN = FormatSettings()
 
@@ -151,14 +151,14 @@ def number_pattern(decimal: str, thousands: str) -> str:
     if (decimal, thousands) == (".", ""):
         return NUMBER
     point, mark = re.escape(decimal), re.escape(thousands)
-    parted = f"|[1-9][0-9]{{0,2}}({mark}[0-9]{{3}}){{1,12}}" if thousands else ""  # 0.500 is no 500
+    parted = f"|[1-9][0-9]{{0,2}}({mark}[0-9]{{3}}){{1,12}}" if thousands else ""  # 0.500 is not 500
     parted += "|[1-9][0-9]?(,[0-9]{2}){1,9},[0-9]{3}" if thousands == "," else ""  # 12,34,567 as in India
     whole = f"([0-9]{{1,40}}{parted})({point}[0-9]{{0,40}})?"
     return rf"^[+-]?({whole}|{point}[0-9]{{1,40}})([eE][+-]?[0-9]{{1,2}})?$"
 
 
-MINUS = ("\u2212", "\u2013")  # before a number below zero, in the place of `-`
-SIGNED = {"()": r"^\((.*)\)$", "behind": "^(.*)-$"}  # numbers below zero, with a group for the rest
+MINUS = ("\u2212", "\u2013")  # signs of a negative number other than `-`
+SIGNED = {"()": r"^\((.*)\)$", "behind": "^(.*)-$"}  # patterns of negative numbers, with a group for the absolute value
 
 
 def number_of(text: str, spelling: FormatSettings) -> float | None:

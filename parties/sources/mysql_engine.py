@@ -29,9 +29,9 @@ from parties.sources.sql import distinct_names
 from protocols.counts import Indices
 
 KEPT = exp.to_table("kept")
-STALLED = 3600  # seconds that the server waits for us to take the next lines of an answer
+STALLED = 3600  # seconds that the server waits until the client takes the next rows of an answer
 
-# With no mode at all || is OR, "a" is text and \ escapes: so sqlglot writes, and reads what the operator wrote.
+# Without any mode, || is OR, "a" is text and \ escapes: sqlglot writes and reads SQL in this way.
 SESSION = (
     "SET SESSION sql_mode = ''",
     "SET SESSION time_zone = '+00:00'",
@@ -60,14 +60,14 @@ class MySql(Database):
     """
 
     def __init__(self, connection: Any, settings: PlaceSettings, hidden: Sequence[str] = ()) -> None:
-        with warnings.catch_warnings():  # of a time zone without a name, which we set by its number
+        with warnings.catch_warnings():  # about a time zone that is set by its offset
             warnings.simplefilter("ignore")
             backend = ibis.mysql.from_connection(connection)
         super().__init__(backend, settings.label, hidden)
         self.resources.callback(connection.close)
         self._settings = settings
         self._kept: Scratch | None = None
-        # Compares bytes, and does not pad what is shorter with space.
+        # Compares bytes, without padding shorter texts with spaces.
         binary = "utf8mb4_nopad_bin" if "mariadb" in connection.get_server_info().lower() else "utf8mb4_0900_bin"
         with self.reporting(), connection.cursor() as cursor:
             for command in (f"SET NAMES utf8mb4 COLLATE {binary}", *SESSION):
@@ -146,7 +146,7 @@ class MySql(Database):
 def _type(kind: int, flags: int) -> dt.DataType:
     if kind in WHOLE:
         return dt.uint64 if flags & FLAG.UNSIGNED else dt.int64
-    return TYPES.get(kind, dt.binary)  # what is unknown holds no categories
+    return TYPES.get(kind, dt.binary)  # columns of unknown types hold no categories
 
 
 def _plain(name: str, kind: int, dtype: dt.DataType) -> exp.Expr:
@@ -156,7 +156,7 @@ def _plain(name: str, kind: int, dtype: dt.DataType) -> exp.Expr:
         return exp.cast(cell, "CHAR")  # in the connection's collation
     if kind == KIND.BIT:
         return exp.cast(cell, exp.DataType.Type.UBIGINT)
-    if kind == KIND.YEAR:  # compared with 20 it would be 2020
+    if kind == KIND.YEAR:  # as a YEAR, 20 would be compared as 2020
         return exp.cast(cell, "BIGINT")
     if dtype.is_date() or dtype.is_timestamp():
         zeros = exp.Like(this=exp.cast(cell.copy(), "CHAR"), expression=exp.Literal.string("0000-00-00%"))

@@ -55,14 +55,14 @@ class RowQuery:
             return str(error)
         return None
 
-    def spelled(self, names: Sequence[str], as_they_are: Container[str] = ()) -> exp.Select:
+    def spelled(self, names: Sequence[str], unchanged: Container[str] = ()) -> exp.Select:
         """Return a query for columns of all rows as text, named c0, c1, ...; NULL stays NULL.
 
         Args:
             names: Names of the columns, which must hold categories.
-            as_they_are: Columns that keep their type instead of becoming text.
+            unchanged: Columns that keep their type instead of becoming text.
         """
-        texts = [exp.column(name, quoted=True) if name in as_they_are else self._cell(name).text for name in names]
+        texts = [exp.column(name, quoted=True) if name in unchanged else self._cell(name).text for name in names]
         cells = [text.as_(f"c{i}") for i, text in enumerate(texts)]
         return exp.Select().select(*cells).from_(self.query.subquery("t"))
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from parties.sources.opened import RowQuery
     from parties.sources.source import Source
 
-LARGE = 1 << 26  # bytes of a file that an engine reads faster, and in less memory
+LARGE = 1 << 26  # bytes of a file from which on an engine reads faster, and in less memory
 OPENED_BY = {  # the function for each scheme of a URL
     "postgresql": "parties.sources.postgres:open_database",
     "postgres": "parties.sources.postgres:open_database",
@@ -28,7 +28,7 @@ OPENED_BY = {  # the function for each scheme of a URL
     "spark": "parties.sources.spark:open_session",
 }
 ALIASES = {"postgres", "mariadb"}  # schemes that errors do not list
-UNREAD = {  # databases that are known, and for which there is no engine here
+UNREAD = {  # names of databases without an engine here
     **dict.fromkeys(("mssql", "sqlserver"), "SQL Server"),
     "oracle": "Oracle",
     "snowflake": "Snowflake",

@@ -23,7 +23,7 @@ from parties.sources.sql import checked_condition
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
-NUMBERS = ("nan", "NaN")  # how engines spell a floating-point number that is none
+NUMBERS = ("nan", "NaN")  # texts of NaN in the engines
 
 
 def chosen_rows(rows: RowQuery, chosen: exp.Select, settings: TableSettings) -> tuple[exp.Select, exp.Select]:
@@ -118,7 +118,7 @@ def _row_text(rows: RowQuery) -> exp.Expr:
     texts = []
     for name, dtype in rows.types.items():
         if rows.unfit(name) is not None:
-            continue  # it holds nothing that is counted
+            continue  # its type is never counted
         text = Cell(ColumnRule(name, name), dtype, rows.engine.lists).text
         for mark in "!|":
             text = exp.func("REPLACE", text, exp.Literal.string(mark), exp.Literal.string(f"!{mark}"))
@@ -132,7 +132,7 @@ def _joined(texts: Sequence[exp.Expr]) -> exp.Expr:
 
 def _sha256(text: exp.Expr, dialect: str) -> exp.Expr:
     """Return SHA-256 of a text's UTF-8, in hexadecimal."""
-    if dialect == "postgres":  # which has it of bytes
+    if dialect == "postgres":  # its function takes bytes
         text = exp.Anonymous(this="convert_to", expressions=[text, exp.Literal.string("UTF8")])
     return exp.SHA2(this=text, length=exp.convert(256))
 

@@ -21,9 +21,9 @@ from parties.base.text import instead, quoted
 from parties.sources.settings import FileSettings, PlaceSettings, TableSettings
 from smc.errors import InputError
 
-SCHEMES = {"postgres": "postgresql", "mariadb": "mysql"}  # other names of the same
+SCHEMES = {"postgres": "postgresql", "mariadb": "mysql"}  # synonyms of schemes
 PORTS = {"postgresql": 5432, "mysql": 3306, "spark": 7077}
-DEFAULT_SCHEMAS = {"duckdb": "main", "spark": "default"}  # of PostgreSQL it depends on the role
+DEFAULT_SCHEMAS = {"duckdb": "main", "spark": "default"}  # PostgreSQL's depends on the role
 DIALECTS = {"postgresql": "postgres", "mysql": "mysql", "spark": "spark"}
 
 

@@ -24,13 +24,13 @@ from protocols.counts import Indices, LevelCounts
 from protocols.tree import Tree
 from smc.errors import InputError
 
-PIECE = 1 << 14  # streamed rows at a time: so many fit a processor's cache
-HEAD = 1 << 16  # rows by which it is guessed whether rows repeat
-REPEATED = 8  # rows of each kind, from which on they are counted before they are placed
-MANY = 32  # columns: the check of a wider table takes queries of its own, before the rows are placed for counting
-WIDE = 512  # columns that are asked at a time: the time to plan a statement grows with the square of its expressions
-CELL = f"cell_{secrets.token_hex(8)}"  # the name of a column in a text for several; no value has it
-FEW = 1 << 20  # combinations of all columns' values, up to which equal rows are worth being counted first
+PIECE = 1 << 14  # streamed rows at a time, which fit into a processor's cache
+HEAD = 1 << 16  # first rows, by which the number of repetitions is estimated
+REPEATED = 8  # average repetitions, from which on equal rows are grouped before their categories are computed
+MANY = 32  # most columns of a table that one query checks and counts; wider tables are checked by queries of their own
+WIDE = 512  # columns checked in one query: the time to plan it grows with the square of the number of expressions
+CELL = f"cell_{secrets.token_hex(8)}"  # placeholder for a column's name in the SQL of several columns; no value has it
+FEW = 1 << 20  # streamed rows are grouped nevertheless if their columns have at most this many combinations of values
 
 
 class QueriedSource(Source):
@@ -66,12 +66,12 @@ class QueriedSource(Source):
         self._types = types
         self._folded = Counter() if engine.cased else Counter(map(str.lower, types))
         self._cells = [self._cell(rule, types) for rule in rules]
-        self._texts: dict[tuple[Any, ...], str] = {}  # indices in SQL, by what they mean
+        self._texts: dict[tuple[Any, ...], str] = {}  # SQL of indices, by `Cell.meaning`
         self._names = [*(f"c{i}" for i in range(len(self._domains))), "y"]
         self._sizes = [*self._domains, self._classes]
         self._streamed = streamed and math.prod(self._sizes) > FEW
         self._kept: exp.Select | None = None
-        self._unplaced: exp.Select | None = None  # streamed rows, numbers as they are
+        self._unplaced: exp.Select | None = None  # streamed rows, with numbers not yet mapped to categories
 
     @override
     def check(self) -> int:
@@ -140,7 +140,7 @@ class QueriedSource(Source):
         if plan.path_values:
             answer = self._engine.counts(plan.query(self._rows(), varying))
         if (answer < 0).any():
-            self.check()  # says which value it is
+            self.check()  # its error names the value
             raise InputError(f"{self._place}: the rows changed while they were counted")
         return plan.counts(answer, domains, self._classes, varying)
 
@@ -236,7 +236,7 @@ class QueriedSource(Source):
 
         None if few of the first rows repeat, the engine is not DuckDB, or the query has a window function.
         """
-        if not self._engine.lists or self._table.find(exp.Window) is not None:  # of which all must be read for a few
+        if not self._engine.lists or self._table.find(exp.Window) is not None:  # a window needs all rows even for a few
             return None
         columns = [exp.column(name) for name in self._names]
         rows = exp.Select().select(*(cell.exact.as_(name) for cell, name, _ in self._columns()))

@@ -33,7 +33,7 @@ def choose(rows: RowQuery, settings: TableSettings) -> RowQuery:
     conditions.append(exp.Paren(this=_not_objected(rows, settings) or exp.true()))
     chosen = exp.Select().select("*").from_(rows.query.subquery("t")).where(*conditions)
     numbers = []
-    for number, condition in enumerate(conditions):  # a row counts for the first reason that there is
+    for number, condition in enumerate(conditions):  # a row is counted under the first condition that it fails
         is_out = exp.case().when(condition.copy(), exp.convert(0)).else_(exp.convert(1))
         for before in conditions[:number]:
             is_out = exp.case().when(before.copy(), is_out).else_(exp.convert(0))

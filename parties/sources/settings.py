@@ -323,7 +323,7 @@ class DerivedSettings(Settings):
         return columns_of(self.form, self.arguments)
 
 
-SPELLED = ("decimal", "thousands", "negative", "drop", "dates", "last_year")  # settings that a table and a column share
+SPELLED = ("decimal", "thousands", "negative", "drop", "dates", "last_year")  # settings of both table and column
 Sql: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=MOST_SQL)]
 
 
@@ -627,7 +627,7 @@ def share_budgets(tables: dict[str, TableSettings]) -> dict[str, TableSettings]:
         key = f"{name}.same_rows_as"
         if holder == name:
             raise ValueError(f"{key}: names the table itself; remove it")
-        if (other := tables.get(holder)) is None:  # a former name, from the log
+        if (other := tables.get(holder)) is None:  # a former name, which the log may have
             continue
         if other.same_rows_as in tables:
             raise ValueError(f"{key}: name {quoted(str(other.same_rows_as))}, as {quoted(holder)} does")

@@ -20,7 +20,7 @@ from protocols.counts import Indices, LevelCounts
 from protocols.tree import Open, Tree
 from smc.errors import InputError
 
-HELD = 1 << 30  # bytes of rows that are read once and kept in memory, as narrow as they are, see `Source.batches`
+HELD = 1 << 30  # bytes of rows, in the narrowest integers, up to which `Source.batches` keeps them in memory
 
 
 class LeftOut(NamedTuple):
@@ -39,7 +39,7 @@ class LeftOut(NamedTuple):
 class Source(ABC):
     """Counts of a party's rows; implements `protocols.counts.Rows`. Only one thread at a time may use it."""
 
-    names: tuple[str, ...] = ()  # of the table's columns, counted or not
+    names: tuple[str, ...] = ()  # names of all columns of the table, counted or not
 
     def __init__(self, place: str, rules: Sequence[ColumnRule], max_rows: int, least_rows: int = 0) -> None:
         """Take the `place` for messages and the rules; the last rule maps the target.

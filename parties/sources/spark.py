@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LOCAL = "spark://local"
 CONNECT_SECONDS = 10.0
-VIEW = "source"  # in a session of our own
+VIEW = "source"  # name of a view in a session of its own
 
 ALWAYS: dict[str, bool | float | int | str | None] = {"spark.ui.showConsoleProgress": "false"}
 ALONE: dict[str, bool | float | int | str | None] = {  # for Spark in this process

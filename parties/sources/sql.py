@@ -224,7 +224,7 @@ def _with_names(table: exp.Table) -> set[str]:
     names: set[str] = set()
     inner: exp.Expr = table
     while (outer := inner.parent) is not None:
-        if isinstance(outer, exp.With):  # inside one of its entries: those before are seen
+        if isinstance(outer, exp.With):  # inside an entry of WITH only earlier entries are visible
             for entry in outer.expressions:
                 if entry is inner:
                     break

@@ -17,9 +17,9 @@ from parties.sources.settings import SPELLED, DerivedSettings, FormatSettings, S
 from parties.tables.toml_text import toml_lines
 from smc.errors import InputError
 
-BIRTH = re.compile(r"geb|birth|born|dob|nasc|naiss", re.IGNORECASE)  # names of columns whose days are past
+BIRTH = re.compile(r"geb|birth|born|dob|nasc|naiss", re.IGNORECASE)  # names of columns with dates of birth
 DAY_NAME = re.compile(rf"date|datum|(^|_)(day|tag|dt|jour|giorno|fecha)(_|$)|time|zeit|{BIRTH.pattern}", re.IGNORECASE)
-SPANS, OLDEST = ("days", "months", "years", "age"), 120  # forms of times between two days; years
+SPANS, OLDEST = ("days", "months", "years", "age"), 120  # forms of times between days; greatest age in years
 READS = {"date": ("date",), "number": ("integer", "real")}  # what a column must hold for each kind
 SPELLED_KEYS = {"date": ("dates", "last_year"), "number": ("decimal", "thousands", "negative", "drop")}
 

@@ -27,8 +27,8 @@ LIKE_LATIN = str.maketrans(  # Cyrillic and Greek letters that look Latin
 )
 ENTITY = re.compile(r"&(?:#\d+|[a-zA-Z]+);")
 ZERO = re.compile(r"0\d")
-MOST_CODED = 20  # values: fewer may be codes of five digits
-YEARS = 3000  # whole numbers of at most so much may be years
+MOST_CODED = 20  # a column of at most this many values may have codes of five digits
+YEARS = 3000  # smaller whole numbers may be years
 
 
 def doubts(column: ColumnProfile) -> list[str]:

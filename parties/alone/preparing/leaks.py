@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-FEWEST = 10  # rows: of fewer nothing can be said
-ALMOST = 0.95  # of the rows that a majority guess gets wrong: a column that decides so many is a leak
+FEWEST = 10  # least number of rows for a judgement
+ALMOST = 0.95  # a column that avoids this share of the errors of a majority guess is a leak
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def leak(counts: Mapping[str, Mapping[str, int]]) -> Leak:
     best = Leak("", 0.0, 0.0)
     for label, number in classes.items():
         most = max(number, total - number)
-        if total - most < max(FEWEST, total / 100):  # of a rare class, or without others, nothing can be said
+        if total - most < max(FEWEST, total / 100):  # too few errors to judge
             continue
         right = sum(max(of.get(label, 0), rows - of.get(label, 0)) for of, rows in values)
         best = max(best, Leak(label, (right - most) / (total - most), right / total), key=lambda known: known.decided)

@@ -45,7 +45,7 @@ def column_settings(
         words = [text for text in column.odd if text not in codes and not unusable(text)]
         if words and MISSING in categories:
             settings["values"] = dict.fromkeys(words, MISSING)
-            told = [text for text in words if text not in column.spelling.missing]  # a remark of the column has those
+            told = [text for text in words if text not in column.spelling.missing]  # others have a remark already
             remarks += [f"{listed(told, 3)}: taken for a missing value"] if told else []
         elif words:
             remarks.append(f"{listed(words, 3)}: means no value, and the schema does not list '?'")

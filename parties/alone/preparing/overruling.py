@@ -26,7 +26,7 @@ from parties.tables.types import ColumnType, Domain, KeyType, read_type, type_of
 from smc.errors import InputError
 
 PROPOSED, OUT = "", "out"
-TYPES = {  # all of a schema, as they are called here
+TYPES = {  # types of a schema, with their names on the page
     PROPOSED: "as proposed",
     OUT: "left out",
     "category": "category",
@@ -71,7 +71,7 @@ class Wish:
         return self == Wish()
 
 
-Reading: TypeAlias = Callable[[Wish, ColumnType | None], dict[str, Any]]  # of the fields of a type
+Reading: TypeAlias = Callable[[Wish, ColumnType | None], dict[str, Any]]  # reader of the fields of a type
 
 
 def overruled(table: TableProfile, proposal: TableProposal, wishes: Mapping[str, Wish]) -> TableProposal:
@@ -140,7 +140,7 @@ def _number(name: str) -> Reading:
         for key in ("low", "high", "width"):
             if text := getattr(wish, key):
                 fields[key] = _read(int if name == "integer" else float, key, text, "a number")
-        fields.pop("edges", None)  # they were for what was proposed
+        fields.pop("edges", None)  # the edges of the proposed bounds
         _bounded(fields)
         return {**fields, "type": name}
 

@@ -53,19 +53,19 @@ from parties.tables.spellings import composed
 from parties.tables.types import EPOCH, days_of
 from smc.errors import InputError
 
-FREQUENT = 60  # values of a column that are looked at to find out what it holds
-FEW = 400  # values of a column that are all counted, by classes of the target
-KEYLIKE = 0.5  # of the rows: of so many different values by an estimate, which errs by a fifth, they are counted
-ODD = 200  # texts among numbers; a column of more different ones is none of numbers
-HEAD = 10_000  # rows of which declared columns' texts are looked at
-SAMPLED = 1 << 20  # rows: of more, the middle of a column is that of about so many
-FINEST = 12  # decimals: more say no more of a column
-AT_ONCE = 32  # expressions of a query: the time that DuckDB takes to plan more grows with their square
-COLUMNS = 8  # of numbers, in a query
-PIECE = 512  # columns of a table in DuckDB: each statement looks at the names of all
+FREQUENT = 60  # most frequent values of a column, from which its readings are found
+FEW = 400  # all values of a column with at most this many are counted, by target class
+KEYLIKE = 0.5  # distinct values by the estimate (error: a fifth) per row, above which they are counted exactly
+ODD = 200  # distinct texts that are not numbers: a column with this many is not a column of numbers
+HEAD = 10_000  # first rows, from which the frequent values of declared columns are taken
+SAMPLED = 1 << 20  # the middle 98 % of a column are estimated from about this many rows
+FINEST = 12  # largest number of decimals that is determined
+AT_ONCE = 32  # expressions of a query: DuckDB's time to plan it grows with the square of their number
+COLUMNS = 8  # number columns in a query
+PIECE = 512  # columns of a table in DuckDB: each statement reads the names of all its columns
 EXAMPLES = 3  # cells in a question
-SENTINEL = re.compile(r"-(9+|8+|7+)|(9{3,}|8{3,}|7{3,})")  # numbers that often stand for no value, without a mark
-DAY_CODES = {  # days that often stand for none
+SENTINEL = re.compile(r"-(9+|8+|7+)|(9{3,}|8{3,}|7{3,})")  # numbers, without decimal mark, that often mean no value
+DAY_CODES = {  # days that often mean no value
     *("0001-01-01", "1111-11-11", "1753-01-01", "1800-01-01", "1899-12-30", "1899-12-31", "1900-01-01"),
     *("1970-01-01", "2099-12-31", "2999-12-31", "3000-01-01", "9999-01-01", "9999-12-31"),
 }
@@ -112,7 +112,7 @@ def profile(
         with open_rows(spelled) as rows:
             table = profile_rows(rows, target, spelled, choices)
         return replace(table, remarks=(*remarks, *table.remarks))
-    with open_rows(spelled) as rows:  # how the columns are spelled that others are computed from
+    with open_rows(spelled) as rows:  # finds the spelling of the columns that derived columns read
         source = profile_rows(rows, None, spelled, choices)
     form = spelled.format.model_copy(update={"drop_rows": source.spelling.drop_rows})
     spelled = spelled.model_copy(update={"format": form})
@@ -163,7 +163,7 @@ def _with_spelling(place: PlaceSettings, choices: Choices) -> tuple[PlaceSetting
         if file.format is None
     }
     first = next(iter(spellings.values()), FormatSettings())
-    if all(spelling == first for spelling in spellings.values()):  # then the table says it, for all of them
+    if all(spelling == first for spelling in spellings.values()):  # one format of the table serves all files
         return place.model_copy(update={"format": first}), []
     files = {name: place.files[name].model_copy(update={"format": spelling}) for name, spelling in spellings.items()}
     return place.model_copy(update={"files": place.files | files}), []
@@ -234,7 +234,7 @@ def _take(rows: RowQuery, names: Sequence[str], engine: Scratch, target: int | N
         _kept_as(rows.types[name]) if cell.declared else "VARCHAR" for name, cell in zip(names, cells, strict=True)
     ]
     columns = [
-        # A NaN is no value. DuckDB compares by a file's bounds of a column, which leave it out.
+        # NaN is a missing value. DuckDB decides comparisons by a file's bounds of a column, which omit NaN.
         f"CASE WHEN NOT ISNAN(c{i}) THEN CAST(c{i} AS {kinds[i]}) END AS c{i}"
         if rows.types[name].is_floating()
         else f"CAST(c{i} AS {kinds[i]}) AS c{i}"
@@ -310,7 +310,7 @@ def _cell(i: int, dtype: dt.DataType, ours: bool) -> _Cell:
     c = f"c{i}"
     text = _text_template(dtype).replace(CELL, c)
     if dtype.is_floating():
-        # Floats of 32 bits are the decimal numbers that they are written as.
+        # A float of 32 bits stands for its shortest decimal text.
         number = f"CAST(CAST({c} AS VARCHAR) AS DOUBLE)" if dtype.is_float32() else c
         return _Cell(c, text, "real", f"CASE WHEN ABS({c}) < {VAST} THEN {number} END")
     if dtype.is_integer():
@@ -482,7 +482,7 @@ class _Looker:
             {place: _agreeing(of, samples[place]) for place, of in options.items()},
             dict[int, list[str]](),
         )
-        several = {  # beyond the sample there may be cells that decide
+        several = {  # cells outside the sample may decide
             place: of for place, of in options.items() if len(of) > 1 and columns[place].distinct > FREQUENT / 2
         }
         numbers = {
@@ -608,11 +608,11 @@ def _compared(text: str, numbers: Sequence[str]) -> list[str]:
     return [*counts, *(f"MIN({text}) FILTER ({x} <> {y})" for x, y in combinations(numbers, 2))]
 
 
-def _agreeing(of: Sequence[Reading], texts: Sequence[str]) -> list[Reading]:
+def _agreeing(candidates: Sequence[Reading], texts: Sequence[str]) -> list[Reading]:
     """Return the readings that fit the most of these texts; of readings that agree on all texts, only the first."""
-    values = {tuple(reading.value(text) for text in texts): reading for reading in reversed(of)}
+    values = {tuple(reading.value(text) for text in texts): reading for reading in reversed(candidates)}
     fits = {values[key]: sum(value is not None for value in key) for key in values}
-    return [reading for reading in of if fits.get(reading) == max(fits.values())]
+    return [reading for reading in candidates if fits.get(reading) == max(fits.values())]
 
 
 def _has_mark(texts: Sequence[str]) -> bool:
@@ -670,7 +670,7 @@ def _day_codes(column: ColumnProfile) -> list[str]:
     ]
 
 
-EXPECTED = 10  # a code is among so many most frequent numbers
+EXPECTED = 10  # codes are searched among this many most frequent numbers
 
 
 def _plain_number(column: ColumnProfile, text: str) -> float | None:
@@ -719,7 +719,7 @@ def _common(columns: Sequence[ColumnProfile], given: FormatSettings) -> FormatSe
     return given.model_copy(update=fields)
 
 
-RAW = "{raw}"  # where the name of a piece stands in SQL
+RAW = "{raw}"  # placeholder in SQL for the name of a piece
 
 
 def _one(ask: Callable[[str], Any], parts: Sequence[tuple[int, str]], rows: str = RAW) -> Sequence[Any]:
@@ -845,7 +845,7 @@ def _measure(column: ColumnProfile, cell: _Cell, x: str) -> tuple[str, ...]:
         thousands = column.spelling.thousands
         parted = f"BOOL_OR({known} AND CONTAINS({cell.text}, {sql_literal(thousands)}))" if thousands else "FALSE"
         marked = f"BOOL_OR({known} AND CONTAINS({cell.text}, {sql_literal(mark)}))"
-    if column.reads in ("integer", "real") and column.decimals < FINEST:  # of what is declared those of some are known
+    if column.reads in ("integer", "real") and column.decimals < FINEST:  # some decimals of declared columns are known
         where = f"{cell.value} <> ROUND({cell.value}, {column.decimals})" if cell.declared else "TRUE"
         decimals = _decimals(cell.value if cell.declared else x, cell, mark, where)
     return f"MIN({x})", f"MAX({x})", decimals, odd, f"COUNT({x})", parted, marked

@@ -48,19 +48,19 @@ from parties.tables.types import (
 )
 from smc.errors import InputError
 
-MOST_VALUES = 64  # of a category
-MOST_CODES = 5  # numbers below zero that may mean no value
-FEW_NUMBERS = 16  # whole numbers that are counted one by one
-AGES = (18, 40, 65, 80)  # at which ranges of ages begin
-RARE = 10  # rows: what fewer rows say is not told
-RANGES = 6  # about as many a column of numbers has
-LONG = 30  # letters: longer texts on average are free text
-LONGEST = 200  # letters: a longer text is no public value
+MOST_VALUES = 64  # most values of a category column
+MOST_CODES = 5  # most distinct negative numbers that may mean no value
+FEW_NUMBERS = 16  # whole numbers over a smaller span are counted one by one
+AGES = (18, 40, 65, 80)  # starts of the ranges of ages
+RARE = 10  # least number of rows of a value that the schema may reveal
+RANGES = 6  # approximate number of ranges of a number column
+LONG = 30  # letters: a column of longer texts on average is free text
+LONGEST = 200  # letters of the longest public value
 FREE_TEXT = "free text: group its values, or leave the column out"
 OTHER = "other"
 LONG_CODE = 100_000  # a number of six digits or more may name a row
 KEY = "nearly one value a row"
-# Up to so many days are counted by a period, and their bounds are those of a wider one.
+# Span in days up to which dates are counted by the first period, with bounds rounded to the second.
 PERIODS: tuple[tuple[float, Granularity, Granularity], ...] = (
     (90, "week", "month"),
     (500, "month", "quarter"),
@@ -72,7 +72,7 @@ IDENTIFIER = re.compile(
     r"(^|[_\W])(id|key|nr|no|num|number|nummer|uuid|code)$|(Nr|ID|Id|Nummer|Key)$|^(n[°º]|№)", re.IGNORECASE
 )
 
-CODE = re.compile(  # whole numbers called so name a place or a thing: their sums and means say nothing
+CODE = re.compile(  # names of columns whose whole numbers are codes, so that their sums have no meaning
     r"(^|[_\W])((zip|post|postal|plz|fips|icd)([_\W]?code)?|postleitzahl|zipcode|code)$|(Code|Plz|PLZ|Zip)$",
     re.IGNORECASE,
 )
@@ -82,7 +82,7 @@ PERSON = re.compile(
     r"(id|key|nr|no|num|number|nummer|code|hash|pseudonym)?|^pid)$",
     re.IGNORECASE,
 )
-FEWEST, MOST = 20, 20  # people that a column must name, and rows of each on average that are no mere category's
+FEWEST, MOST = 20, 20  # least number of people that a column names; more rows than this per value indicate a category
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class TableProposal:
     columns: tuple[ColumnProposal, ...]
     remarks: tuple[str, ...] = ()
     mapping: dict[str, dict[str, Any]] = field(default_factory=dict)  # `[tables.NAME.columns]`
-    stubs: tuple[str, ...] = ()  # comments in it: attributes whose column the operator must name
+    stubs: tuple[str, ...] = ()  # comments in `mapping`: attributes whose column the operator must name
 
 
 def propose(
@@ -372,7 +372,7 @@ def as_category(column: ColumnProfile, table: TableProfile, is_target: bool) -> 
     if prefix is not None:
         fields["prefix"] = prefix
     if rare := len(rows.keys() - often - {OTHER}):
-        fields |= {"values": sorted(often - {OTHER}, key=value_order), "other": OTHER}  # a cell `other` is one of them
+        fields |= {"values": sorted(often - {OTHER}, key=value_order), "other": OTHER}  # a cell `other` belongs to them
         remarks.append(f"{rare} value{'s' if rare > 1 else ''} of fewer than {RARE} rows: {quoted(OTHER)}")
     if not often:
         raise InputError(f"no value in {RARE} rows")
@@ -384,7 +384,7 @@ def _rare_classes(column: ColumnProfile, domain: tuple[str, ...]) -> list[str]:
     rows = {value: sum(of.values()) for value, of in column.counts.items()}
     few = [value for value in domain if value != MISSING and value in rows and rows[value] < RARE]
     often = [value for value in domain if value != MISSING and value not in few and value != OTHER]
-    if not few or type_of(domain) is not None:  # of typed ones the few are in ranges or groups already
+    if not few or type_of(domain) is not None:  # a type has put rare values into ranges or groups already
         return []
     if column.reads == "integer" and len(numbers := _often(column)) > 1:
         width = max(nice(Fraction(numbers[-1] - numbers[0], RANGES)), Fraction(1))
@@ -448,7 +448,7 @@ def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
     if whole and column.high - column.low < FEW_NUMBERS and len(often := _often(column)) > 1:
         if (often[0], often[-1]) == (column.low, column.high):
             return fields | {"low": often[0], "high": often[-1]}, remarks
-        return fields | {"edges": [*range(often[0] + 1, often[-1] + 1)]}, remarks  # what is rare is counted at the ends
+        return fields | {"edges": [*range(often[0] + 1, often[-1] + 1)]}, remarks  # the end ranges have rare numbers
     inner_low, inner_high = exactly(column.inner[0]), exactly(column.inner[1])
     width = nice(max((inner_high - inner_low) / RANGES, smallest))
     edge = (math.floor(inner_low / width) + 1) * width

@@ -13,9 +13,9 @@ from parties.sources.mapping import TIME, clock_pattern, day_of, number_of
 from parties.sources.settings import EXCEL, FormatSettings, day_and_clock, is_encoding
 from smc.errors import InputError
 
-MOST = 0.8  # of a sample that must be of a kind: the others may be codes for a missing value
-CODE = re.compile(r"0\d{2,}|\+\d{8,}")  # digits that are no number: a postcode, a code of three places, a phone's
-SIGN = re.compile(r"[(\u2212\u2013]|-$")  # of a number below zero, if it is not a `-` before it
+MOST = 0.8  # least share of a sample that fits a reading: other texts may be codes for a missing value
+CODE = re.compile(r"0\d{2,}|\+\d{8,}")  # digits that are not a number: a postcode, a padded code, a telephone number
+SIGN = re.compile(r"[(\u2212\u2013]|-$")  # marks of a negative number, other than a `-` before it
 CURRENCY = re.compile(
     r"(?:\b[A-Z]{1,2})?[€$£¥₹₽₩₺₪₫₴₦]|\bS?Fr\b\.?|\bRs\b\.?|\bkr\b\.?|(?<=\d) ?zł|(?<=\d) ?Kč|"
     r"\b(?:EUR|USD|CHF|GBP|JPY|SEK|NOK|DKK|PLN|CZK|HUF|RON|INR|CNY|AUD|CAD|BRL|TRY|ZAR|MXN)\b"
@@ -24,20 +24,20 @@ NO_CENTS = re.compile(r"(?<=\d)[.,][-\u2013\u2014]{1,2}(?=$|\s)")
 _WORD = r"(?:[^\W\d_]{2,10}|[hdglmstyLVW])[²³23]?\.?"
 UNIT = re.compile(rf"(?<=[\d.,])\s*((?:[%‰°]|°[CFK]|{_WORD})(?:/{_WORD})?)$")
 NO_UNITS = re.compile(r"(?:k|m|mn|bn|mio|mrd|tsd|mill?|million|billion|lakh|crore|cr|dr|am|pm|st|nd|rd|th|er)\.?", re.I)
-LIMIT = re.compile(r"^(?:[<>≤≥]=?|~|ca\.)\s*|\s*\+$")  # of a number that is not known exactly
-MOST_UNITS = 3  # of a column; of more it has codes
-SPACES = (" ", "\u00a0", "\u202f", "\u2009", "\u2007", "'", "\u2019")  # between thousands
-DURATION = re.compile(r"(?!24:00)\d+:[0-5]\d(?::[0-5]\d)?")  # a time of the day, if it is short enough
+LIMIT = re.compile(r"^(?:[<>≤≥]=?|~|ca\.)\s*|\s*\+$")  # marks of an inexact number
+MOST_UNITS = 3  # a column with more units has codes
+SPACES = (" ", "\u00a0", "\u202f", "\u2009", "\u2007", "'", "\u2019")  # spaces and apostrophes between thousands
+DURATION = re.compile(r"(?!24:00)\d+:[0-5]\d(?::[0-5]\d)?")  # or a time of the day, if it is below 24 hours
 _LETTERS = r"[^\W\d_]{3,10}"
 DAYLIKE = re.compile(
     r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{8}(?!\d)|"
     rf"\d{{1,2}}\.?[ .-]?{_LETTERS}\.?[ .-]?\d{{2,4}}|{_LETTERS} \d{{1,2}}, \d{{4}}"
 )
-COMPACT = "%Y%m%d"  # its days are whole numbers, too
+COMPACT = "%Y%m%d"  # texts of this form are whole numbers, too
 ORDERS = {"d": "day-first", "m": "month-first", "b": "month-first", "B": "month-first", "Y": "year-first"}
 ORDERS["y"] = ORDERS["Y"]
 
-EXCEL_DAYS = 20_000, 60_000  # its days of 1954 to 2064
+EXCEL_DAYS = 20_000, 60_000  # Excel's numbers of days of 1954 to 2064
 CODES = "missing:"  # begins a reading that names texts without a value
 FORMS = ("day-first", "month-first", "year-first", "decimal-point", "decimal-comma")
 _OTHERS = re.compile(rf"until-\d{{4}}|missing:.+|value|text|number|{EXCEL}")
@@ -238,7 +238,7 @@ def _numbers(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
         ),
         "",
     )
-    cents = {word[0] for text in texts for word in NO_CENTS.findall(text)}  # `12,-` has a decimal comma
+    cents = {word[0] for text in texts for word in NO_CENTS.findall(text)}  # decimal mark of texts such as `12,-`
     found = []
     for decimal, other in ((".", ","), (",", ".")):
         if cents and decimal not in cents:
@@ -250,7 +250,7 @@ def _numbers(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
         reading = Reading("real", f"decimal-{'point' if decimal == '.' else 'comma'}", PLAIN.model_copy(update=fields))
         if _fits(reading, texts):
             found.append(reading)
-    # Both fit only if one mark parts groups of three everywhere: it is more often of thousands.
+    # Both readings fit only if one mark separates groups of three everywhere. It is more often a thousands mark.
     found.sort(key=lambda reading: not any(reading.spelling.thousands in text for text in texts))
     return found
 

@@ -24,22 +24,22 @@ from smc.errors import InputError
 
 CHUNK = 1 << 20
 SEPARATORS = (";", "\t", "|", ",")
-LINES = 200  # that are looked at for the marks
-MOST_TITLES = 20  # lines before the header
-SAMPLE = 1 << 16  # bytes beyond ASCII that are looked at for the encoding
+LINES = 200  # lines from which the separator and the quote are found
+MOST_TITLES = 20  # most lines before the header
+SAMPLE = 1 << 16  # non-ASCII bytes from which the encoding is found
 # Code pages in the order in which they are proposed. Latin ones agree on most letters of the West.
 CODE_PAGES = (
     *("cp1252", "cp1250", "cp1251", "koi8-r", "cp866", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257"),
     *("iso8859-2", "iso8859-15", "mac_roman", "cp850", "cp437", "cp852"),
     *("gb18030", "big5", "shift_jis", "euc_jp", "euc_kr"),
 )
-ALPHABETS = (  # letters beyond ASCII that a file in Latin letters may have beside each other
+ALPHABETS = (  # sets of non-ASCII letters that occur together in one language or group of languages
     "äöüßàâæçéèêëîïôœùûìíòóúáñ",  # German, French, Italian, Spanish
     *("áàâãçéêíóôõúü", "æøåéèêòôü", "åäöéü", "áðéíóúýþæö"),  # Portuguese, Nordic
     *("ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "čćđšž", "ăâîșțşţ"),  # of cp1250
     *("çğıiöşüâîû", "ąčęėįšųūž", "āčēģīķļņšūž", "äõöüšž"),  # Turkish, Baltic
 )
-FREQUENT = {  # letters of a script that make up most of its texts
+FREQUENT = {  # most frequent letters of a script, which make up most of its texts
     "CYRILLIC": "оеаинтсрвл",
     "GREEK": "αοιετσνηυρ",
     "HEBREW": "יוהלאמרשבת",
@@ -288,7 +288,7 @@ def _encoding(path: Path, choices: Choices) -> tuple[str, list[str]]:
     return ("utf-8", []) if is_utf8 else _code_page(path, bytes(beyond[:SAMPLE]), choices)
 
 
-_BETWEEN = re.compile(rb"[\s,;|\"\x00-\x20]+")  # what parts words
+_BETWEEN = re.compile(rb"[\s,;|\"\x00-\x20]+")  # separators of words
 
 
 def _code_page(path: Path, words: bytes, choices: Choices) -> tuple[str, list[str]]:

@@ -118,6 +118,6 @@ NO_VALUE = (
     *("0000-00-00", "0000-00-00 00:00:00", "00.00.0000", "00/00/0000", "#VALUE!", "#DIV/0!", "NaT", "<NA>"),
 )
 DATES = tuple(dict.fromkeys(day_and_clock(day.settings["dates"])[0].rstrip(" T") for day in DAYS))
-CLOCKS = tuple(  # behind a day, with what stands between
+CLOCKS = tuple(  # forms of the time of day, with the text between it and the day
     dict.fromkeys(form[len(day_and_clock(form)[0].rstrip(" T")) :] for form in (day.settings["dates"] for day in DAYS))
 )

@@ -60,7 +60,7 @@ def swapped(
     rows: Rows,
     name: str,
     similar: tuple[str, ...],
-    wanted: Counts,
+    candidates: Counts,
     least: int,
     most: int,
     random: np.random.Generator,
@@ -71,8 +71,8 @@ def swapped(
         rows: the rows
         name: column of the area
         similar: columns in which exchanged rows agree
-        wanted: indices of rows to swap, in their order
-        least: number of first rows of `wanted` that are always swapped, if possible
+        candidates: indices of rows to swap, in their order
+        least: number of first rows of `candidates` that are always swapped, if possible
         most: number of swapped rows after which others stay
         random: source of randomness
 
@@ -85,8 +85,8 @@ def swapped(
     areas = np.unique(column.astype(str), return_inverse=True)[1]
     if not len(areas) or areas.max() == 0:
         raise InputError(f"column {name}: all rows have one value, so there is nothing to swap")
-    partner = partners(areas, rows.codes(similar), wanted, least, most, random)
-    without_partner = int((partner[wanted[:least]] == wanted[:least]).sum())
+    partner = partners(areas, rows.codes(similar), candidates, least, most, random)
+    without_partner = int((partner[candidates[:least]] == candidates[:least]).sum())
     figures = {"swapped": int((partner != np.arange(len(rows))).sum()), "without_partner": without_partner}
     return rows.replaced({name: column[partner]}), figures
 
