@@ -137,9 +137,9 @@ class Cell:
 
     @property
     def _is_nan(self) -> exp.Expr:
-        """True if a floating-point number is NaN, by a comparison: in SQL NaN equals NaN.
+        """SQL condition that a floating-point number is NaN: a comparison, because NaN equals NaN in SQL.
 
-        Not in DuckDB, which decides comparisons by a Parquet column's bounds, and these omit NaN.
+        DuckDB needs ISNAN, as it may decide a comparison by the bounds of a Parquet column, which omit NaN.
         """
         if self._lists:
             return exp.IsNan(this=self.column.copy())

@@ -127,12 +127,12 @@ class MySql(Database):
             cursor.execute(self.sql(exp.Select().select("*").from_(query.subquery("t")).limit(0)))
             columns = list(zip(cursor.description, cursor.description_flags, strict=True))
         types = distinct_names([(column[0], _type(column[1], flags)) for column, flags in columns], self)
-        self._tell_bytes(query, types)
+        self._correct_bytes(query, types)
         kinds = {column[0]: column[1] for column, _ in columns}
         cells = [_plain(name, kinds[name], dtype).as_(name, quoted=True) for name, dtype in types.items()]
         return exp.Select().select(*cells).from_(query.subquery("t")), types
 
-    def _tell_bytes(self, query: exp.Query, types: dict[str, dt.DataType]) -> None:
+    def _correct_bytes(self, query: exp.Query, types: dict[str, dt.DataType]) -> None:
         """Correct the type of columns of bytes, which an answer's description calls text."""
         names = [name for name, dtype in types.items() if dtype.is_string()]
         if not names:

@@ -183,7 +183,7 @@ def _twins(ours: Schema, theirs: Schema) -> list[tuple[str, str]]:
 
 
 def _remedy(twins: Sequence[tuple[str, str]]) -> str:
-    """Return the remedy for names that differ in capitals only. Both parties must apply it."""
+    """Return the remedy for names that differ in capitals only: one party prepares its schema anew."""
     pairs = [f"{quoted(name)} (ours) and {quoted(other)} (theirs)" for name, other in twins]
     more = f", … ({len(pairs)} in all)" if len(pairs) > 8 else ""
     return (

@@ -2,9 +2,10 @@
 
 Every model is learnt from a random half of the rows, each drawn by an independent coin, so that models with a row and
 without it are neighbours. The attack is the likelihood ratio of N. Carlini et al., "Membership inference attacks from
-first principles" (S&P 2022). From the first half of the models, the attacker keeps for each row the mean and variance
-of the certainty of its true class, with the row and without. A model of the other half is guessed to include the row if
-that is the likelier of the two normal laws. If a model returns classes only, certainty is right (1) or wrong (0).
+first principles" (S&P 2022). From the first half of the models, the attacker computes the mean and variance of the
+certainty of each row's true class, over models with the row and without. A model of the other half is guessed to include
+the row if the normal law with the row is the likelier. If a model returns classes only, certainty is right (1) or
+wrong (0).
 
 p is the share of members guessed members, q that of others guessed others. With (epsilon, delta)-differential privacy p
 + q <= (2 e^epsilon + 2 delta) / (1 + e^epsilon) for every row (P. Kairouz, S. Oh, P. Viswanath, ICML 2015); pure
