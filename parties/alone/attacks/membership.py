@@ -3,7 +3,7 @@
 Every model is learnt from a random half of the rows, each drawn by an independent coin, so that models with a row and
 without it are neighbours. The attack is the likelihood ratio of N. Carlini et al., "Membership inference attacks from
 first principles" (S&P 2022). From the first half of the models, the attacker computes the mean and variance of the
-certainty of each row's true class, over models with the row and without. A model of the other half is guessed to include
+certainty of each row's true class, with the row and without it. A model of the other half is guessed to include
 the row if the normal law with the row is the likelier. If a model returns classes only, certainty is right (1) or
 wrong (0).
 
