@@ -1,6 +1,6 @@
 """Combination of models that parties learned alone: trees vote, rules unite, weights are averaged, counts add up.
 
-The models are files that `smc` wrote. No rows are read, so the result differs from a joint model.
+The models are files that `smc` wrote. No rows are read, so in general the result is not the model of a joint job.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class Pram(Method):
 
 
 def first_stage(number: int, keep: float) -> Floats:
-    """Return the matrix float[n, n] by which a value stays with probability `keep`, else becomes any other value.
+    """Return the matrix float[n, n]: a value stays with probability `keep`, else all others are equally likely.
 
     Args:
         number: number of values, n
