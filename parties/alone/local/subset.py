@@ -1,4 +1,4 @@
-"""Subset selection: report a random set of d of k categories that probably contains the person's category.
+"""Subset selection: report a random set of d of k categories, likelier with the person's category than any other.
 
     p = d e^eps / (d e^eps + k - d) that the set contains the person's category; the others are drawn uniformly
 

@@ -42,7 +42,7 @@ class Space:
 
     @property
     def whole(self) -> Part:
-        """The part with all cells of this table."""
+        """The part with all cells, the public table's included."""
         return np.arange(len(self.cells.counts)), self.cells.counts
 
     def classes(self, members: Counts | ValueCodes, counts: Counts, groups: Counts, number: int) -> Classes:
