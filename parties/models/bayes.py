@@ -19,7 +19,7 @@ from parties.tables.delimited import Columns
 
 @dataclass(frozen=True)
 class NaiveBayesModel:
-    """Rows of each class; and rows of each class by column and value, in the order of the classes."""
+    """Naive Bayes model: numbers of rows by class; and by column, value and class, in the order of `classes`."""
 
     target: str
     classes: Mapping[str, int]

@@ -17,7 +17,7 @@ def format_of(path: Path, table: str | None) -> Format:
 
     Args:
         path: The file.
-        table: Table in the file; None without a choice.
+        table: Table in the file; None if none is named.
 
     Raises:
         InputError: The file cannot be read, or `table` names a table in a format without tables.

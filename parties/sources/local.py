@@ -1,4 +1,4 @@
-"""Files of this machine, read by our own DuckDB: CSV, Parquet (a file, a folder, a pattern), DuckDB databases.
+"""Files of this machine, read by a temporary DuckDB: CSV, Parquet (a file, a folder, a pattern), DuckDB databases.
 
 A folder means all Parquet files below it, except unfinished ones, whose names begin with `_` or `.`. Folders named
 `key=value` are columns.
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 Reader: TypeAlias = Callable[[Scratch], RowQuery]
 
-ATTACHED = "source"  # what a DuckDB file is called while it is attached
-ANSWER = "the answer"  # unlike any table that a file is likely to have
+ATTACHED = "source"  # catalog name of an attached DuckDB file
+ANSWER = "the answer"  # an unlikely name of a table
 
 
 def open_files(settings: PlaceSettings) -> RowQuery:
@@ -50,7 +50,7 @@ def open_files(settings: PlaceSettings) -> RowQuery:
 
 
 def _answer(settings: TableSettings) -> Reader:
-    """Return the rows of a table's query, over its files or over the DuckDB file of its source."""
+    """Return the rows of a table's query, which reads its `files` or the DuckDB file at `source`."""
     assert settings.query is not None
     text = settings.query
     places = {
@@ -83,7 +83,7 @@ def _rows(engine: Scratch, table: ir.Table) -> RowQuery:
 
 
 def _reader(settings: PlaceSettings) -> Reader:
-    """Return the SQL that reads a path."""
+    """Return SQL that reads the rows at a path."""
     path, table = Path(settings.source), settings.table
     match format_of(path, table):
         case "pattern":
@@ -115,7 +115,7 @@ def _parquet(engine: Scratch, path: Path, files: Sequence[Path]) -> RowQuery:
 
 
 def _database(engine: Scratch, path: Path, name: str | None) -> RowQuery:
-    """Return a table of a DuckDB file. Others may read the file at the same time."""
+    """Return a table of a DuckDB file. Other processes may read the file at the same time."""
     backend = engine.backend
     catalog, known = _attach(engine, str(path))
     if name is None:

@@ -18,9 +18,9 @@ from smc.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class RowQuery:
-    """Rows as a query in an engine, with the types of their columns. Use it as a context: its end closes the engine.
+    """Rows as a query in an engine, with the types of their columns. As a context manager it closes the engine.
 
-    `left_out` counts the rows that were left out, see `row_filter`; None if the settings leave out none.
+    `left_out` is a query for the numbers of left-out rows, see `row_filter`; None if the settings leave out none.
     """
 
     engine: Database
@@ -35,7 +35,7 @@ class RowQuery:
         self.engine.close()
 
     def select(self, names: Sequence[str]) -> exp.Select:
-        """Return these columns of all rows, as c0, c1, ...
+        """Return a query for these columns of all rows, named c0, c1, ...
 
         Raises:
             InputError: A column is missing.
@@ -55,14 +55,14 @@ class RowQuery:
             return str(error)
         return None
 
-    def spelled(self, names: Sequence[str], as_they_are: Container[str] = ()) -> exp.Select:
+    def spelled(self, names: Sequence[str], unchanged: Container[str] = ()) -> exp.Select:
         """Return a query for columns of all rows as text, named c0, c1, ...; NULL stays NULL.
 
         Args:
             names: Names of the columns, which must hold categories.
-            as_they_are: Columns that keep their type.
+            unchanged: Columns that keep their type instead of becoming text.
         """
-        texts = [exp.column(name, quoted=True) if name in as_they_are else self._cell(name).text for name in names]
+        texts = [exp.column(name, quoted=True) if name in unchanged else self._cell(name).text for name in names]
         cells = [text.as_(f"c{i}") for i, text in enumerate(texts)]
         return exp.Select().select(*cells).from_(self.query.subquery("t"))
 

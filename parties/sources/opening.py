@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from parties.sources.opened import RowQuery
     from parties.sources.source import Source
 
-LARGE = 1 << 26  # bytes of a file that an engine reads faster, and in less memory
+LARGE = 1 << 26  # bytes of a file from which on an engine reads faster, and in less memory
 OPENED_BY = {  # the function for each scheme of a URL
     "postgresql": "parties.sources.postgres:open_database",
     "postgres": "parties.sources.postgres:open_database",
@@ -28,7 +28,7 @@ OPENED_BY = {  # the function for each scheme of a URL
     "spark": "parties.sources.spark:open_session",
 }
 ALIASES = {"postgres", "mariadb"}  # schemes that errors do not list
-UNREAD = {  # databases that are known, and for which there is no engine here
+UNREAD = {  # names of databases without an engine here
     **dict.fromkeys(("mssql", "sqlserver"), "SQL Server"),
     "oracle": "Oracle",
     "snowflake": "Snowflake",
@@ -39,7 +39,7 @@ UNREAD = {  # databases that are known, and for which there is no engine here
 def open_table(
     settings: TableSettings, schema: Schema, target: str, columns: Sequence[str] | None = None, streamed: bool = False
 ) -> Source:
-    """Return a source that counts a table's rows by the schema's attributes in order and the target's classes.
+    """Return a source that counts a table's rows by attributes, in the order of the schema, and by target classes.
 
     The settings are checked against the whole schema. Values are checked later, by `Source.check`.
 
@@ -94,10 +94,10 @@ def is_plain(table: TableSettings, schema: Schema) -> bool:
 
 
 def open_rows(settings: PlaceSettings) -> RowQuery:
-    """Return the rows of a place; of a party's table, the rows that its settings choose, with its derived columns.
+    """Return the rows of a place. A party's table has its derived columns, and lacks the rows that it leaves out.
 
     Raises:
-        InputError: There is no such place, or it cannot be read.
+        InputError: The place does not exist or cannot be read.
     """
     if settings.format != settings.spelling:
         settings = settings.model_copy(update={"format": settings.spelling})
@@ -118,7 +118,7 @@ def open_rows(settings: PlaceSettings) -> RowQuery:
 
 
 def _found(settings: PlaceSettings) -> RowQuery:
-    """Return the rows of a place, or the answer to a table's query."""
+    """Return all rows of a place, or the answer to a table's query."""
     scheme, mark, _ = settings.source.partition("://")
     if not mark:
         from parties.sources import local

@@ -160,9 +160,9 @@ class Schema:
                 attributes[name] = Domain(validated(type(column), {**fields, "edges": list(numbers)}))
         return Schema(attributes, self.target, self.keys)
 
-    def misfit(self, wanted: Schema) -> str | None:
-        """Return the reason why a table of this schema cannot serve another's job: a missing or different attribute."""
-        for name, values in wanted.attributes.items():
+    def misfit(self, required: Schema) -> str | None:
+        """Return the reason why a table of this schema does not fit a job of the schema `required`; None if it does."""
+        for name, values in required.attributes.items():
             if name not in self.attributes:
                 return f"the table has no attribute '{name}'"
             if self.attributes[name] != values:

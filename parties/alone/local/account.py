@@ -1,4 +1,4 @@
-"""Account of the epsilon and delta that a person's answers have spent, kept beside the device's key.
+"""Account of the epsilon and delta that a person's answers have spent, in a file beside the device's key.
 
 Answers to different questions, or to one question on different values, use independent coins: their costs add up, as
 exact decimals. n reports on one value cost min(n epsilon, lasting).
@@ -142,7 +142,7 @@ def load(key_file: Path, device: Device) -> Account:
 
 
 def charge(key_file: Path, device: Device, plan: LocalPlan, mechanism: Mechanism, value: str) -> Account:
-    """Charge one report to the account, on the disk, and return the new account.
+    """Charge one report to the account, write the account to disk, and return it.
 
     Args:
         key_file: path of the key, locked meanwhile

@@ -28,7 +28,7 @@ class Device:
 
 
 def create(path: Path, total: float | None = None, delta: float | None = None) -> Device:
-    """Write a new key that its owner alone can read; never overwrite a file, whose answers would be lost.
+    """Write a new key that only its owner can read. Never overwrite a key: its memoised answers would be lost.
 
     Args:
         path: the new file

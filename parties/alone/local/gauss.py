@@ -101,7 +101,7 @@ def delta_of(weights: Weights, epsilon: float) -> float:
 def least_parts(steps: int, epsilon: float, delta: float) -> int:
     """Return the least sigma, in parts of the range, whose delta is at most `delta`.
 
-    If it needs too many positions, return a greater one, which needs too many as well.
+    If that sigma needs too many positions, return a greater sigma, which needs too many as well.
 
     Args:
         steps: steps of the grid

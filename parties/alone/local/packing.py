@@ -49,7 +49,7 @@ def unpack(reports: Reports, width: int) -> NDArray[np.uint8]:
 
 
 def known(values: NDArray[Any], bound: int) -> NDArray[Any]:
-    """Return the values if all are possible in reports made by this plan.
+    """Return the values. Raise InputError if one is impossible in a report of this plan.
 
     Args:
         values: non-negative integers

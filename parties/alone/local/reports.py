@@ -74,7 +74,7 @@ def read_tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.
 
 
 def each_once(paths: Sequence[Path]) -> Sequence[Path]:
-    """Return the paths; raise InputError if two are one file, whose reports would count twice."""
+    """Return the paths; raise InputError if two paths are one file, because its reports would be counted twice."""
     seen: dict[tuple[int, int], Path] = {}
     for path in paths:
         with suppress(OSError):  # reading the file reports the error

@@ -1,4 +1,4 @@
-"""A raw table under a schema that exists: which of its columns is which attribute."""
+"""Mapping of a raw table to an existing schema: a column for each attribute."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def fit(
         table: Profile of the raw table.
         schema: The schema, which stays unchanged.
         given: Columns that the operator names, by attribute.
-        ask: Who chooses the columns of attributes without a likely one; None leaves comments.
+        ask: Callback that chooses the column of an attribute without a likely one; None leaves a comment instead.
 
     Raises:
-        InputError: No column is an attribute, or `given` names an attribute or column that is not there.
+        InputError: No column fits an attribute, or `given` names a missing attribute or column.
     """
     given = {} if given is None else given
     names = [column.name for column in table.columns]
@@ -92,7 +92,7 @@ def fit(
 
 
 def _likely(lacking: Mapping[str, tuple[str, ...]], free: Mapping[str, ColumnProfile]) -> dict[str, str]:
-    """Return the column that each attribute may be, by its name or its values, of the kind of the attribute."""
+    """Return the likely column of each attribute: the only one with a similar name and its kind, or with its values."""
     pairs = [pair for pair in look_alike(lacking, free) if _is_of(free[pair[1]], lacking[pair[0]])]
     pairs += [
         (attribute, name)
@@ -106,14 +106,14 @@ def _likely(lacking: Mapping[str, tuple[str, ...]], free: Mapping[str, ColumnPro
 
 
 def _is_of(column: ColumnProfile, categories: tuple[str, ...]) -> bool:
-    """Return whether a column holds what an attribute takes: numbers, days, times or texts."""
+    """Return True if a column is of the attribute's kind: numbers, dates, times, or a few texts."""
     kind = type_of(categories)
     reads = "number" if column.reads in NUMBERS else column.reads
     return reads == kind.reads if isinstance(kind, OrderedType) else column.distinct <= FEW
 
 
 def _share_values(column: ColumnProfile, categories: tuple[str, ...]) -> bool:
-    """Return whether most values of a column of texts are those of an attribute, but for capitals and accents."""
+    """Return True if a text column and an attribute share most values, ignoring capitals and accents."""
     kind = type_of(categories)
     known = [*kind.texts] if isinstance(kind, CategoryType) else [*categories] if kind is None else []
     theirs = {spelled_alike(text) for text in known if text != MISSING}
@@ -122,7 +122,7 @@ def _share_values(column: ColumnProfile, categories: tuple[str, ...]) -> bool:
 
 
 def misfits(column: ColumnProfile, table: TableProfile, categories: tuple[str, ...]) -> list[str]:
-    """Return the problems of a column that no mapping can solve, one line each.
+    """Return remarks on problems of a column that no mapping can solve, one line each.
 
     Args:
         column: Profile of the raw column.

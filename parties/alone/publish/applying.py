@@ -29,9 +29,9 @@ def apply(
 ) -> dict[str, Any]:
     """Write the rows of a source, recoded, and return the report on them.
 
-    Rows in no class, or in a class that fails the models by these rows alone, are suppressed. Nothing is written if
-    something fails. Models of both parties' rows are not checked; the report names them. The publication is added to
-    the history, see `published`.
+    Rows in no class, or in a class in which these rows alone fail the models, are suppressed. Nothing is written after
+    an error. Models of both parties' rows are not checked; the report names them. The publication is added to the
+    history, see `published`.
 
     Args:
         recoding: the recoding of earlier rows

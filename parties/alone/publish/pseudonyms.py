@@ -169,7 +169,7 @@ def few(name: str, distinct: int, total: int, most: int) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Written:
-    """Counts of written rows, and of empty cells of forgotten subjects among restored rows."""
+    """Number of written rows, and number of restored cells left empty because their subject was forgotten."""
 
     rows: int
     forgotten: int = 0

@@ -123,7 +123,7 @@ def spelled(value: str | int | None) -> str:
 
 
 def rows_of(place: PlaceSettings) -> RowQuery:
-    """Open a source, with numbers normalised to a decimal point, days to ISO, and NULL for what means no value.
+    """Open a source, with numbers normalised to a decimal point, days to ISO 8601, and missing values to NULL.
 
     Raise InputError as `open_rows` does, or if the type of a column does not fit its format.
     """

@@ -1,4 +1,4 @@
-"""m-invariant publication of a growing table after those of its history, with counterfeit rows."""
+"""m-invariant publication of a growing table, consistent with the publications in its history."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Publication:
 
 
 def publication(plan: PublishPlan, source: RowQuery, history: History, random: np.random.Generator) -> Publication:
-    """Return the m-invariant publication of a table after those of its history.
+    """Return the next m-invariant publication of a table.
 
     Args:
         plan: the publish plan, with `[history]` and m
@@ -42,8 +42,8 @@ def publication(plan: PublishPlan, source: RowQuery, history: History, random: n
         history: the earlier publications
         random: source of randomness
 
-    Raises:
-        InputError: the plan is not suitable for m-invariance, or a row's value is not in its earlier signature
+        Raises:
+            InputError: the plan is not suitable for m-invariance, or a row's value is not in its earlier signature
     """
     m, quasi, sensitive = _asked_for(plan)
     table = texts(source, [*quasi, sensitive, history.column])

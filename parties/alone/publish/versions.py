@@ -1,11 +1,11 @@
 """Several publications of one table: classes of rows that look alike in all of them, checked against the models.
 
-Each publication alone may be k-anonymous, yet together they may identify somebody: a row that shares its class with
-others in each one, but with none of them in both, or that came or went alone. An attacker may know in which
-publications a person is, and their quasi-identifiers there. The rows of one group remain possible: those in the same
-class of each publication, or in none. The owner can match rows of one person, so the groups are exact. For an attacker
-who cannot match them (as m-invariance assumes: X. Xiao, Y. Tao 2007, who add counterfeits for rows that come or go), at
-least the group remains possible. For one who can, by a column published in clear, exactly the group does.
+Several publications together may identify a person although each is k-anonymous. For example, a row shares its class
+with other rows in each publication, but with none of them in both; or it is the only row that is added or removed. An
+attacker may know in which publications a person is, and their quasi-identifiers there. A *group* has the rows that are
+in the same class, or absent, in each publication; the owner can match rows of one person, so groups are exact. All rows
+of the person's group remain possible for the attacker. No others do if rows can be matched by a column published in
+clear; otherwise (as m-invariance assumes: X. Xiao, Y. Tao 2007) more rows may.
 
 The history is a file for its owner only: the rows' classes and sensitive values of each publication. It names rows by
 salted hashes, on which a holder of the file can try names.
@@ -357,7 +357,7 @@ def _classes(
 ) -> Classes:
     """Return the groups as classes of one publication's rows.
 
-    A person's rows in a group count once, and once for each of their values.
+    Each person counts once in a group, and once for each distinct sensitive value of their rows.
     """
     sensitive = {column: values for column, values in version.sensitive.items() if column in model_columns}
     hierarchies = [hierarchy_of(column, in_order(values)) for column, values in sensitive.items()]

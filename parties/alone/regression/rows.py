@@ -71,7 +71,7 @@ class TrainingRows:
         return self.signs * margins
 
     def gathered(self, each: Floats | Numbers) -> NDArray[Any]:
-        """Return the sum of each line's number times its features, in units of 2^-14, [features] of the same type.
+        """Return the sum over lines of `each` times the line's features, [features], in units of 2^-14.
 
         It is exact for integers whose absolute values add up to less than 2^49.
         """

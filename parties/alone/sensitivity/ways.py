@@ -1,4 +1,4 @@
-"""Five mechanisms for the median of one's own numbers, with proofs of their total cost.
+"""Five mechanisms for the median of one party's numbers, with proofs of their total cost.
 
 Notation: x ~ x' are tables that differ by one number replaced. q is the median, LS and GS its local and global
 sensitivity. X is noise of the discrete Laplace law of a scale. t(scale, delta) is the least integer with P(X >= t) <=

@@ -261,7 +261,7 @@ def _steps(arrays: Compiled, sizes: Sequence[int], features: Sequence[int], labe
 
     A split by k values becomes a binary search: k comparisons "number <= limit", about log2 k of them on a path; the
     leftmost one detects the unknown value. Neighbours that lead to one node, such as all values on one side of an edge,
-    are not separated. If one number stands between two that lead to one node, only that number is compared.
+    are not separated. If an attribute has three values and the outer two lead to one node, only the middle is compared.
 
     Args:
         arrays: The tree.

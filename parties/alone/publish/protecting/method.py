@@ -25,7 +25,7 @@ class Method(Settings):
         """Return the changed rows, and figures for the report.
 
         Args:
-            rows: the rows
+            rows: the rows after all earlier methods
             random: source of randomness
 
         Raises:

@@ -51,7 +51,7 @@ NUMERIC = (Microaggregation, RankSwapping, TopBottomCoding, Noise)
 
 
 def methods_of(plan: PublishPlan) -> list[Method]:
-    """Return the plan's methods in their order; raise InputError without methods, or with other measures."""
+    """Return the plan's methods in order. Raise InputError without methods, or if it has models, rules or masks."""
     if plan.models:
         raise InputError(
             "models: belong to smc publish anonymise; for smc publish protect, write a separate plan with [[methods]]"
@@ -74,7 +74,7 @@ def methods_of(plan: PublishPlan) -> list[Method]:
 
 
 def read(rows: RowQuery, plan: PublishPlan) -> Rows:
-    """Return all rows of a plan's columns, without identifiers; raise InputError without rows or a column.
+    """Return all rows of a plan's columns, without identifiers. Raise InputError if rows or a column are missing.
 
     Args:
         rows: The source table.

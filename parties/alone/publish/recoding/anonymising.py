@@ -100,11 +100,11 @@ def anonymised(cells: Cells, plan: PublishPlan, models: Sequence[PrivacyModel]) 
 def recoded_locally(
     cells: Cells, partition: Partition, models: Sequence[PrivacyModel], algorithm: LatticeAlgorithm, utility: str
 ) -> Partition:
-    """Return a partition with the suppressed rows of a lattice's solution anonymised again, repeatedly; local recoding.
+    """Return a partition with local recoding: the suppressed rows of a lattice's solution are anonymised in rounds.
 
-    Each time, levels are searched at which at least half of the remaining rows fit; models compare with the whole
-    table. Finally, each class gets the smallest box. Classes of later times are coarser, so rows of an earlier class
-    may look as if they could be in them.
+    Each round searches for levels at which at least half of the remaining rows fit; models compare with the whole
+    table. Finally, each class gets the smallest box. Classes of later rounds are coarser, so their boxes may also
+    hold rows of earlier classes.
 
     Args:
         cells: the table

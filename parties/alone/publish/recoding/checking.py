@@ -79,7 +79,7 @@ def counted_among(
         InputError: a label is neither in the hierarchy nor a range, or classes overlap
     """
     columns = [spans_of(h, labels) for h, labels in zip(hierarchies, labels, strict=True)]
-    places = place_in(list(zip(*columns, strict=True)), hierarchies, codes, alone=True)
+    places = place_in(list(zip(*columns, strict=True)), hierarchies, codes, exclusive=True)
     places = np.where(places == SUPPRESSED, len(classes), places)
     public = np.bincount(places, weights=counts, minlength=len(classes) + 1).astype(np.int64)
     published = np.concatenate([classes.counts, np.zeros((1, classes.layout.width), dtype=np.int64)])

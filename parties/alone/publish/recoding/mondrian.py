@@ -132,9 +132,9 @@ class _Cutter:
         return cut_parts, failed
 
     def _keep(self, boxes: Boxes, box: ValueCodes, begins: Counts) -> tuple[Boxes, NDArray[np.bool_]]:
-        """Return the parts of boxes with several parts that all fit, and whether each box fails, bool[boxes].
+        """Return the parts of the boxes that can be cut, and the boxes that cannot, bool[boxes].
 
-        Parts begin at the pieces `begins`.
+        A box can be cut if it has several parts and all of them fit the models. Parts begin at the pieces `begins`.
         """
         group = np.zeros(len(box), dtype=np.int64)
         group[begins] = 1
@@ -164,7 +164,7 @@ def _sorted(box: ValueCodes, keys: ValueCodes, size: int) -> Counts:
 
 
 def _before(boxes: Boxes) -> tuple[Counts, Counts]:
-    """Return the rows before each piece in its box, and the rows of each box."""
+    """Return the number of rows before each piece in its box, and the number of rows of each box."""
     before = np.cumsum(boxes.counts) - boxes.counts
     before -= np.repeat(before[boxes.starts], boxes.sizes)
     return before, np.add.reduceat(boxes.counts, boxes.starts)
@@ -193,7 +193,7 @@ def _begins(right: NDArray[np.bool_], box: ValueCodes) -> Counts:
 
 
 def _halved(boxes: Boxes, box: ValueCodes) -> tuple[Boxes, ValueCodes, Counts]:
-    """Return boxes cut into halves of equal rows, up to one: a piece across the middle becomes two."""
+    """Return the boxes, each cut into halves that differ by at most one row; a piece across the middle is divided."""
     before, rows = _before(boxes)
     remaining = np.clip(((rows + 1) // 2)[box] - before, 0, boxes.counts)
     divided = (remaining > 0) & (remaining < boxes.counts)
