@@ -159,7 +159,7 @@ class _Iteration:
 
 
 class _Supply:
-    """Running iterations of one role, in the order of use."""
+    """Iterations of one role whose blocks are not used up, in the order of use."""
 
     def __init__(self) -> None:
         self._running: list[_Iteration] = []
@@ -191,7 +191,7 @@ def _times(block: Blocks, factor: np.uint64) -> Packed:
 
 
 def _digest(session: Session, name: str, sums: list[Packed]) -> Octets:
-    """Return the proof for these sums of iterations, uint8[32]."""
+    """Return the digest of iterations' sums, uint8[32]: the sender's proof."""
     return np.frombuffer(session.derive(name, "proof", np.concatenate(sums).tobytes(), size=DIGEST), dtype=np.uint8)
 
 
@@ -298,7 +298,7 @@ class FerretSender(CorrelatedSender):
         return blocks
 
     def _begin(self, count: int) -> Blocks:
-        """Return room for blocks, after making sure that they are available."""
+        """Reserve `count` OTs, and return uninitialised memory for their blocks, uint64[count, 2]."""
         self.reserve(count)
         self._plan.take(count)
         return self._room(count, 2)
@@ -397,7 +397,7 @@ class FerretReceiver(CorrelatedReceiver):
         return choice, blocks
 
     def _begin(self, count: int) -> tuple[Choices, Blocks]:
-        """Return room for choices and blocks, after making sure that they are available."""
+        """Reserve `count` OTs, and return uninitialised memory for choices uint8[count] and blocks uint64[count, 2]."""
         self.reserve(count)
         self._plan.take(count)
         return self._bytes(count), self._room(count, 2)
