@@ -134,14 +134,14 @@ def most_bytes(problem: Problem, profile: Profile) -> int:
 
 
 def _any_sets(engine: CountingEngine, problem: Problem, most: int, rows: int | None) -> None:
-    """Count an upper bound for any number of sets up to `most`: a few sets take circuits of more gates."""
+    """Count an upper bound for any number of sets up to `most`; small batches may take circuits with more gates."""
     _sets(engine, problem, most, rows)
     if most > FEW and engine.form != "size":
         _sets(engine, problem, FEW, rows)
 
 
 def _any_rules(engine: CountingEngine, problem: Problem, most: int) -> None:
-    """Count an upper bound for any number of rules up to `most`; with lift, their circuits have one form."""
+    """Count an upper bound for any number of rules up to `most`."""
     if most:
         _rules(engine, problem, most)
     if most > FEW and engine.form != "size" and not problem.lift:
