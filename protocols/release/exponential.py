@@ -277,8 +277,7 @@ def _split_netlist(width: int, law: Powers, form: Form) -> Netlist:
 def _weight_netlist(mantissa: int, exponent: int, last: int, form: Form) -> Netlist:
     """Build the weight from M, its exponent and the greatest exponent.
 
-    The weight is M 2^(T - gap), gap = greatest - exponent; 0 if gap is above T. T is at least `last`, or every gap is
-    at most T.
+    The weight is M 2^(T - gap), gap = greatest - exponent; 0 if gap is above T. T is at least min(`last`, all gaps).
     """
     builder = Builder(form)
     value, own, greatest = builder.input(mantissa), builder.input(exponent), builder.input(exponent)

@@ -1,4 +1,4 @@
-"""What epsilon and delta may be, for every question with noise."""
+"""Limits of epsilon and delta, for every question with noise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_USUAL = 10.0  # epsilon: more is said to be much
 
 
 def much(epsilon: float | None) -> list[str]:
-    """Return a warning about an epsilon that promises hardly anything, as a list of one sentence; else an empty list.
+    """Return a warning, as a list of one sentence, if epsilon is so large that it promises hardly anything; else [].
 
     Examples:
         >>> much(20)
@@ -28,7 +28,7 @@ def much(epsilon: float | None) -> list[str]:
 def check_delta(delta: float, rows: int) -> None:
     """Raise InputError unless delta is below 1 / rows.
 
-    To give away one row in n, chosen at random, keeps (0, 1 / n).
+    Otherwise the publication of one random row of n would be private: it is (0, 1 / n)-private.
 
     Args:
         delta: Delta of the question.
