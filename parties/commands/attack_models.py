@@ -194,8 +194,9 @@ def _rightness(model: AnyModel, model_file: Path, table: Columns) -> Any:
 
 
 def _nearness(release: Columns, tables: Sequence[Columns], columns: str | None) -> dict[str, tuple[Floats, Floats]]:
-    """Return minus the distance to the nearest synthetic row, float64[rows] of each table: in columns that differ, and,
-    of tables that are not too large, in standard deviations of numbers."""
+    """Return minus each row's distance to the nearest synthetic row, float64[rows] for each table, by measure: the
+    number of columns that differ; for small tables with numbers also a distance in standard deviations.
+    """
     from parties.alone.attacks.agreement import MOST_PAIRS, agreement, measured
     from parties.alone.attacks.attackers import Release
     from parties.alone.comparing.fidelity import nearest

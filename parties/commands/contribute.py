@@ -87,7 +87,7 @@ def _table(
     max_rows: int | None,
     link: LinkSettings,
 ) -> TableSettings:
-    """Return the table that gives rows. Raise InputError if it is not clear which, or if only a node may read it."""
+    """Return the table to contribute. Raise InputError if the choice is unclear, or if only a node may read it."""
     if data is not None and named is not None:
         raise InputError("--table: --data already names the rows; give one of them")
     if data is None:

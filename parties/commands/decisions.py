@@ -65,7 +65,7 @@ def cancel(
 
 
 def _may_approve(node: NodeClient, job: JobView) -> bool:
-    """Return whether this user can approve jobs, as far as this command can see; the node gives the reason if not."""
+    """Return whether this user can probably approve the job; if wrong, the node refuses with a reason."""
     from parties.commands.log_writing import accounts_of  # slow to load
 
     try:

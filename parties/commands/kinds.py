@@ -55,13 +55,13 @@ SEEN = "Other users of this machine can see a private value on the command line:
 
 
 def example_of(kind: type[Kind]) -> str:
-    """Return the flags of an example of a kind's command."""
+    """Return example flags of a kind's command."""
     own_rows = "--data mine.csv --schema schema.toml " if "own_table" in kind.Settings.model_fields else ""
     return f"{own_rows}{kind.about.example} --config party.toml".strip()
 
 
 def command_of(name: str) -> click.Command:
-    """Return the command that runs one task of a kind with the peer; raise InputError if there is no such kind."""
+    """Return the command that runs one job of a kind with the peer; raise InputError if there is no such kind."""
     kind = kinds.find(name)
     options = [parameter for parameter in parameters(kind.Settings) if not parameter.node]
     on_rows = "own_table" in kind.Settings.model_fields
@@ -182,7 +182,7 @@ def command_of(name: str) -> click.Command:
 
 
 def _check_unlinked(why: str, flags: Mapping[str, Any]) -> None:
-    """Raise InputError for flags about the link to the peer, or its cost, if this command opens no link."""
+    """Raise InputError if flags set the link to the peer or its cost report, but this command opens no link."""
     typed = [name for name in (*LinkSettings.model_fields, "report") if flags.get(name) is not None]
     if typed:
         raise InputError(f"{why}; remove --{typed[0].replace('_', '-')}")
@@ -197,7 +197,7 @@ def _tell(
     as_json: bool,
     alone: bool = False,
 ) -> None:
-    """Write the requested files, and print the result with its cost, if it had one."""
+    """Write the requested files, and print the result, with its cost if there is a cost report."""
     with console.progress("writing"):
         outputs.write(document, report)
     if as_json:
@@ -209,7 +209,7 @@ def _tell(
 
 
 def options_of(options: list[Parameter]) -> Callable[[Command], Command]:
-    """Add options or arguments for these parameters."""
+    """Return a decorator that adds an option or argument for each parameter."""
 
     def decorate(command: Command) -> Command:
         for parameter in reversed(options):

@@ -74,7 +74,7 @@ def node(
 
 
 def _tell_upgrade(file: NodeFile, as_json: bool) -> None:
-    """Print the findings of a start of this release; raise InputError with the obstacle, if there is one."""
+    """Print whether this release can read the state; raise InputError with the reason if it cannot."""
     from parties.node.starting import upgrade
 
     with console.progress("reading the state"):

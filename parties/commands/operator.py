@@ -166,9 +166,9 @@ def web(
 
 
 def _link_troubles(node: NodeClient, job: JobView | None = None) -> Iterator[str]:
-    """Yield problems of certificates, and the reason why a peer's node is away: its jobs wait until it is back.
+    """Yield warnings about certificates, and for each peer whose node is not connected the reason.
 
-    With a job, yield those of that job's peer only.
+    With a job, only its peer is examined.
     """
     state = node.node()
     peers = state.peers
@@ -186,7 +186,7 @@ def _link_troubles(node: NodeClient, job: JobView | None = None) -> Iterator[str
 
 
 def told(job: JobView, wanted: State = "done") -> Report:
-    """Return a report on the present state of a job; a failure if the job has ended in another state than wanted.
+    """Return a report on the present state of a job; it fails if the job has ended in another state than `wanted`.
 
     Args:
         job: The job.

@@ -24,10 +24,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class _File(click.Path):
-    """Name of a file. An empty one, from an unset variable, would be taken for the directory."""
+    """Option type for a path. An empty text, from an unset shell variable, would mean the current directory."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Convert as click does, but refuse the empty name."""
+        """Convert as click does, but refuse the empty text."""
         if value == "":
             self.fail("the file name is empty; give one", param, ctx)
         return super().convert(value, param, ctx)
@@ -102,7 +102,7 @@ def required_party_file(path: Path | None, otherwise: str = "") -> Path:
 
     Args:
         path: The file given by --config, None if it was left out.
-        otherwise: End of the message, after what --config is for: another way out.
+        otherwise: End of the error message: an alternative to --config.
 
     Raises:
         InputError: No file is given, and there is none here.
@@ -113,7 +113,7 @@ def required_party_file(path: Path | None, otherwise: str = "") -> Path:
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None], config_file: Path | None) -> None:
-    """Check all outputs before long work by `files.check_outputs`; party.toml and the files that it names are inputs.
+    """Check before long work that outputs are writable and not inputs, such as party.toml and files that it names.
 
     Args:
         outputs: Files to write, by their flags.
@@ -192,7 +192,7 @@ def program_arguments(command: Command) -> Command:
 
 
 def typed_line(what: str) -> str:
-    """Return the first line of standard input, for '-'; raise InputError if there is none."""
+    """Return the first line of standard input, the value of '-'; raise InputError if there is none."""
     text = sys.stdin.readline().strip() if sys.stdin is not None else ""
     if not text:
         raise InputError(f"-: standard input is empty or closed; write {what} to it")
@@ -264,7 +264,7 @@ def be_sure(lines: Sequence[str], question: str, undone: str) -> None:
 
 
 def file_and_link(config_file: Path | None, flags: Mapping[str, Any]) -> tuple[PartyFile, LinkSettings]:
-    """Return the content of party.toml, empty without a file, and the settings of the link. Flags override the file.
+    """Return the content of party.toml (empty if None), and the settings of the link, in which flags override the file.
 
     Args:
         config_file: The file.
@@ -275,7 +275,7 @@ def file_and_link(config_file: Path | None, flags: Mapping[str, Any]) -> tuple[P
 
 
 def names_of(columns: Sequence[str]) -> Callable[[str], list[str]]:
-    """Return the check of names of columns with commas between them; a name may have commas of its own."""
+    """Return a function that splits a text at commas into names of these columns; a single name may have commas."""
 
     def check(text: str) -> list[str]:
         whole = text.strip()

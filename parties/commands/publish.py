@@ -245,12 +245,12 @@ def _target(out: Path | None, into: str | None) -> Path | str:
 
 
 def _from(plan: Path, source: str) -> str:
-    """Return a source as a plan names it: a path goes from the plan's directory."""
+    """Return a source as a plan names it: the path of a file is relative to the plan's directory."""
     return source if "://" in source else os.path.relpath(source, plan.parent)
 
 
 def _name(source: str) -> str:
-    """Return the name of a source's rows for a page, without directory and user."""
+    """Return the name of a source for a page: without the directory of a file and the user of a URL."""
     from parties.sources.settings import public_place
 
     return public_place(source) if "://" in source else Path(source).name

@@ -47,7 +47,7 @@ def opened(source: str, table: str | None, config_file: Path | None = None) -> R
 
 
 def chosen(source: str, table: str | None, config_file: Path | None) -> PlaceSettings:
-    """Return the place of rows, with the spelling and row filter of their table in party.toml.
+    """Return the place of rows (`place`), with the spelling and row filter of their table in party.toml (`choose`).
 
     Args:
         source: File, or URL of a database.
@@ -105,7 +105,7 @@ def choose(place: PlaceSettings, config_file: Path | None) -> None:
 
 
 def tell_left_out(place: PlaceSettings) -> None:
-    """Report to the owner alone how many rows of a place are left out."""
+    """Print to the owner how many rows of a place are left out."""
     from parties.sources import open_rows
 
     with open_rows(place) as rows:
@@ -114,7 +114,7 @@ def tell_left_out(place: PlaceSettings) -> None:
 
 
 def words_of(left_out: Sequence[int]) -> str:
-    """Return in words how many rows are not counted, as `Source.left_out` counts them, for the eyes of their owner."""
+    """Return a phrase for the owner: how many rows are left out, by reason; `left_out` as from `Source.left_out`."""
     reasons = ("by `where`", "without consent", "of people who objected", "that are no person's")
     why = (*reasons, "beyond those of a person that take part")
     parts = [f"{number:,} {reason}" for number, reason in zip(left_out, why, strict=False) if number]
@@ -143,7 +143,7 @@ def place(source: str, table: str | None) -> PlaceSettings:
 
 
 def _named(value: str | None) -> str:
-    """Return what the command calls the flag or argument that has this value."""
+    """Return the name of the flag or argument that has this value."""
     context = click.get_current_context()
     param = next(param for param in context.command.params if param.name and context.params.get(param.name) == value)
     return param.opts[0] if isinstance(param, click.Option) else param.human_readable_name
