@@ -14,7 +14,7 @@ from protocols.counts import Indices
 from smc.circuit import Builder, Form, Netlist, concatenate, select
 from smc.engines import Bits, Engine
 
-Fields = list[Bits]  # of every player: whether it may win, its score, its origin
+Fields = list[Bits]  # of every player: a bit "is allowed", its value, its position
 
 
 @lru_cache(maxsize=128)

@@ -174,7 +174,7 @@ class _Players:
     """Candidates of a batch of choices, one after the other: secret `values` and `places`, [width, count * batch]."""
 
     values: Bits
-    places: Bits  # where in its group each began: a digit for every match so far, lowest first
+    places: Bits  # position of each in its group: a bit for every round so far, lowest first
     count: int
 
     @property

@@ -22,8 +22,8 @@ from fractions import Fraction
 from smc.errors import InputError
 
 MOST_DEPTH = 5
-ROWS_PER_LEAF = Fraction(3)  # times the leaf's epsilon
-ROWS_BY_EDGES = Fraction(5)  # the same, where ordered columns are asked by their edges
+ROWS_PER_LEAF = Fraction(3)  # rows of a leaf, times its epsilon
+ROWS_BY_EDGES = Fraction(5)  # the same, if ordered columns are split by edges
 ROWS_OF_ONE_LEVEL = Fraction(5, 2)
 
 

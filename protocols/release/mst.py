@@ -71,7 +71,7 @@ def _tree(
 ) -> list[int]:
     """Return the indices of the chosen pairs, in the order of the choices."""
     pairs = _pairs(work)
-    parts = list(range(len(work.domains)))  # which columns are joined: those of one number
+    parts = list(range(len(work.domains)))  # connected columns have equal numbers
     found: list[int] = []
     with engine.session.phase("choice"):
         scores, law = compared(engine, work, tables, estimates, epsilon)

@@ -18,7 +18,7 @@ from protocols.counts import Indices, LevelCounts, RowCounts, Rows
 from protocols.tree import Tree
 from smc.errors import InputError
 
-DEALT = 1 << 24  # rows that are dealt in memory, at most
+DEALT = 1 << 24  # most rows that are assigned to trees, in memory
 
 
 class Partitioned:

@@ -7,9 +7,9 @@ from fractions import Fraction
 from smc.errors import InputError
 
 LEAST_EPSILON = 2.0**-20
-MOST_EPSILON = 16.0  # beyond it an outcome of the neighbour is not seen in as many samples as there can be
+MOST_EPSILON = 16.0  # beyond it, no feasible number of samples has an outcome of the neighbour
 
-MOST_USUAL = 10.0  # epsilon: more is said to be much
+MOST_USUAL = 10.0  # a larger epsilon gives a warning
 
 
 def much(epsilon: float | None) -> list[str]:
