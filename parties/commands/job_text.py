@@ -15,7 +15,7 @@ from parties.operator.cautions import cautions
 from parties.operator.interface import ENDED, JobView, Progress, Verdict
 
 NAMES = 14  # columns of a sheet for the names of entries
-MOST_COLUMNS = 12  # that are named; of more, so many, and how many more there are
+MOST_COLUMNS = 12  # most columns named in a line; further ones are counted
 SHORT = 8  # digits of an identifier that are shown if no other job begins alike
 
 

@@ -66,7 +66,7 @@ def command_of(name: str) -> click.Command:
     options = [parameter for parameter in parameters(kind.Settings) if not parameter.node]
     on_rows = "own_table" in kind.Settings.model_fields
     roles = {option.role for option in options}
-    is_typed = "private" in roles and "file" not in roles  # whole: a node needs to be told no more
+    is_typed = "private" in roles and "file" not in roles  # the inputs are complete: a node needs nothing else
 
     @by_signature
     @link_options
@@ -93,7 +93,7 @@ def command_of(name: str) -> click.Command:
         if on_rows and settings.own_table is None:
             check_file(settings.data, file.tables)
         if on_rows and settings.own_table is not None:
-            settings.own_table.owned_by(link.identity)  # which merging forgets, and a flag may name
+            settings.own_table.owned_by(link.identity)  # merging drops the identity, and a flag may set it
         outputs = Outputs.of(kind, settings)
         if flags["ray"] is not None and (getattr(settings, "shards", None) or 1) < 2:
             raise InputError("--ray: goes with shards; add --shards N if the job has it, else remove --ray")
@@ -295,7 +295,7 @@ def _option(option: Parameter) -> Callable[[Command], Command]:
         FILE if option.type is Path else click.Choice(option.choices) if option.choices else PLAIN.get(option.type, str)
     )
     if option.role == "private":
-        kind = str  # '-' must be possible, and what is wrong is said in one way
+        kind = str  # '-' must be possible, and all errors have one form
     column = option.metavar or ("LIST" if option.type is tuple else "COLUMN" if option.column else None)
     fields: dict[str, Any] = {"metavar": column, "multiple": bool(option.joined)}
     return click.option(option.flag, option.variable, cls=cls, type=kind, help=help_, **fields)

@@ -79,7 +79,7 @@ class _Logged(SidecarFiles):
         named: set[str] = set()
         for entry in known:
             (named.discard if entry.fields["what"] == "removed" else named.add)(entry.fields["name"])
-        if named and known[-1].fields.get("digest") != _digest(content({})):  # whoever wrote it anew left some out
+        if named and known[-1].fields.get("digest") != _digest(content({})):  # else all accounts were removed
             missing = f"{path} is not there, and people have names by entry {known[-1].number} of the log"
             self._complain(missing, "put it back, or write it anew by smc operator add")
         self._unmissed[:] = [now]

@@ -120,7 +120,7 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | No
         inputs: Further files that the command reads.
         config_file: The file party.toml, if there is one.
     """
-    is_asked = any(path is not None for path in outputs.values())  # else what party.toml names need not be looked for
+    is_asked = any(path is not None for path in outputs.values())  # otherwise the files of party.toml need no check
     named = files_of(config_file) if is_asked and config_file is not None else []
     files.check_outputs(outputs, [*inputs, *named])
 

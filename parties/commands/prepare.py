@@ -69,7 +69,7 @@ def prepare(
     if out is None and config_file is None:
         raise InputError("--out is missing: give the directory for schema.toml and party.toml")
     out = out or config_file.parent  # type: ignore[union-attr]
-    if force and config_file is not None:  # spelling and columns are found out as if nothing were said of them
+    if force and config_file is not None:  # spelling and columns are detected anew
         rows_at = rows_at.model_copy(update={"format": FormatSettings(), "columns": {}})
         rows_at.model_fields_set.difference_update(SETTLED)
     if agreed is None and column:

@@ -57,7 +57,7 @@ def ask(
     head = {name: text for name, text in (("peer", peer), ("purpose", purpose)) if text}
     question = _Question(task.name, shown_parameters(task), peer)
     if (theirs := question.of_peer(node)) is not None:
-        if not peer and len(known := [who.name for who in node.node().peers]) > 1:  # whose number is whose affair
+        if not peer and len(known := [who.name for who in node.node().peers]) > 1:  # the choice would be a guess
             raise InputError(f"--node: there are several peers; name one: {listed(known)}")
         peer, what_for = job_text.shown(theirs.peer), job_text.shown(theirs.purpose, 80) or "no purpose given"
         console.err.print(f"answering {peer}, who asked at {job_text.moment(theirs.proposed_at)} UTC: {what_for}")

@@ -59,7 +59,7 @@ def _outputs(processes: Sequence[subprocess.Popen[str]], names: Sequence[str]) -
             for process in processes:
                 process.kill()
     failures = [error for run in runs if (error := run.exception()) is not None]
-    if failures:  # the other one's failure may be a mere echo
+    if failures:  # the other party's failure may follow from the first
         raise next((error for error in failures if isinstance(error, InputError)), failures[0])
     return runs[0].result(), runs[1].result()
 

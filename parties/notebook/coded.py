@@ -90,7 +90,7 @@ def counted(task: BySchema, columns: Sequence[categories.Column]) -> RowCounts:
     """
     places = _places(task, columns)
     domains = [len(task.schema.attributes[column.name]) for column in columns]
-    rows = np.array(places[:-1], dtype=np.int64).reshape(len(domains) - 1, len(places[-1])).T  # there may be no others
+    rows = np.array(places[:-1], dtype=np.int64).reshape(len(domains) - 1, len(places[-1])).T  # also without attributes
     return RowCounts(domains[:-1], domains[-1], rows, places[-1])
 
 

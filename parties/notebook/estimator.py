@@ -155,7 +155,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         self.edges_ = binning.checked(self.bins, shared=link is not None or schema is not None)
         if link is not None and schema is None:
             raise InputError("schema is missing: both parties need the same one, which `smc schema` proposes")
-        rows: Rows  # one tree asks a source for what `Counts` has, nothing else
+        rows: Rows  # a single tree calls only the methods of `Counts`
         if callable(getattr(type(X), "level", None)):  # of the type: a frame may have a column of that name
             if schema is None or y is not None:
                 raise InputError("a source of counts needs its own schema, and no y")

@@ -47,7 +47,7 @@ class Log(console.StatusLine):
             total: Size of the whole step.
         """
         if not done:
-            log.warning(what)  # it takes long: whoever has set up no log sees it as well
+            log.warning(what)  # a warning is shown even if no log is set up
 
 
 def counted(task: JointTree, columns: Sequence[Column], classes: Column) -> RowCounts:

@@ -23,7 +23,7 @@ from smc.errors import InputError
 TESTS = {kind.name.removeprefix("test "): kind for kind in (Chi2, Welch, Proportions, Trend)}
 
 
-SOME = ("columns", "column", "target", "value", "by", "alternative")  # which test takes which differs
+SOME = ("columns", "column", "target", "value", "by", "alternative")  # each test takes some of these
 
 
 @parameters(

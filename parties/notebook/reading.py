@@ -20,7 +20,7 @@ from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
-TARGET = "class"  # what the classes are called if nothing gives them a name
+TARGET = "class"  # default name of the target
 
 
 class Reading(BaseEstimator):  # type: ignore[misc]
