@@ -13,7 +13,7 @@ from parties.base.report import Report
 from parties.base.text import quoted
 from parties.commands.options import TABLE, check_proposal, json_option, proposal_option
 from parties.commands.own_table import chosen
-from parties.commands.rows import tell_left_out
+from parties.commands.rows import print_left_out
 from parties.commands.signature import command, option
 from parties.models import linear
 from parties.models.load import AnyModel, columns_of, load_model, load_trees, predicted, schema_for
@@ -265,7 +265,7 @@ def _rows_for(model: AnyModel | Rules, data: Path | None, config_file: Path | No
         }
         table = table.model_copy(update=elsewhere)
     if table.is_chosen:
-        tell_left_out(table)
+        print_left_out(table)
     columns, agreed = columns_of(model), schema_for(model, table.schema_file)
     from parties.sources.labels import labelled
 

@@ -17,10 +17,10 @@ from parties.commands.attack_files import (
     LEAVE_OUT,
     NAMES,
     SEED,
-    cells_beside,
     cells_of,
     check_shared,
     column_of,
+    comparable_cells,
     names_of,
 )
 from parties.commands.attack_models import membership_command, shadows_command
@@ -67,7 +67,7 @@ class Attacked:
 
         plan = None if self.plan_file is None else read(self.plan_file)
         release = cells_of(self.published, None)
-        return plan, release, cells_beside(release, self.known, self.config_file, plan)
+        return plan, release, comparable_cells(release, self.known, self.config_file, plan)
 
 
 @click.group("attack", epilog="Example:  smc attack link --published out.csv --known rows.csv --plan publish.toml")

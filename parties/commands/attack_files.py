@@ -58,7 +58,7 @@ def _cells_at(place: PlaceSettings) -> Columns:
     return cells_at(place, MOST_ROWS, rows_of)
 
 
-def cells_beside(
+def comparable_cells(
     release: Columns | AnyModel, path: Path, config_file: Path | None, plan: PublishPlan | None = None
 ) -> Columns:
     """Return the cells of a file in the form of published rows or of a model.

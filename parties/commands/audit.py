@@ -25,11 +25,11 @@ from parties.commands.audit_review import review
 from parties.commands.options import (
     FOLDER,
     Between,
-    be_sure,
     find_party_file,
     new_secret,
     node_config,
     out_option,
+    require_confirmation,
     required_party_file,
 )
 from parties.commands.outputs import FORCE, check_new
@@ -298,7 +298,7 @@ def archive_command(
         files.ensure_absent(out)
     if days == 0 and not yes:
         ends = "--days 0: all ended jobs move to the archive, and their results are no longer shown."
-        be_sure([ends], "Archive all of them?", "nothing was archived")
+        require_confirmation([ends], "Archive all of them?", "nothing was archived")
     known = peers.Peers([who for who, _ in peers.reached(file)])
     sidecar_files.require_sealed(place, file.node.sealed)
     with database.reading(place):  # the log must exist

@@ -20,7 +20,7 @@ from parties.base.text import quoted, visible
 from parties.commands import doctor
 from parties.commands.doctor import Finding
 from parties.commands.options import Between, json_option, party_config, required_party_file
-from parties.commands.rows import words_of
+from parties.commands.rows import left_out_phrase
 from parties.commands.signature import command, option
 from parties.link import tls
 from parties.link.identity import (
@@ -226,7 +226,8 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
             if same_rows.have_two_budgets(tables, twin, name):
                 how = same_rows.remedy(tables, twin, name)
                 raise InputError(f"its rows are those of tables.{twin}, each of them, and rows have one budget: {how}")
-            text = f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…){words_of(left_out)}{_people(table)}"
+            fit = f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…)"
+            text = f"{fit}{left_out_phrase(left_out)}{_people(table)}"
             yield Finding(True, f"table {name}", text)
         except InputError as error:
             yield Finding(False, f"table {name}", str(error))

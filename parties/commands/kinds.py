@@ -35,7 +35,7 @@ from parties.jobs.inputs import Inputs
 from parties.jobs.kind import EXACT, Kind, people
 from parties.jobs.settings import Parameter, parameters
 from parties.link.settings import LinkSettings
-from protocols.release.promise import much
+from protocols.release.promise import epsilon_warnings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def command_of(name: str) -> click.Command:
                 task, _, _ = kind.alone(settings, 0)
             outputs.check([], config_file, force)
             answer = ask(task, settings, config_file, node, purpose, link.wait)
-            _tell(outputs, kind, answer.document, answer.party, answer.cost, as_json)
+            _output(outputs, kind, answer.document, answer.party, answer.cost, as_json)
             return
         if purpose is not None:
             raise InputError("--purpose: goes with --node; add --node")
@@ -143,7 +143,11 @@ def command_of(name: str) -> click.Command:
             if givers is not None:
                 check_kind(task)
         connection = None if alone else Connection(link)
-        weak = [line for name in ("epsilon", "support_epsilon") for line in much(getattr(task.settings, name, None))]
+        weak = [
+            line
+            for name in ("epsilon", "support_epsilon")
+            for line in epsilon_warnings(getattr(task.settings, name, None))
+        ]
         if alone:
             remarks = [remark.removesuffix(f": {EXACT}") for remark in remarks]
         for remark in [*remarks, *people(task), *weak]:
@@ -168,7 +172,7 @@ def command_of(name: str) -> click.Command:
                 on_engine(None)
                 status.doing("starting")
                 state, report = connection.run_task(task, data, status, on_engine, givers)
-        _tell(outputs, kind, task.document(state), party, report, as_json, alone)
+        _output(outputs, kind, task.document(state), party, report, as_json, alone)
 
     secret = f"\n\n{SEEN}" if "private" in roles else ""
     example = f"smc {name} {example_of(kind)}"
@@ -188,7 +192,7 @@ def _check_unlinked(why: str, flags: Mapping[str, Any]) -> None:
         raise InputError(f"{why}; remove --{typed[0].replace('_', '-')}")
 
 
-def _tell(
+def _output(
     outputs: Outputs,
     kind: type[Kind],
     document: dict[str, Any],
@@ -205,7 +209,7 @@ def _tell(
         console.print_json({**document, **cost_of})
     else:
         told = {**document, "alone": True} if alone and document.get("exact") else document
-        outputs.tell(kind.text(told, party), report)
+        outputs.print_result(kind.text(told, party), report)
 
 
 def options_of(options: list[Parameter]) -> Callable[[Command], Command]:

@@ -244,13 +244,13 @@ def known_table(name: str, tables: Collection[str]) -> str:
     return name
 
 
-def be_sure(lines: Sequence[str], question: str, undone: str) -> None:
+def require_confirmation(lines: Sequence[str], question: str, declined: str) -> None:
     """Ask the user to confirm: at a terminal by an answer, elsewhere by --yes.
 
     Args:
         lines: Text above the question.
         question: The question.
-        undone: Error message if the user declines, such as "nothing was archived".
+        declined: Error message if the user declines, such as "nothing was archived".
 
     Raises:
         InputError: The user does not confirm.
@@ -260,7 +260,7 @@ def be_sure(lines: Sequence[str], question: str, undone: str) -> None:
     for number, line in enumerate(lines):
         console.err.print(f"  {line}" if number else line)
     if not click.confirm(question, err=True):
-        raise InputError(undone)
+        raise InputError(declined)
 
 
 def file_and_link(config_file: Path | None, flags: Mapping[str, Any]) -> tuple[PartyFile, LinkSettings]:

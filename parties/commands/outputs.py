@@ -130,7 +130,7 @@ class Outputs:
         if report_path is not None:
             files.write_text(report_path, json.dumps(report, indent=2) + "\n")
 
-    def tell(self, text: str, report: Mapping[str, Any] | None) -> None:
+    def print_result(self, text: str, report: Mapping[str, Any] | None) -> None:
         """Print the result on standard output, and the names of written files and the cost on standard error.
 
         Args:

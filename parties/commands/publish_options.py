@@ -72,7 +72,7 @@ def note_beginning(report: Report, history: History | None) -> None:
 
 
 @dataclass(frozen=True)
-class Telling:
+class ReportFiles:
     """Options for the files of a report."""
 
     report_file: Path | None = option("Write the report as JSON.")
@@ -83,7 +83,7 @@ class Telling:
         """Requested files of the report, by flag."""
         return {"--report": self.report_file, "--page": self.page_file}
 
-    def told(self, data: dict[str, Any], name: str) -> Report:
+    def report(self, data: dict[str, Any], name: str) -> Report:
         """Return the report on published rows, and write it to the requested files.
 
         Args:

@@ -91,7 +91,7 @@ def table_command(
         with rows_of(where) as rows:
             tabulated = tabulate(rows, by, across, summed, rules.largest)
         status.doing("hiding cells" if base is None else "rounding cells")
-        texts, data = _told(tabulated, rules, base, rounding, summed is not None)
+        texts, data = _published(tabulated, rules, base, rounding, summed is not None)
         if percent is not None:
             texts = percentages(texts, percent)
         files.write_text(out, as_csv(by, tabulated.column_names, tabulated.row_names, texts, escape_formulas))
@@ -104,7 +104,7 @@ def table_command(
     return report
 
 
-def _told(
+def _published(
     table: Tabulated, rules: CellRules, base: int | None, rounding: str | None, sums: bool
 ) -> tuple[list[list[str]], dict[str, Any]]:
     """Return the published cells as text, and the report on hidden or rounded cells."""

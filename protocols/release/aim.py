@@ -310,6 +310,6 @@ def _begun(engine: CountingEngine, plan: AimProblem) -> JointTables:
 def _round(engine: CountingEngine, plan: AimProblem, tables: JointTables, cells: int) -> None:
     work, every = plan.work, range(len(plan.work.sets))
     measured = min((table for table in every if work.sizes[table] >= cells), key=lambda table: work.sizes[table])
-    estimates = selection.told_estimates(engine, work, np.zeros(sum(work.sizes), dtype=np.int64))
+    estimates = selection.sent_estimates(engine, work, np.zeros(sum(work.sizes), dtype=np.int64))
     choice(engine, plan, tables, every, estimates, *plan.first)
     selection.measure(engine, work, tables, [measured], *plan.first, plan.most_counts)

@@ -128,7 +128,7 @@ def count(engine: CountingEngine, work: Workload) -> None:
     selection.measure(engine, work, tables, work.singles, work.sigma(work.rho / 3 / columns), Fraction(0))
     if columns == 1:
         return
-    estimates = selection.told_estimates(engine, work, zeros)
+    estimates = selection.sent_estimates(engine, work, zeros)
     share = work.rho / 3 / (columns - 1)
     scores, law = compared(engine, work, tables, estimates, work.choice_epsilon(share))
     powers = split_scores(engine, scores, law)

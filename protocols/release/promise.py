@@ -12,11 +12,11 @@ MOST_EPSILON = 16.0  # beyond it, no feasible number of samples has an outcome o
 MOST_USUAL = 10.0  # a larger epsilon gives a warning
 
 
-def much(epsilon: float | None) -> list[str]:
+def epsilon_warnings(epsilon: float | None) -> list[str]:
     """Return a warning, as a list of one sentence, if epsilon is so large that it promises hardly anything; else [].
 
     Examples:
-        >>> much(20)
+        >>> epsilon_warnings(20)
         ['epsilon 20 promises hardly anything: what is hidden may make a result e^20 times as likely; 1 is usual.']
     """
     if epsilon is None or epsilon <= MOST_USUAL:

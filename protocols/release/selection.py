@@ -186,10 +186,10 @@ def agreed_estimates(engine: Engine, work: Workload, model: MarginalModel, measu
     if engine.party == 0:
         floors = np.floor(np.concatenate(model.estimate(measured)))
         own = np.clip(floors, 0, 2 * work.max_rows).astype(np.int64)
-    return told_estimates(engine, work, own)
+    return sent_estimates(engine, work, own)
 
 
-def told_estimates(engine: Engine, work: Workload, own: Counts | None) -> Estimates:
+def sent_estimates(engine: Engine, work: Workload, own: Counts | None) -> Estimates:
     """Send party 0's estimates to party 1, and return them by marginal, int64[cells] each.
 
     Args:
@@ -201,13 +201,13 @@ def told_estimates(engine: Engine, work: Workload, own: Counts | None) -> Estima
         ProtocolError: An estimate is not a number of rows.
     """
     with engine.session.phase("estimates"):
-        whole: Counts = tell(engine, "estimates", own, (sum(work.sizes),))
+        whole: Counts = send_from_party0(engine, "estimates", own, (sum(work.sizes),))
     if not 0 <= whole.min() <= whole.max() <= 2 * work.max_rows:
         raise ProtocolError("an estimate is no number of rows: the peer's messages are wrong")
     return np.split(whole, np.cumsum(work.sizes)[:-1])
 
 
-def tell(
+def send_from_party0(
     engine: Engine, what: str, own: NDArray[Any] | None, shape: tuple[int, ...], dtype: DTypeLike = np.int64
 ) -> NDArray[Any]:
     """Send party 0's public integers to party 1, and return them at both parties.
