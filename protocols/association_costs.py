@@ -45,7 +45,7 @@ def sets(problem: Problem) -> list[int]:
 
 
 def most(problem: Problem) -> list[int]:
-    """Return upper bounds on the candidates of each length that a run decides, then on the rules."""
+    """Return upper bounds on the numbers of candidates of each length that a run decides, then on that of rules."""
     columns = len(set(problem.columns))
     rate = min(1 / problem.support, Fraction(2 * problem.max_rows, problem.least_rows))
     lengths = range(1, problem.max_length + 1)
@@ -53,7 +53,7 @@ def most(problem: Problem) -> list[int]:
 
 
 def typical(problem: Problem) -> list[int]:
-    """Return the candidates of each length that a typical run decides, then the rules."""
+    """Return the number of candidates of each length that a typical run decides, then the number of rules."""
     columns = len(set(problem.columns))
     columns = min(columns, BASKET) if columns == len(problem.columns) else columns
     lengths = range(1, problem.max_length + 1)

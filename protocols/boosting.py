@@ -52,7 +52,7 @@ CORRECTION = [  # log2(1 + f) - f in the middle of each cell, in units of 2^-KEP
 
 
 def _worst() -> float:
-    """Return the largest error of a logarithm, at both ends of the interval of every value of the kept bits."""
+    """Return the largest error of a logarithm, over both ends of the interval of every value of the kept bits."""
     unit, off = 2.0**-KEPT, 0.0
     for first in range(1 << KEPT):
         value = (first + CORRECTION[first >> (KEPT - TABLE)]) * unit
@@ -257,7 +257,7 @@ def opened_bits(chosen: Indices, candidates: int) -> BitMatrix:
 
 
 def _node_bits(engine: Engine, slopes: Indices, curvatures: Indices) -> tuple[Bits, Bits]:
-    """Return S, in WIDTH + 1 bits, and G + 2^WIDTH, of each node."""
+    """Return the secret bits of S, WIDTH + 1 of them, and of G + 2^WIDTH, for each node."""
     words, first = engine.words, engine.party == 0
     offset = (1 << WIDTH) if first else 0
     both = words.bits(words.input(np.concatenate([curvatures, slopes + offset]), WIDTH + 1))

@@ -145,7 +145,7 @@ def level_in_parts(
         nodes: Number of open nodes of the level.
         splits: Number of these nodes that are split.
         left: Numbers of values of the attributes that a node compares.
-        largest: Upper bound on the entropy counts of a part; a part has at least one split all the same.
+        largest: Upper bound on the entropy counts of a part; a part has at least one split in any case.
     """
     times = max(1, min(splits, -(-splits * sum(left) * (problem.classes + 1) // max(1, largest))))
     with engine.session.phase(f"level {depth}"), engine.repeated(times):

@@ -71,7 +71,7 @@ class Agreement:
         self.note(step, None, {})
 
     def expect(self) -> None:
-        """Put this party's digest in front of the next message in each direction, and compare the peer's."""
+        """Announce digests: each party's next message then begins with its digest, and the receiver compares it."""
         self.is_told = self.is_heard = False
 
     def digest(self) -> bytes:

@@ -64,7 +64,7 @@ class AnnouncedOpenings(Openings):
         return _exchanged(session, share)
 
     def ready(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the share to send, before it is announced."""
+        """Return the share to send; called before the share is announced."""
         return share
 
     def leaves(self) -> None:

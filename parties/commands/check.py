@@ -171,7 +171,7 @@ def _of(certificate: x509.Certificate, what: str) -> str:
 
 
 def _clock(file: NodeFile) -> Finding:
-    """Check that no certificate starts in the future: it is valid from an hour before its creation."""
+    """Check that no certificate starts in the future; each is valid from an hour before its creation."""
     from parties.node.peers import entries
 
     now = datetime.now(UTC)

@@ -55,7 +55,7 @@ class PublicationLog:
 
 @dataclass(frozen=True)
 class Record:
-    """Target and purpose of the record of a publication, if there is one."""
+    """Options for the log entry of a publication: party.toml and the purpose."""
 
     config_file: Path | None = option("party.toml: record the publication in its audit log.")
     purpose: str | None = option("Purpose for the record; optional, only with --config.")

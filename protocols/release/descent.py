@@ -52,7 +52,7 @@ Own: TypeAlias = "Callable[[Floats], tuple[Integers, int]]"
 
 @dataclass(frozen=True)
 class Change:
-    """Greatest change by `rows` rows: `numbers` is d, `norm` the bound on a row's vector in units of 2^-28."""
+    """Change of a step's numbers by `rows` rows: `numbers` is d, `norm` bounds a row's vector, in units of 2^-28."""
 
     numbers: int
     norm: int

@@ -122,7 +122,7 @@ class Ladder:
         return found
 
     def _shares(self, common: int) -> list[Fraction]:
-        """Return the probabilities of i = 1, 2, ..., LS."""
+        """Return the probabilities of the step i = 1, 2, ..., LS."""
         ends = [-(-(i << self.uniform) // common) for i in range(common + 1)] if common else []
         return [Fraction(end - start, 1 << self.uniform) for start, end in pairwise(ends)]
 

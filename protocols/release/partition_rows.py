@@ -50,7 +50,7 @@ def partition_rows(lines: Indices, trees: int, key: bytes) -> tuple[Indices, Ind
     """Return the tree of each row and its index in `lines`, int64[rows] each.
 
     Args:
-        lines: This party's distinct rows as of `Rows.distinct`, with their multiplicity in the last column; private.
+        lines: This party's distinct rows as from `Rows.distinct`, with their multiplicity in the last column; private.
         trees: Number of trees; public.
         key: Key of this party; private. An equal key assigns equal rows alike.
     """

@@ -82,7 +82,7 @@ def top_netlist(candidates: int, most: int, width: int, noise: int, form: Form =
 
 
 def change(most: int, candidates: int, replaced: bool = False) -> int:
-    """Return the scale of the noise on each count, times epsilon: k, or k + 1 if a row is replaced.
+    """Return the scale of the noise on each count, times epsilon: min(k, n - 1), plus 1 if a row is replaced.
 
     Args:
         most: Number of places.

@@ -222,7 +222,7 @@ def chosen(engine: Engine, problem: Problem, left: int, noisy: Bits, lengths: In
         engine: Engine of this party. The peer must pass equal public arguments.
         problem: Public problem of the trees.
         left: Greatest number of attributes left at a node, which is also the index of "stop"; public.
-        noisy: Secret scores as of `with_noise`, candidate by candidate and node by node. "Stop" is a node's last
+        noisy: Secret scores as from `with_noise`, candidate by candidate and node by node. "Stop" is a node's last
             candidate.
         lengths: Number of attributes left at each node, int64[nodes]; public. Default: `left` at each.
     """

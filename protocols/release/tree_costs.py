@@ -76,7 +76,7 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
     Args:
         engine: Engine that counts cost. Nothing is computed and nothing is sent.
         problem: Public problem of the trees.
-        largest: Upper bound on the row counts of a part; a part has at least one node all the same.
+        largest: Upper bound on the row counts of a part; a part has at least one node in any case.
     """
     mean = sum(problem.domains) / max(1, len(problem.domains))
     domains = tuple(sorted(problem.domains, key=lambda size: abs(size - mean)))

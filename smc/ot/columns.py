@@ -58,7 +58,7 @@ Matrix = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Layout:
-    """Layout of a batch of `count` OTs in tiles: OTs from bit 0 on, then at a whole word the OTs that hide them."""
+    """Layout of a batch of `count` OTs in tiles: the OTs from bit 0 on; from a whole word on the OTs that mask them."""
 
     count: int
 

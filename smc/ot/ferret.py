@@ -277,7 +277,7 @@ class FerretSender(CorrelatedSender):
         proof[:] = _digest(self.session, self.name, sums)
 
     def _start(self, number: int, here: Parameters, reserved: int, first: Blocks | None, masked: Blocks) -> _Check:
-        """Start an iteration from the blocks `first` or the last one's kept blocks; fill in the message."""
+        """Start an iteration from `first` or else the last one's kept blocks; fill in `masked`, its message."""
         if first is None:
             base = self._supply.kept(here.base)
         else:
@@ -375,7 +375,7 @@ class FerretReceiver(CorrelatedReceiver):
     def _start(
         self, number: int, here: Parameters, reserved: int, first: tuple[Choices, Blocks] | None, masked: Blocks
     ) -> _Check:
-        """Start an iteration from the message and `first`, choices and blocks, or the last one's kept blocks."""
+        """Start an iteration from the sender's message, and from `first` or else the last one's kept blocks."""
         if first is None:
             base = self._supply.kept(here.base)
         else:
