@@ -36,7 +36,7 @@ def contribute_command(
     wait: float | None = option("Seconds to wait for the two who compute."),
     yes: bool = option("Consent without being asked."),
 ) -> None:
-    """Give shares of your numbers to two parties, who compute the answer of all rows.
+    """Give shares of your numbers to two parties, who compute the answer over the rows of all holders.
 
     You see the question first. Neither of the two learns your numbers, unless both put their shares together.
     """
