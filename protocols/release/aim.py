@@ -287,8 +287,8 @@ def count_at_most(engine: CountingEngine, plan: AimProblem, one_by_one: bool = T
     Args:
         engine: Engine that counts cost. Nothing is computed and nothing is sent.
         plan: Public problem of the run: workload, weights and model size.
-        one_by_one: True counts round by round, as silent OT needs. False counts the first round, then one more times
-            the number of the others, which send equal amounts; faster.
+        one_by_one: True counts round by round, as silent OT needs. False counts the first round, then one of the others
+            times their number, because they send equal amounts; faster.
     """
     work, tables = plan.work, _begun(engine, plan)
     rounds = plan.rounds - len(work.singles) + 1 if len(work.sets) > len(work.singles) else 0

@@ -183,7 +183,10 @@ class _Players:
 
 
 def _chosen(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | None, at_once: int) -> Bits:
-    """Return the secret index of each choice, [ceil(log2 candidates), batch]; `at_once` candidates play at a time."""
+    """Return the secret index of each choice, [ceil(log2 candidates), batch], from scores [candidates, batch].
+
+    At most `at_once` candidates of all choices play at a time; the batch is at most half of this.
+    """
     candidates, batch = scores.shape
     digits = (at_once // max(1, batch)).bit_length() - 1
     groups = [

@@ -3,9 +3,9 @@
 Ideal functionality. Inputs: from each party, for each public candidate v (in a batch), two numbers: its values less
 than v, and its values greater than v. Output to both: the index of the candidate with the greatest g_v - u_v; ties are
 decided at random (`protocols.release.choice`). Each of the two numbers is summed over both parties, and u_v is the
-greater sum. The g_v are independent one-sided geometric noise. Without noise the result is the median: of n values,
-exactly the medians have u_v <= n / 2. Leakage: candidates, widths, law, batch size; no number is opened. Security is
-that of the engine.
+greater sum. The g_v are independent one-sided geometric noise. Without noise the result is a median if one is a
+candidate: of n values, exactly the medians have u_v <= n / 2. Leakage: candidates, widths, law, batch size; no number
+is opened. Security is that of the engine.
 
 For any quantile s = a / b of n values, `weighed` turns l values less than v and m greater values into two numbers:
 

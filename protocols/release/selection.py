@@ -120,7 +120,7 @@ OnMeasurement = Callable[[State], object]  # called before each step with the me
 
 
 class MarginalModel(Protocol):
-    """A model of the rows after measurements.
+    """Model of the joint rows that estimates marginals from measurements.
 
     Both methods must depend on their arguments only, and not on earlier calls.
     """

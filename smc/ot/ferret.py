@@ -196,7 +196,7 @@ def _digest(session: Session, name: str, sums: list[Packed]) -> Octets:
 
 
 def _public(session: Session, name: str, number: int, secret: Blocks) -> tuple[bytes, LinearCode]:
-    """Return the public parts of an iteration: the key of its trees, and its code, applied to a secret."""
+    """Return an iteration's public key for its trees, and its linear code, under a public key, with a secret."""
     return session.derive(name, "trees", number), LinearCode(session.derive(name, "code", number), secret)
 
 
