@@ -55,7 +55,7 @@ class Bootstrapped:
 
 
 def joined(trees: Sequence[LevelCounts]) -> LevelCounts:
-    """Return the counts of all trees' nodes, one tree after the other."""
+    """Return the counts of all trees' open nodes as one level, one tree after the other."""
     values = tuple(np.concatenate(tables) for tables in zip(*(counts.values for counts in trees), strict=True))
     return LevelCounts(np.concatenate([counts.classes for counts in trees]), values)
 

@@ -1,4 +1,4 @@
-"""Public class weights: a row counts as often as the weight of its class; applied locally before the protocol.
+"""Public class weights: each row's multiplicity is the weight of its class; applied locally before the protocol.
 
 The tree is that of the rows repeated by their weights. Rules for leaves hold for the rows without weights.
 """

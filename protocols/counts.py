@@ -1,7 +1,7 @@
 """Own counts for a level of the tree: each party's private input to ID3, from rows in memory or elsewhere.
 
-A source of counts is asked once a level, for all open nodes and attributes together. Rows in memory are counted here;
-`parties.sources` queries databases.
+A source of counts is called once for each level, for all open nodes and attributes together. Rows in memory are counted
+here; `parties.sources` queries databases.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class LevelCounts:
     """Numbers of own rows in the n open nodes of a growing tree, in reading order.
 
     `classes` is int64[n, classes]; `values` holds int64[n, values of the attribute, classes] for each attribute, in
-    schema order; without attributes it is empty. Where a tree has repeated rows, `distinct` counts each row once.
-    `are_shares` marks shares of joint numbers (`protocols.inputs`), to which no bound on rows applies.
+    schema order; without attributes it is empty. If rows are repeated (weights, draws), `distinct` has the counts with
+    each row once. `are_shares` marks shares of joint numbers (`protocols.inputs`), to which no bound on rows applies.
     """
 
     classes: Indices
@@ -139,8 +139,8 @@ class Rows(Counts, Protocol):
 class RowCounts:
     """Counts of rows in memory: category indices int[rows, attributes] and their classes int[rows].
 
-    `numbers`, int[rows], is how often each row counts; None counts each row once. Raise InputError for shapes that do
-    not fit, or for an index outside its domain.
+    `numbers`, int[rows], is the multiplicity of each row; None: 1. Raise InputError for shapes that do not fit, or for
+    an index outside its domain.
     """
 
     def __init__(
@@ -218,7 +218,7 @@ class RowCounts:
 
 
 def _count(shape: tuple[int, ...], numbers: Indices | None, *columns: Indices) -> Indices:
-    """Count each combination of indices, int64[shape]; `numbers` is how often each line occurs."""
+    """Count each combination of indices, int64[shape]; `numbers` is the multiplicity of each row."""
     cell: Indices = np.zeros(len(columns[0]), dtype=np.int64)
     for indices, size in zip(columns, shape, strict=True):
         cell = cell * size + indices

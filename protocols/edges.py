@@ -1,4 +1,4 @@
-"""Questions of ordered columns, "is x below an edge?", and own counts by question from prefix sums.
+"""Questions on ordered columns, "is x below an edge?", and a party's counts by question, from prefix sums.
 
 A *question* has answers, one child for each. A column without an order is one question, whose answers are its values.
 An ordered column of v values, the numbers 0 to v - 1 in their order, is v - 1 questions of two answers: whether its
@@ -158,7 +158,7 @@ class Questions:
     def deepest(self) -> int:
         """Largest number of questions on a path of the tree.
 
-        A column of v ordered values has v - 1 edges, and so at most v - 1 questions; a category has one.
+        A column of v ordered values has at most v - 1 questions on a path, a column without order has one.
         """
         return len(self.asked) - len(self.middle)
 

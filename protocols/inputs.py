@@ -1,15 +1,16 @@
 """Private integers as inputs of an engine.
 
-A protocol begins with *joint numbers*: each is the sum of one number of either party. Usually these are a party's own
-numbers, from 0 up to a public bound. With `Engine.masked_numbers` they are shares: integers modulo 2^64, each uniform,
-whose sum modulo 2^64 is the joint number. It then includes the rows of more parties (docs/holders.md). The public bound
-of a party becomes half the bound on the joint number, so the joint number fits the sum of two own numbers.
+A protocol begins with *joint numbers*: each is the sum of one number of either party. Usually the two summands are the
+parties' own numbers, from 0 up to a public bound. With `Engine.masked_numbers` they are shares: integers modulo 2^64,
+each uniform, whose sum modulo 2^64 is the joint number. The joint number then includes the rows of further holders
+(docs/holders.md). The public bound of a party becomes half the bound on the joint number, so the joint number fits the
+sum of two own numbers.
 
 A circuit that adds both inputs modulo 2^width, and whose width holds the joint number, takes shares as they are
-("modular"). Every other circuit takes two numbers of `width` bits, so it computes as on own numbers. If the width holds
-the joint number ("whole"), these are the sum of the shares modulo 2^width, and 0. Else ("two") `split_netlist` adds the
-shares modulo 2^(width + 1) and cuts the sum into two numbers. An input that is no
-summand, such as a bit of a party's own rows, enters by `Engine.both`. Its protocol has no meaning on shares.
+("modular"). Every other circuit takes two numbers of `width` bits with that sum. If the width holds the joint number
+("whole"), these are the sum of the shares modulo 2^width, and 0. Else ("two") `split_netlist` adds the shares modulo
+2^(width + 1) and cuts the sum into two numbers. An input that is not a summand, such as a bit of a party's own rows,
+enters by `Engine.both`. Protocols with such inputs do not work on shares.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ SHOWN_CHARACTERS = 40  # an error shows a value up to this length
 
 
 def checked(values: Numbers, width: int, what: str) -> NDArray[np.uint64]:
-    """Return the values as uint64[batch]; 3.0 counts as the whole number 3.
+    """Return the values as uint64[batch]; floats without a fraction, such as 3.0, are whole numbers.
 
     Args:
         values: This party's numbers.
@@ -115,7 +116,7 @@ def _whole(value: Any, what: str, place: int) -> int:
 
 
 def _fraction(value: Any) -> Fraction | None:
-    """Return the decimal number that Python prints for a value; None unless it is a finite number."""
+    """Return a number exactly as Python prints it in decimal; None unless it is a finite number."""
     try:
         return Fraction(operator.index(value))
     except TypeError:
@@ -147,9 +148,9 @@ def summands(engine: Engine, values: Numbers, width: int, what: str) -> NDArray[
 
 
 def from_zero_by(engine: Engine, width: int, signed: bool) -> int:
-    """Return the integer that this party adds to its numbers, so that they are from 0 up: 2^(width - 1) if signed.
+    """Return the integer that this party adds to its numbers to make them 0 or more: 2^(width - 1) if signed, else 0.
 
-    For shares the joint number must be from 0 up: party 0 adds 2^width.
+    For shares the joint number must be 0 or more: if signed, party 0 adds 2^width and party 1 adds 0.
 
     Args:
         engine: The engine of this session.
@@ -246,7 +247,7 @@ def both_rows(engine: Engine, numbers: Sequence[tuple[NDArray[Any], int, bool]])
 
 
 def run_on_both(engine: Engine, netlist: Netlist, values: NDArray[np.uint64], sums: Sums = "two") -> BitMatrix:
-    """Run a circuit on a number of either party and open its only output.
+    """Run a circuit on pairs of numbers, one from each party, and open its only output.
 
     Large batches are run in parts to bound the memory; all outputs are opened at once.
 

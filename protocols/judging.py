@@ -70,8 +70,7 @@ def _larger_netlist(width: int, form: Form) -> Netlist:
 
 
 def _areas(engine: Engine, tables: Indices, width: int) -> tuple[list[Bits], list[Bits]]:
-    """Return S of each table of this party's int64[tables, 2, bins], and the numbers of rows by table and label: those
-    of party 0, then of party 1."""
+    """Return the secret S of each table, and each party's rows by table and label, from own int64[tables, 2, bins]."""
     count, _, bins = tables.shape
     below = 2 * (tables[:, 0].cumsum(axis=1) - tables[:, 0]) + tables[:, 0]
     words, size = engine.words, 2 * width + 3

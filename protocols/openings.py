@@ -29,7 +29,7 @@ def index_width(count: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """First opening of a level: bool[nodes], and the leaves' classes int64[nodes], 0 for a split."""
+    """First opening of a level: `leaves` bool[nodes], and the leaves' classes `labels` int64[nodes], 0 for a split."""
 
     leaves: NDArray[np.bool_]
     labels: NDArray[np.int64]
@@ -81,7 +81,7 @@ def read_choices(bits: BitMatrix, left: Bounds) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class OpenedLevel:
-    """Openings of one level; `choices` is None without a choice. A split has at most `left` remaining attributes."""
+    """Openings of one level; `choices` is None if no split has a choice. A split has at most `left` attributes left."""
 
     decisions: Decisions
     choices: list[int] | None

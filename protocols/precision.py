@@ -67,9 +67,9 @@ class Precision:
 
     @property
     def sum_width(self) -> int:
-        """Bits of any sum of +- x ln x whose counts of either sign add up to at most `bound`, as a signed integer.
+        """Bits of a signed sum of terms +- x ln x, if the counts x of each sign add up to at most `bound`.
 
-        Both sums lie between -bound error and bound (ln bound + error), their difference within that plus bound error.
+        Each sum is from -bound error to bound (ln bound + error); their difference exceeds that by bound error at most.
         """
         top = Fraction(math.log(self.bound) + 1e-9) + 2 * self.error
         return math.ceil(self.bound * top * (1 << self.fraction)).bit_length() + 1
@@ -109,7 +109,7 @@ def _rounding(cells: int, digits: tuple[int, ...], scales: tuple[int, ...], widt
 
 @lru_cache(maxsize=256)
 def derive(delta: float, bound: int, terms: int | None = None, prices: Prices = GARBLED) -> Precision:
-    """Return the cheapest parameters found with error <= delta / 4.
+    """Return the cheapest of the searched parameters with error <= delta / 4.
 
     Args:
         delta: Tolerance of ID3-delta, above 0 and at most 1; public. See `Problem.delta`.
@@ -142,7 +142,7 @@ def derive(delta: float, bound: int, terms: int | None = None, prices: Prices = 
 
 
 def _fewest_digits(bound: int, cells: int, terms: int, target: Fraction) -> Precision | None:
-    """Return the fewest digits that leave half of the error to the scale; None if the series is too short."""
+    """Return a precision with the fewest digits Q_j that use half of the error; None if the series is too short."""
     width = count_width(bound)
     room = target - _truncation(cells, terms)
     if room <= 0 or cells >= width - 1:
@@ -156,7 +156,7 @@ def _fewest_digits(bound: int, cells: int, terms: int, target: Fraction) -> Prec
 
 
 def _smallest_scale(precision: Precision, target: Fraction) -> list[Precision]:
-    """Return the precision with the smallest scale that keeps the error within the target, if one fits a word."""
+    """Return the precision with the smallest scale s that keeps the error within the target, if one fits a word."""
     for scale in range(MAX_WIDTH):
         scaled = replace(precision, scale=scale)
         if scaled.sum_width > MAX_WIDTH:

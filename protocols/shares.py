@@ -63,7 +63,7 @@ def masked(numbers: Indices, seed: bytes, question: bytes, number: int) -> Share
 class SharedCounts:
     """Source of a party's shares of all counts: own counts, and the shares of the holders for the same level.
 
-    A level that is counted again is not asked again, so a holder shares each level once.
+    The last level is cached, so a holder shares each level once.
     """
 
     def __init__(self, own: Any, ask: Ask) -> None:
@@ -71,7 +71,7 @@ class SharedCounts:
 
         Args:
             own: This party's `Counts` or `ForestCounts`; private.
-            ask: Asks the holders.
+            ask: Function that requests the holders' shares for a question, uint64[size].
         """
         self._own, self._ask = own, ask
         self._last: tuple[Question, LevelCounts] | None = None

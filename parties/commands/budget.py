@@ -144,7 +144,7 @@ def _bar(budget: TableBudget) -> str:
 
 
 def _totals(totals: Totals, delta: float, is_pure: bool) -> str:
-    """Return the spending of jobs as text; for a budget without a delta, without the conversion to one."""
+    """Return the spending of jobs as text; `is_pure`: the budget has no delta, so losses are not converted to one."""
     if is_pure and totals.epsilon is not None and not totals.delta:
         return f"pure epsilon {totals.epsilon:.4g}"
     pure = "not pure" if totals.epsilon is None else f"pure epsilon {totals.epsilon:.4g}"

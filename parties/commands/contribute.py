@@ -36,7 +36,7 @@ def contribute_command(
     wait: float | None = option("Seconds to wait for the two who compute."),
     yes: bool = option("Consent without being asked."),
 ) -> None:
-    """Give shares of your numbers to two parties, who compute the answer of all rows.
+    """Give shares of your numbers to two parties, who compute the answer over the rows of all holders.
 
     You see the question first. Neither of the two learns your numbers, unless both put their shares together.
     """
@@ -87,7 +87,7 @@ def _table(
     max_rows: int | None,
     link: LinkSettings,
 ) -> TableSettings:
-    """Return the table that gives rows. Raise InputError if it is not clear which, or if only a node may read it."""
+    """Return the table to contribute. Raise InputError if the choice is unclear, or if only a node may read it."""
     if data is not None and named is not None:
         raise InputError("--table: --data already names the rows; give one of them")
     if data is None:

@@ -29,7 +29,7 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
 
 
 def holder_options(command: Command) -> Command:
-    """Add the options --holders, --holders-at and --compute-only."""
+    """Add the options --holders, --holders-at and --compute-only to a command."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -41,10 +41,10 @@ def givers_of(flags: Mapping[str, Any], link: LinkSettings, rows: int) -> Givers
     Args:
         flags: Values of `holder_options`.
         link: Settings of the link to the peer.
-        rows: Greatest number of rows of each holder; public.
+        rows: Upper bound on the rows of each holder; public.
 
     Raises:
-        InputError: A flag is missing, a file is no certificate, or a holder is listed twice or computes.
+        InputError: A flag is missing, a file is not a certificate, or a holder is listed twice or computes.
     """
     if flags["holders"] is None:
         for name in NAMES[1:]:
@@ -82,7 +82,7 @@ def _same_door(one: str, other: str | None) -> bool:
 
 
 def with_holders(settings: TabularSettings, givers: Givers) -> TabularSettings:
-    """Return settings whose bound holds the rows of all: half of them for each node.
+    """Return settings whose bound on rows is half of the rows of all holders and parties, for each computing party.
 
     Args:
         settings: Settings with the bound on the rows of each holder.

@@ -17,7 +17,7 @@ from smc.recipes import OTKind
 
 
 class Topic(NamedTuple):
-    """A lesson: its title, its program, and what the parties enter if you say nothing."""
+    """A lesson: its title, its program, and the default inputs of both parties."""
 
     title: str
     program: str
@@ -52,8 +52,8 @@ def lesson(
 ) -> Report:
     """Watch a protocol of the lecture notes: two processes run it, and each prints its own view.
 
-    The processes talk over gRPC with mutual TLS on this machine. Each view shows the party's input, the values that it
-    computes, all messages, and their cost. No option uses your data: the defaults are small numbers.
+    The processes are connected by gRPC with mutual TLS on this machine. Each view shows the party's input, the values
+    that it computes, all messages, and their cost. No option uses your data: the defaults are small numbers.
 
     Topics: shares, and, transfer, garbled, millionaires, logarithm, id3.
     """

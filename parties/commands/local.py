@@ -14,7 +14,7 @@ from parties.commands.options import FILE
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import TABLE, opened, paths
 from parties.commands.signature import command, option
-from protocols.release.promise import much
+from protocols.release.promise import epsilon_warnings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def key_command(
     if total is not None:
         account.create(out, holder)
     console.err.print(f"written: {out}" + ("" if total is None else f" and {account.place(out)}"))
-    for line in much(total):
+    for line in epsilon_warnings(total):
         console.err.print(line)
 
 

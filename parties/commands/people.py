@@ -121,10 +121,10 @@ def list_command(config_file: Path | None = node_config) -> Report:
 def _change(
     config_file: Path | None, accounts: Accounts, name: str, change: Callable[[Account | None], Changed]
 ) -> Report:
-    """Change one account, together with its entry in the audit log; the node may be running.
+    """Change one account, and write the entry in the audit log; the node may be running.
 
-    `InputError` if the node is another Unix user's, if there is no such account, or if others may administer, and this
-    Unix user's person may not.
+    Raise InputError if the node belongs to another Unix user, if there is no such account, or if an account has the
+    role `administer` but this Unix user's account lacks it.
     """
     from parties.node.settings import load
 

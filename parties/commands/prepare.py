@@ -69,7 +69,7 @@ def prepare(
     if out is None and config_file is None:
         raise InputError("--out is missing: give the directory for schema.toml and party.toml")
     out = out or config_file.parent  # type: ignore[union-attr]
-    if force and config_file is not None:  # spelling and columns are found out as if nothing were said of them
+    if force and config_file is not None:  # spelling and columns are detected anew
         rows_at = rows_at.model_copy(update={"format": FormatSettings(), "columns": {}})
         rows_at.model_fields_set.difference_update(SETTLED)
     if agreed is None and column:
@@ -139,7 +139,7 @@ def prepare(
 
 
 def _place(raw: str | None, table: str | None) -> tuple[str, PlaceSettings]:
-    """Return what a table of a file or of a database is called in party.toml, and where it is."""
+    """Return the name of a raw table in party.toml, and its place."""
     assert raw is not None
     is_database = "://" in raw or format_of(Path(raw), None) == "duckdb"
     called = (table or "") if "://" in raw else table or Path(raw).name.partition(".")[0]
@@ -155,9 +155,9 @@ def _of_config(config_file: Path, table: str | None) -> tuple[str, TableSettings
 
 
 def _present(party_file: Path, name: str, settings: PlaceSettings, force: bool) -> tuple[str, TableSettings | None]:
-    """Return the party's file as it is, empty if there is none, and the table that it has by this name.
+    """Return the text of the party's file (empty if it is missing), and its table of this name, if any.
 
-    By `force` without the table's spelling and columns. `InputError` if it has already what is to be added.
+    `force` removes the table's spelling and columns; without it they raise InputError, and so do other rows.
     """
     if not party_file.exists():
         return "", None
@@ -176,7 +176,7 @@ def _present(party_file: Path, name: str, settings: PlaceSettings, force: bool) 
 
 
 def _people(text: str, name: str, there: TableSettings | None) -> dict[str, Any]:
-    """Return `person` and `at_most` of a table from --person. `InputError` if the table is there with others."""
+    """Return `person` and `at_most` from --person. Raise InputError if the existing table has other values."""
     column, _, rows = text.rpartition("=")
     if not column or not re.fullmatch("[1-9][0-9]{0,2}|1000", rows):
         raise InputError(f"--person: must be COLUMN=ROWS with 1 to 1,000 rows, such as patient_id=1, not {text!r}")
@@ -186,7 +186,7 @@ def _people(text: str, name: str, there: TableSettings | None) -> dict[str, Any]
 
 
 def _named(texts: tuple[str, ...]) -> dict[str, str]:
-    """Return the columns of attributes that --column names."""
+    """Return the column of each attribute from the texts NAME=COLUMN of --column."""
     pairs = [text.partition("=") for text in texts]
     if wrong := next((text for text, pair in zip(texts, pairs, strict=True) if not all(map(str.strip, pair))), None):
         raise InputError(f"--column {wrong}: write NAME=COLUMN, such as 'sex=geschlecht'")
@@ -194,7 +194,7 @@ def _named(texts: tuple[str, ...]) -> dict[str, str]:
 
 
 def _require_own(schema_file: Path, party_file: Path, name: str) -> None:
-    """Raise `InputError` if a schema is that of other tables of the party's file, too: they would not fit another."""
+    """Raise InputError if other tables of the party's file use this schema file too, because it will be replaced."""
     tables = load(party_file).tables if party_file.exists() else {}
     real = schema_file.resolve()
     if others := [other for other, table in tables.items() if other != name and table.schema_file.resolve() == real]:
@@ -210,7 +210,7 @@ def _real(source: str) -> str:
 def _without(party_file: Path, text: str, name: str) -> str:
     """Return a party's file without a table's spelling and columns; comments stay.
 
-    `InputError` if they do not stand by themselves.
+    Raise InputError if their lines cannot be separated from the rest.
     """
     remaining, wanted, stays = [], tomllib.loads(text), True
     for part in WRITTEN:
@@ -227,7 +227,7 @@ def _without(party_file: Path, text: str, name: str) -> str:
 
 
 def _header(line: str) -> list[str] | None:
-    """Return the parts of a table's header in TOML; None if the line is not a header."""
+    """Return the keys of a TOML table header, such as tables and NAME of [tables.NAME]; None for other lines."""
     if not line.lstrip().startswith("["):
         return None
     try:

@@ -91,7 +91,7 @@ def table_command(
         with rows_of(where) as rows:
             tabulated = tabulate(rows, by, across, summed, rules.largest)
         status.doing("hiding cells" if base is None else "rounding cells")
-        texts, data = _told(tabulated, rules, base, rounding, summed is not None)
+        texts, data = _published(tabulated, rules, base, rounding, summed is not None)
         if percent is not None:
             texts = percentages(texts, percent)
         files.write_text(out, as_csv(by, tabulated.column_names, tabulated.row_names, texts, escape_formulas))
@@ -104,10 +104,10 @@ def table_command(
     return report
 
 
-def _told(
+def _published(
     table: Tabulated, rules: CellRules, base: int | None, rounding: str | None, sums: bool
 ) -> tuple[list[list[str]], dict[str, Any]]:
-    """Return the published cells, and their part of the report."""
+    """Return the published cells as text, and the report on hidden or rounded cells."""
     from parties.alone.publish.hiding import rounding as rounded
     from parties.alone.publish.hiding.suppression import hide
     from parties.alone.publish.hiding.table_text import covered
@@ -193,7 +193,7 @@ def tables_command(
 
 
 def _certain(crosses: Sequence[tuple[str, Path]]) -> int | None:
-    """Return the number of rows that a reader of these tables can rebuild for certain, as far as some seconds show.
+    """Return the number of rows that a reader of these tables can rebuild for certain, found within a time limit.
 
     None if there are too many combinations of values to try.
     """
@@ -212,7 +212,7 @@ def _certain(crosses: Sequence[tuple[str, Path]]) -> int | None:
 
 
 def _hidden(axes: list[Any], tables: list[Tabulated], rules: CellRules, sums: bool) -> tuple[list[Any], dict[str, Any]]:
-    """Return what is hidden of each table, bool[rows, columns], and what the report says of it."""
+    """Return the hidden cells of each table, bool[rows, columns], and the report on them."""
     from parties.alone.publish.hiding import linked
 
     together = linked.linked(axes, tables, [rules.needs(table, sums) for table in tables])

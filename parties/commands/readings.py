@@ -24,7 +24,7 @@ class ReadingOptions:
     guess: bool = option("Ask no question. Where several readings of a column fit, take the first.")
 
     def choices(self, status: console.StatusLine) -> Choices:
-        """Return who chooses: these options, then whoever is at the terminal; without a terminal a table is refused."""
+        """Return the choices of readings: these options, else the terminal's user; without both, an InputError."""
         from parties.alone.preparing.readings import Choices, given, guess, refuse
 
         def ask(question: Question) -> str:

@@ -79,8 +79,9 @@ def alone(
 ) -> Report:
     """Learn a linear classifier from your own rows, with noise (Chaudhuri, Monteleoni, Sarwate 2011).
 
-    Neighbouring tables differ by one replaced row. The result reveals the number of rows. Least squares and ridge need
-    a target of numbers. As with both parties' rows, they hide the presence of a row, and read the rows in parts.
+    Methods objective and output: neighbouring tables differ by one replaced row, and the result reveals the number of
+    rows. Least squares and ridge are as in smc regress: the target is a number, and the presence of a row is hidden
+    too.
     """
     check_new({"--out": out, "--svg": svg}, [data, schema_file], None, force)
     if method == "objective" or method == "output":  # two comparisons, because `in` does not narrow the type
@@ -120,7 +121,7 @@ def _classifier(
     regularisation: float,
     epsilon: float,
 ) -> dict[str, Any]:
-    """Return the model file of a classifier."""
+    """Learn a classifier, and return the content of its model file."""
     schema = schemas.load(schema_file).numeric(numeric or ())
     label = schema.choose_target(target)
     features, used = features_of(schema, label, columns, numeric)
@@ -144,7 +145,7 @@ def _classifier(
 
 
 def _source(data: Path, schema: Schema, target: str) -> RowCounts:
-    """Return a file's rows: cells are the schema's categories as they stand, else raw values of its types."""
+    """Return a file's rows; cells are categories of the schema, or for a schema with types raw values."""
     features, sizes = schema.features(target), {name: len(values) for name, values in schema.attributes.items()}
     domains = [sizes[name] for name in features]
     try:

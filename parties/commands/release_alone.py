@@ -94,9 +94,9 @@ def alone(
     other ways scale Laplace noise to a sensitivity of the median: the global one (global), a bound that you propose and
     the rows must pass (propose), a private bound of the local one (bound), or the smooth one (smooth).
 
-    With --function and --blocks the rows are dealt to blocks, and the numbers are the function's values of the blocks
-    (sample and aggregate). A row is in one block, so each way protects it. The function takes a block int64[rows], or
-    int64[rows, columns] of several columns.
+    With --function and --blocks the rows are divided into blocks. The median is then that of the function's values of
+    the blocks (sample and aggregate). A row is in one block, so each way protects it. The function takes a block
+    int64[rows], or int64[rows, columns] of several columns.
 
     Neighbouring tables differ by one replaced row. The guarantee covers the whole output. The output includes the exact
     number of rows.
@@ -174,7 +174,7 @@ def _function(name: str) -> Any:
 
 
 def _answer(table: Table, way: str, epsilon: Fraction, delta: Fraction, flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the value within the bounds, as noise made it, and how far that reaches if that is public."""
+    """Return the answer's JSON fields: the noisy value clamped to the bounds; an interval if its width is public."""
     if way == "choice":
         return {"value": int(ways.by_choice(table, epsilon, private)[0])}
     if way == "global":

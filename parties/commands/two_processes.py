@@ -21,13 +21,13 @@ EXIT_CODE = 2  # of a command whose input is wrong
 def run_both(
     directory: Path, names: tuple[str, str], commands: tuple[Sequence[str], Sequence[str]], progress: str
 ) -> tuple[str, str]:
-    """Run a command of `smc` at two new identities, and return what each printed on standard output.
+    """Run a command of `smc` as two parties with new identities, and return the standard output of each.
 
     Args:
-        directory: Where their keys and certificates are written.
+        directory: Folder for their keys and certificates.
         names: The name of the listening party, and of the other.
         commands: Each party's command and options, without those of the link.
-        progress: The line that is shown while they run.
+        progress: Line to show while they run.
 
     Raises:
         InputError: A party's input was wrong.
@@ -59,7 +59,7 @@ def _outputs(processes: Sequence[subprocess.Popen[str]], names: Sequence[str]) -
             for process in processes:
                 process.kill()
     failures = [error for run in runs if (error := run.exception()) is not None]
-    if failures:  # the other one's failure may be a mere echo
+    if failures:  # the other party's failure may follow from the first
         raise next((error for error in failures if isinstance(error, InputError)), failures[0])
     return runs[0].result(), runs[1].result()
 

@@ -60,14 +60,14 @@ class Transfers:
                 yield *keys, *chosen
 
     def _room(self, *shape: int) -> Blocks:
-        """Return memory for results."""
+        """Return uninitialised memory for results, uint64[shape]."""
         return np.empty(shape, dtype=np.uint64)
 
     def _put(self, place: Blocks, keys: Blocks) -> None:
         place[...] = keys
 
     def _batches(self, count: int, unit: int = 1) -> list[slice]:
-        """Yield parts of `count` units of OTs, ready to be made; both may send for one part before either reads."""
+        """Reserve `unit * count` OTs each way; return slices of `count` units, each within `Receiver.batch` OTs."""
         self.setup()
         for direction in (0, 1):  # in turn: in some protocols the sender, in some the receiver begins
             role: Role = self.sender if direction == self.session.party else self.receiver

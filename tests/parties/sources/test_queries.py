@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from parties.base.files import check_outputs
 from parties.commands import check
 from parties.commands.own_table import on_table
-from parties.commands.rows import words_of
+from parties.commands.rows import left_out_phrase
 from parties.jobs.kinds.id3 import Id3
 from parties.node import settings
 from parties.party_file import files_of
@@ -229,8 +229,8 @@ def test_smc_check_tells_how_many_are_left_out(files: Any, joined: pandas.DataFr
 
 
 def test_how_many_are_left_out_is_told_in_words() -> None:
-    assert words_of(LeftOut()) == ""
-    assert words_of(LeftOut(1200, 3)) == "; left out: 1,200 by `where`, 3 without consent"
+    assert left_out_phrase(LeftOut()) == ""
+    assert left_out_phrase(LeftOut(1200, 3)) == "; left out: 1,200 by `where`, 3 without consent"
 
 
 # Attacks: whatever reads, writes, calls out, names what is not named, has no end or is another each time.
