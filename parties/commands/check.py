@@ -54,7 +54,7 @@ def check(
     ),
     as_json: bool = json_option,
 ) -> int:
-    """Check the machine, identity, clock, peer, state, tables, ports, shipping and log-in provider.
+    """Check the machine, identity, clock, peer, state, tables, ports, log shipping and log-in provider.
 
     Machine checks: space, locks, temporary files, caches, gRPC's environment, processor. Nothing is changed.
 

@@ -25,18 +25,18 @@ ANSWER_SECONDS = 60.0  # both nodes wait for the answer meanwhile
 @command("contribute", "smc contribute --config clinic/party.toml")
 def contribute_command(
     config_file: Path | None = party_config,
-    nodes: str | None = option("Certificates of the two who compute, A.crt,B.crt.", "LIST"),
-    at: str | None = option("Where these two listen for holders: HOST:PORT,HOST:PORT.", "LIST"),
+    nodes: str | None = option("Certificates of the two parties that compute: A.crt,B.crt.", "LIST"),
+    at: str | None = option("Addresses where these two parties listen for holders: HOST:PORT,HOST:PORT.", "LIST"),
     data: Path | None = option("Your rows, a CSV or Parquet file; private."),
     schema_file: Path | None = option("The agreed schema."),
     table: str | None = TABLE,
     max_rows: int | None = option("Public bound on your rows."),
     identity: Path | None = option("Your private key, NAME.key."),
     certificate: Path | None = option("Your certificate, NAME.crt."),
-    wait: float | None = option("Seconds to wait for the two who compute."),
+    wait: float | None = option("Seconds to wait for the two parties that compute."),
     yes: bool = option("Consent without being asked."),
 ) -> None:
-    """Give shares of your numbers to two parties, who compute the answer of all rows.
+    """Give secret shares of your numbers to two parties. They compute the answer over the rows of all.
 
     You see the question first. Neither of the two learns your numbers, unless both put their shares together.
     """

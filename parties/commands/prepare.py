@@ -37,10 +37,12 @@ def prepare(
     exclude: tuple[str, ...] = option("Leave columns out, separated by commas; repeatable.", "COLUMNS"),
     column: tuple[str, ...] = option("With --schema: an attribute and its column; repeatable.", "NAME=COLUMN"),
     table: str | None = option("Table of a database or of --config; for a file, its new name.", "NAME"),
-    person: str | None = option("Column that names each row's person, and how many of its rows count.", "COLUMN=ROWS"),
+    person: str | None = option(
+        "Column that names each row's person, and how many rows of a person count.", "COLUMN=ROWS"
+    ),
     derive: tuple[str, ...] = option("Compute a column, such as 'age=age born 2026-01-01'; repeatable.", "NAME=FORM"),
     how: ReadingOptions = settings(ReadingOptions),
-    page: Path | None = option("Write the findings as an HTML page. It is private."),
+    page: Path | None = option("Write the findings as an HTML page; keep it to yourself."),
     out: Path | None = option("Directory for schema.toml and party.toml  [directory of --config]", FOLDER),
     force: bool = FORCE,
 ) -> Report:
@@ -50,9 +52,9 @@ def prepare(
     be a DuckDB file or the URL of a database, with --table. With --config the table is one of a party.toml, possibly a
     query.
 
-    DIR/schema.toml proposes typed columns for both parties to agree on. DIR/party.toml has the table and its spelling.
-    smc init adds the link to the peer. Both files are text: correct them by hand. Or prepare the table again with
-    --force, which replaces the schema and the table's spelling and columns.
+    DIR/schema.toml proposes typed columns for both parties to agree on. DIR/party.toml has the table: its cell formats,
+    and the mapping of its columns to the schema. smc init adds the link to the peer. Both files are text: correct them
+    by hand. Or prepare the table again with --force, which replaces the schema, the cell formats and the mapping.
 
     --derive computes a column from others, without SQL: 'NAME=FORM COLUMN ...'. Put names with spaces in quotes.
     docs/tables-schema.md lists the forms.

@@ -27,13 +27,13 @@ FEWEST = 3  # least rows of a visible cell, without another rule
 
 
 def cell_rules(
-    threshold: int | None = option("Hide cells of fewer rows  [3 if you give no other rule]"),
+    threshold: int | None = option("Hide cells with fewer rows than this  [3 if you give no other rule]"),
     dominance: tuple[int, float] | None = option(
         "Hide a sum if its N largest contributions exceed K% of it.", click.Tuple([int, float]), metavar="N K"
     ),
     p_percent: float | None = option("Hide a sum if others can estimate its largest contribution to within P%.", "P"),
     margin: float | None = option(
-        "Remaining uncertainty about a hidden sum of too few rows, in % of the sum  [20]", "P"
+        "With --sum: others must not be able to compute a sum hidden by --threshold to within P%  [20]", "P"
     ),
 ) -> CellRules | None:
     """Return the rules by which cells are hidden; None if no option names one."""

@@ -33,7 +33,7 @@ def serve(
     ),
     port: int = option("Port to listen at; 0 = any free port  [8400]", click.IntRange(0, 65535), default=8400),
     token_file: Path | None = option(
-        "File with the secret of each request: Authorization: Bearer TOKEN.", flag="--token-file"
+        "File with the secret TOKEN. Each request must send Authorization: Bearer TOKEN.", flag="--token-file"
     ),
     identity: Path | None = option("Private key for TLS  [link.identity of --config if not on this machine]"),
     certificate: Path | None = option("Certificate for TLS, which callers must trust  [link.certificate]"),

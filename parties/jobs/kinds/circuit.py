@@ -49,8 +49,8 @@ class CircuitSettings(BooleanSettings):
 
 
 class Circuit(Batched):
-    """Evaluate a Bristol circuit from FILE. Party 0 gives its first input, party 1 the second. Both learn the
-    outputs.
+    """Evaluate a circuit from FILE, in the Bristol format. Party 0 gives the circuit's first input, party 1 the
+    second. Both learn the outputs.
 
     Bit i of a hexadecimal number is wire i. BITS is this number in binary, one digit for each wire.
     """

@@ -39,7 +39,7 @@ class TableOfBoth(BySchema):
     about = Description(
         "Joint table",
         "table",
-        example="--by county --across benefit --to analyst.crt --out sealed.json ",
+        example="--by county --across benefit --to analyst.crt --out sealed.json",
         job_example="--by county --across benefit --epsilon 1",
         afterwards="If it is sealed, the analyst opens it with smc publish open.",
         extra=JointTableExtra,

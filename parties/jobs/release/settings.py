@@ -97,8 +97,8 @@ class GaussianSettings(ReleaseSettings):
     delta: Delta | None = public(
         None,
         "Delta",
-        "Delta, the probability that epsilon fails; it selects Gaussian noise. Choose it far below 1 / rows",
-        none="none; the samples alone add at most 2^-38",
+        "Probability that the guarantee of epsilon fails; selects Gaussian noise. Choose it far below 1 / rows",
+        none="none; inexact sampling of the noise adds at most 2^-38",
     )
 
 

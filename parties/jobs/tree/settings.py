@@ -71,7 +71,7 @@ def splits(default: Splits | None, left_out: str = "") -> AnyField:
 
 
 MOST_SHARDS = 64  # processes of a party
-WORTH = "Test by which a node without a worthy split becomes a leaf: mdl (description length), chi2 or pessimistic"
+WORTH = "Test by which a node becomes a leaf if no split is worth it: mdl (description length), chi2 or pessimistic"
 
 
 class ExactSettings(TabularSettings):

@@ -41,7 +41,7 @@ class Marginals(Release):
     """Count the values of columns together, for many sets of columns. Both learn the counts, with noise.
 
     Name the sets (--sets age,sex, repeated), or take all sets of --ways columns from --columns. A row counts
-    once in each of m marginals: with --delta the noise is Gaussian and grows with the root of m; without, it is
+    once in each of the m sets. With --delta the noise is Gaussian and grows with the root of m. Without, it is
     Laplace noise of scale m / epsilon. Results made from the counts, such as synthetic rows, cost nothing more.
     """
 

@@ -43,8 +43,8 @@ class Trend(Significance):
     """Test whether the share of an outcome rises or falls over ordered groups of the rows of both parties. Both
     learn yes or no.
 
-    The test is Cochran's and Armitage's. The scores of the groups are their numbers, or else 0, 1, 2 ... in the
-    order of the schema.
+    This is the Cochran-Armitage test. If the groups are numbers, these are the scores. Else the scores are 0, 1,
+    2 ... in the order of the schema.
     """
 
     name, Settings = "test trend", TrendSettings
