@@ -73,7 +73,7 @@ def _simulate(job: dict[str, Any], file: Path | None, config_file: Path | None, 
     report.lines(map(job_text.shown, _simulated(simulation)))
     if simulation.refused:
         place = "" if file is None else f"{file}: "
-        report.failure = InputError(f"{place}it would be refused: {job_text.shown(simulation.why)}")
+        report.failure = InputError(f"{place}the job would be refused: {job_text.shown(simulation.why)}")
     return report
 
 

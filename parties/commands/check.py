@@ -225,7 +225,7 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
                 twin = seen.setdefault(source.fingerprint_of_rows(key), name) if count and len(tables) > 1 else name
             if same_rows.have_two_budgets(tables, twin, name):
                 how = same_rows.remedy(tables, twin, name)
-                raise InputError(f"its rows are those of tables.{twin}, each of them, and rows have one budget: {how}")
+                raise InputError(f"all its rows are rows of tables.{twin} too, and rows have one budget: {how}")
             text = f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…){words_of(left_out)}{_people(table)}"
             yield Finding(True, f"table {name}", text)
         except InputError as error:

@@ -110,7 +110,7 @@ def prepare(
             ask = choices.ask if console.is_asked() and not how.guess else None
             proposal = fitting.fit(table_profile, known, _named(column), ask)
     if there is not None and getattr(table_profile.place, "files", {}) != there.files:
-        raise InputError(f"{party_file}: the files of {name} are spelled differently; give each its own `format`")
+        raise InputError(f"{party_file}: the files of {name} have different formats; give each its own `format`")
     files.make_directory(out)
     text = writing.mapping_text(name, table_profile, proposal)
     if there is None:
@@ -168,7 +168,9 @@ def _present(party_file: Path, name: str, settings: PlaceSettings, force: bool) 
         return text, None
     rows = [(getattr(table, "query", None), _real(table.source), table.table) for table in (settings, there)]
     if rows[0] != rows[1]:
-        raise InputError(f"{party_file}: tables.{name} has other rows; give another --table, or remove that table")
+        raise InputError(
+            f"{party_file}: tables.{name} names another source; give another --table, or remove that table"
+        )
     if not WRITTEN & there.model_fields_set:
         return text, there
     if (settled := SETTLED & there.model_fields_set) and not force:
@@ -183,7 +185,7 @@ def _people(text: str, name: str, there: TableSettings | None) -> dict[str, Any]
     if not column or not re.fullmatch("[1-9][0-9]{0,2}|1000", rows):
         raise InputError(f"--person: must be COLUMN=ROWS with 1 to 1,000 rows, such as patient_id=1, not {text!r}")
     if there is not None and (there.person, there.at_most) != (column, int(rows)):
-        raise InputError(f"--person: tables.{name} is there with others; set person and at_most in its lines by hand")
+        raise InputError(f"--person: tables.{name} has another person or at_most; change its lines by hand")
     return {"person": column, "at_most": int(rows)}
 
 
@@ -225,7 +227,7 @@ def _without(party_file: Path, text: str, name: str) -> str:
     with suppress(tomllib.TOMLDecodeError):
         if tomllib.loads("".join(remaining)) == wanted:
             return "".join(remaining)
-    raise InputError(f"{party_file}: cannot separate the spelling and columns of tables.{name}; remove them by hand")
+    raise InputError(f"{party_file}: cannot separate the format and columns of tables.{name}; remove them by hand")
 
 
 def _header(line: str) -> list[str] | None:

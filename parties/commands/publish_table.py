@@ -82,7 +82,9 @@ def table_command(
     elif rounding is not None:
         raise InputError("--rounding: needs --base; add --base NUMBER")
     if percent == "rows" and across is None:
-        raise InputError("--percent: rows of one column are 100 each; give --percent columns, or --across")
+        raise InputError(
+            "--percent: without --across each row has one cell, always 100 %; give --percent columns, or --across"
+        )
     rules = given or CellRules(FEWEST)
     rules.check(summed is not None)
     where = place(source, table)

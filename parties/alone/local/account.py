@@ -122,7 +122,7 @@ def load(key_file: Path, device: Device) -> Account:
     """
     path = place(key_file)
     if device.total is None:
-        raise InputError(f"{key_file}: the key has no total (smc local key --total makes one that has)")
+        raise InputError(f"{key_file}: the key has no total; make one with smc local key --total")
     if not path.exists():
         raise InputError(
             f"{path}: is missing, so the spent budget is unknown; restore this file to the directory of the key"

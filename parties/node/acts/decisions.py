@@ -273,7 +273,7 @@ class Decisions:
         job, inputs = record.proposal, self._offers.inputs(record.party, record.table, typed)
         names = [parameter.key for parameter in asked(job.task)]
         if unknown := [name for name in typed if name not in names]:
-            raise InputError(f"{unknown[0]}: the job does not ask for it")
+            raise InputError(f"{unknown[0]}: the job has no such input; remove it")
         if missing := job.task.missing(inputs):
             raise InputError(f"{missing[0]}: the job requires it: --input {missing[0]}=VALUE")
         if names:

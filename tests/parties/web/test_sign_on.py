@@ -515,7 +515,7 @@ def test_who_has_no_password_has_none(place: Place) -> None:
     known = place.accounts.all()
     place.accounts.write({**known, "anna": known["anna"].model_copy(update={"hash": ""})})
     for text in ("", password("anna"), "0" * 64):
-        with pytest.raises(InputError, match="no such name with this password"):
+        with pytest.raises(InputError, match="no account has this name and password"):
             place.logins.log_in("anna", text)
 
 

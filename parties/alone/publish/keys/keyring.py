@@ -225,7 +225,7 @@ class Keyring:
         try:
             return aes_key_unwrap(self._master, wrapped)
         except (InvalidUnwrap, ValueError):
-            raise InputError(f"{self.path}: its keys were not wrapped by this master key") from None
+            raise InputError(f"{self.path}: its keys are encrypted with another master key; give that one") from None
 
 
 def refuse_existing(path: Path) -> None:

@@ -210,7 +210,9 @@ def place_in(boxes: Sequence[Box], hierarchies: Sequence[Hierarchy], quasi: Valu
             held = sides[i].holds(box, part[i][cell])
             box, cell = box[held], cell[held]
         if alone and len(np.unique(cell)) < len(cell):
-            raise InputError("classes overlap, so presence cannot be counted")
+            raise InputError(
+                "presence needs classes that do not overlap; set algorithm to mondrian, flash, samarati or incognito"
+            )
         classes[start + cell[::-1]] = box[::-1]  # the first box is written last
     return classes
 
