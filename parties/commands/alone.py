@@ -251,7 +251,7 @@ def _rows_for(model: AnyModel | Rules, data: Path | None, config_file: Path | No
         if data is None:
             raise InputError("--data is missing; give it, or --config for the rows of a table")
         if named is not None:
-            raise InputError("--table: needs --config, which is missing")
+            raise InputError("--table: needs --config, which is missing; give both")
         return cells(data)
     tables = load(config_file).tables
     # predictions are shown to the owner only, so all rows of a person count

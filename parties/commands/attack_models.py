@@ -85,7 +85,7 @@ def shadows_command(
     with console.progress("reading") as status:
         table = coded(chosen(str(data), None, config_file), schema_file, target)
         if len(table.labels) < 2:
-            raise InputError(f"{data}: has fewer than two rows; the attack needs two or more")
+            raise InputError(f"{data}: has fewer than two rows; give a file with more rows")
         learning = Learning(table.domains, table.classes, len(table.labels), epsilon)
         delta = learning.delta if model == "synthetic" and epsilon is not None else 0.0
         makers: dict[str, Callable[[], Learn]] = {

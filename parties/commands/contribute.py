@@ -68,7 +68,7 @@ def contribute_command(
         if not yes and not console.is_asked():
             raise InputError("there is no terminal to ask you: add --yes if you consent to the question above")
         if not yes and not status.asked("Give your shares? [y/N] ", ANSWER_SECONDS):
-            raise InputError("you have not consented: nothing was given")
+            raise InputError("you have not consented, so nothing was sent")
 
     with console.progress("waiting for the two parties") as status:
         answered = contribute(ways, own, lambda lines, parameters: consent(lines, parameters, status), status)
@@ -96,7 +96,10 @@ def _table(
         name = chosen(named, tables)
         table = tables[name]
         if table.budget is not None:
-            raise InputError(f"tables.{name}: has a budget, which only a node keeps; holders cannot be nodes yet")
+            raise InputError(
+                f"tables.{name}: has a budget, which only a node keeps; holders cannot be nodes yet: "
+                "use a table without a budget"
+            )
     else:
         check_file(data, tables)
         if schema_file is None:

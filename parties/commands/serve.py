@@ -55,7 +55,7 @@ def serve(
     if schema_file is not None and config_file is not None:
         raise InputError("--schema: the tables of --config have a schema; give one of the two")
     if table is not None and config_file is None:
-        raise InputError("--table: needs --config, which is missing")
+        raise InputError("--table: needs --config, which is missing; give both")
     token = None if token_file is None else _token(token_file)
     file = None if config_file is None else load(config_file)
     if elsewhere and file is not None and identity is None and certificate is None:

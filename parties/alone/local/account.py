@@ -133,7 +133,7 @@ def load(key_file: Path, device: Device) -> Account:
     except ValidationError as error:
         raise InputError(f"{path}: is not the privacy account of a device key: {explained(error, Account)}") from None
     if account.device != _mark(device, "device"):
-        raise InputError(f"{path}: is the privacy account of another key")
+        raise InputError(f"{path}: is the privacy account of another key; restore the account of this key")
     if any(entry.epsilon is None and entry.lasting is None for entry in account.entries):
         raise InputError(f"{path}: is not the privacy account of a device key: an entry has no bound")
     if len({(entry.plan, entry.value) for entry in account.entries}) < len(account.entries):

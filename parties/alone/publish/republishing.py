@@ -107,7 +107,10 @@ def _asked_for(plan: PublishPlan) -> tuple[int, list[str], str]:
     quasi, sensitive, others = plan.named("quasi-identifier"), plan.named("sensitive"), plan.named("other")
     masked = [name for name, column in plan.columns.items() if column.mask is not None]
     if not quasi or len(sensitive) != 1:
-        raise InputError("columns: m-invariance needs exactly one sensitive column, and quasi-identifiers")
+        raise InputError(
+            "columns: m-invariance needs exactly one sensitive column, and quasi-identifiers; "
+            "set the roles of the columns"
+        )
     if wrong := [*others, *masked]:
         raise InputError(
             f"column {quoted(wrong[0])}: a counterfeit row would have no value in this column; leave the column out"

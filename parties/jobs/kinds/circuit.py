@@ -238,7 +238,9 @@ def parse_bits(text: str | None, widths: tuple[int, ...], party: int) -> BitMatr
             raise InputError(f"--input: {value.bit_length()} bits, but party {party}'s input has {width}")
     elif re.fullmatch("[01]*", text):
         if len(text) != width:
-            raise InputError(f"--input: {len(text)} binary digits, but party {party}'s input has {width}")
+            raise InputError(
+                f"--input: {len(text)} binary digits, but party {party}'s input has {width}; give one digit a bit"
+            )
         value = int(text or "0", 2)
     else:
         raise InputError("--input: must be binary digits or a hexadecimal number 0x...")

@@ -173,7 +173,7 @@ class Majority(Batched):
         if len(parts) != len(self.classes):
             raise InputError(f"--counts: {len(parts)} counts, but there are {len(self.classes)} classes")
         if any(int(part) >> self.settings.bits for part in parts):
-            raise InputError(f"--counts: a count does not fit {self.settings.bits} bits")
+            raise InputError(f"--counts: a count does not fit {self.settings.bits} bits; raise --bits at both parties")
         return [int(part) for part in parts]
 
     @contextmanager

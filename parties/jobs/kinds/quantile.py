@@ -59,7 +59,7 @@ class Quantile(Release):
         ranges = Ranges.of(column, cells.domains[-1], self.settings.round_to, "a quantile")
         share, bound = exact(self.settings.at), self.settings.max_rows
         if share.denominator > 1000:
-            raise InputError(f"at: three digits are enough, not {self.settings.at}")
+            raise InputError(f"at: {self.settings.at} has too many decimals; give at most three")
 
         def count(rows: Rows) -> Numbers:
             """Return the number of own rows in each range, int64[ranges]."""

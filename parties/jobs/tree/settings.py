@@ -105,7 +105,7 @@ class ExactSettings(TabularSettings):
     weights: Annotated[tuple[Name, ...], Field(min_length=1)] | None = public(
         None,
         "Weights",
-        "Weight of each class, as CLASS:TIMES. Each row of the class counts TIMES",
+        "Weight of each class, as CLASS:TIMES. Each row of the class counts as TIMES rows",
         none="every row counts once",
         advanced=True,
     )
@@ -157,7 +157,7 @@ class Id3Settings(ExactSettings):
     support_epsilon: Annotated[Epsilon, Field(le=MOST_EPSILON)] | None = public(
         None,
         "Leaf counts' epsilon",
-        "Without epsilon: also open the rows of each leaf by class, with noise of this epsilon",
+        "Without epsilon: also open the number of rows of each leaf and class, with noise of this epsilon",
         none="they are not counted",
         advanced=True,
     )

@@ -62,7 +62,7 @@ class Marginals(Release):
             raise InputError("sets: name the marginals, or the columns and how many are counted together")
         sets = [columns.ordered(names, schema) for names in _read(settings.sets)]
         if len(set(sets)) < len(sets):
-            raise InputError("sets: the same columns are named twice")
+            raise InputError("sets: two sets name the same columns; remove one")
         text = "; ".join(map(",".join, sets))
         return super().canonical(settings.model_copy(update={"sets": text}), schema)
 
