@@ -24,7 +24,10 @@ class Bootstrapped:
     def __init__(self, domains: Sequence[int], classes: int, rows: Rows, trees: int, key: bytes) -> None:
         lines = rows.distinct()
         if (count := int(lines[:, -1].sum())) * trees > DRAWN:
-            raise InputError(f"{count:,} rows are too many for {trees:,} trees: at most {DRAWN // trees:,} are drawn")
+            raise InputError(
+                f"{count:,} rows are too many for {trees:,} trees: at most {DRAWN // trees:,} are drawn; "
+                "take fewer trees"
+            )
         line = np.repeat(np.arange(len(lines)), lines[:, -1])  # the line of each row
         self._trees = []
         for tree in range(trees):

@@ -132,7 +132,7 @@ def _order(engine: Engine, scores: Bits, signed: bool, first: int) -> list[int]:
     ranks = index_below(opened, first + 1, "a rank")
     expected = np.minimum(np.arange(columns), first)
     if ranks.any() and not np.array_equal(np.sort(ranks), expected):  # a counting engine opens zeros
-        raise ProtocolError("the ranks that were opened are no order: the peer's messages are wrong")
+        raise ProtocolError("the opened ranks do not form an order: the peer's messages are wrong")
     return np.argsort(ranks, kind="stable")[:first].tolist()
 
 

@@ -106,7 +106,9 @@ class Rules:
         if self.diversity == "entropy" and not self.l < min(classes, rows / 3):
             raise InputError(f"l is {self.l:g}: for entropy it must be below {min(classes, rows / 3):,.6g} here")
         if self.l > min(classes, rows):
-            raise InputError(f"l is {self.l:g}, but a leaf can have {min(classes, rows):,} classes at most")
+            raise InputError(
+                f"l is {self.l:g}, but a leaf can have {min(classes, rows):,} classes at most; choose a smaller --l"
+            )
         if self.close and self.against == "public" and self.largest(classes, rows).bit_length() >= MAX_WIDTH:
             raise InputError(
                 f"t {self.t:g} with up to {rows:,} rows in all does not fit {MAX_WIDTH}-bit words: "

@@ -63,7 +63,7 @@ def side_width(engine: Engine, sides: NDArray[np.int64], bound: int) -> int:
     if width > MOST_BITS:
         raise InputError(f"a side of a threshold could take {width} bits, at most {MOST_BITS} fit: lower max_rows")
     if sides.size and not engine.masked_numbers and max(int(sides.max()), -int(sides.min())) > bound:
-        raise InputError("this party has more rows than agreed")
+        raise InputError("this party has more rows than the agreed max_rows; raise max_rows at both parties")
     return width
 
 

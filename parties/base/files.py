@@ -156,7 +156,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     except ValueError:  # Python limits the digits of a number
         raise InputError(f"{path}: not valid TOML: a number is too long") from None
     except RecursionError:
-        raise InputError(f"{path}: not valid TOML: nested too deeply") from None
+        raise InputError(f"{path}: not valid TOML: nested too deeply; use fewer levels") from None
     return table
 
 
@@ -406,7 +406,9 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | No
         ensure_writable(path)
         real = os.path.realpath(path)
         if _descriptor(path) is None and not _is_stream(path) and real in taken:
-            raise InputError(f"{flag}: {path} is {taken[real]} of this command and would be overwritten")
+            raise InputError(
+                f"{flag}: {path} is {taken[real]} of this command and would be overwritten; name another file"
+            )
         taken[real] = f"{flag} too, an output"
 
 

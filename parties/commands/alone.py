@@ -130,8 +130,8 @@ def predict(
     tree_file: Path | None = option("Tree written by smc id3 --out."),
     model_file: Path | None = option("Model of smc release naive-bayes, smc regress or smc boost."),
     rules_file: Path | None = option("Rules written by smc rules --out: list those that match each row."),
-    data: Path | None = option("Rows to classify, CSV or Parquet; raw like the table with --config."),
-    config_file: Path | None = option("party.toml: map the rows to the schema as its table."),
+    data: Path | None = option("Rows to classify, CSV or Parquet; with --config, raw rows like those of its table."),
+    config_file: Path | None = option("party.toml: map the rows to the schema in the same way as its table."),
     table: str | None = TABLE,
     only_score: bool = option("Print the accuracy on rows of known class, in detail.", flag="--score"),
     as_json: bool = json_option,
@@ -139,8 +139,9 @@ def predict(
     """Classify rows on this machine, one class per line. Several trees vote.
 
     If the rows have the target column, the accuracy is printed. With --config, the rows are those of its table, or of a
-    file --data with the same spelling: raw cells become the schema's categories as in the job that made the model. With
-    --rules, each line has the numbers of the rules that match the row. Then follows how often the rules hold here.
+    file --data with the same cell formats: raw cells become the schema's categories as in the job that made the model.
+    With --rules, each line lists the matching rules of a row, by their numbers in the file. The last lines show how
+    often the rules hold here.
     """
     if rules_file is not None:
         if tree_file is not None or model_file is not None:
@@ -261,7 +262,7 @@ def _rows_for(model: AnyModel | Rules, data: Path | None, config_file: Path | No
         if data is None:
             raise InputError("--data is missing; give it, or --config for the rows of a table")
         if named is not None:
-            raise InputError("--table: needs --config, which is missing")
+            raise InputError("--table: needs --config, which is missing; give both")
         return cells(data)
     tables = load(config_file).tables
     # predictions are shown to the owner only, so all rows of a person count

@@ -67,10 +67,10 @@ def shadows_command(
 ) -> Report:
     """Test whether a model reveals the rows it was learnt from.
 
-    The attack learns many shadow models, each from half of your rows (Carlini et al. 2022). From them it guesses for
-    each other model which rows it was learnt from, its members. It guesses p of the members and q of the other rows
-    correctly. Random guesses reach p + q = 1. A guarantee of epsilon allows p + q up to
-    2 e^epsilon / (1 + e^epsilon) for every row.
+    The attack learns many shadow models, each from half of your rows (Carlini et al. 2022). It then takes each model in
+    turn, and guesses from the other models which rows it was learnt from (its members). Let p be the share of members
+    that it guesses correctly, and q that of the other rows. Random guesses reach p + q = 1. A guarantee of epsilon
+    allows p + q up to 2 e^epsilon / (1 + e^epsilon) for every row.
     """
     from parties.alone.attacks import membership
     from parties.alone.comparing.reading import coded
@@ -85,7 +85,7 @@ def shadows_command(
     with console.progress("reading") as status:
         table = coded(chosen(str(data), None, config_file), schema_file, target)
         if len(table.labels) < 2:
-            raise InputError(f"{data}: has fewer than two rows; the attack needs two or more")
+            raise InputError(f"{data}: has fewer than two rows; give a file with more rows")
         learning = Learning(table.domains, table.classes, len(table.labels), epsilon)
         delta = learning.delta if model == "synthetic" and epsilon is not None else 0.0
         makers: dict[str, Callable[[], Learn]] = {

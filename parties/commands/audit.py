@@ -270,7 +270,7 @@ def gaps_command(
         if (more := len(state.problems) - MOST_SHOWN) > 0:
             report.line(f"and {more:,} more: --json names all")
     if not state.ok:
-        report.failure = InputError(f"what was received is not the whole log: {printable(state.problems[0])}")
+        report.failure = InputError(f"the received entries are not the whole log: {printable(state.problems[0])}")
     return report
 
 

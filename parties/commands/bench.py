@@ -48,7 +48,9 @@ def bench(
         metavar="LINKS",
     ),
     repeats: int = option("Runs of each case  [3]", click.IntRange(1, 100), default=3),
-    out: Path | None = option("Directory for bench.json and pictures; pictures need more measurements.", FOLDER),
+    out: Path | None = option(
+        "Directory for bench.json and pictures. More cases are then measured, for the pictures.", FOLDER
+    ),
 ) -> Report:
     """Measure each protocol and profile between two processes of this machine, over gRPC with mutual TLS.
 

@@ -54,7 +54,7 @@ def check(
     ),
     as_json: bool = json_option,
 ) -> int:
-    """Check the machine, identity, clock, peer, state, tables, ports, shipping and log-in provider.
+    """Check the machine, identity, clock, peer, state, tables, ports, log shipping and log-in provider.
 
     Machine checks: space, locks, temporary files, caches, gRPC's environment, processor. Nothing is changed.
 
@@ -225,9 +225,8 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
                 twin = seen.setdefault(source.fingerprint_of_rows(key), name) if count and len(tables) > 1 else name
             if same_rows.have_two_budgets(tables, twin, name):
                 how = same_rows.remedy(tables, twin, name)
-                raise InputError(f"its rows are those of tables.{twin}, each of them, and rows have one budget: {how}")
-            fit = f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…)"
-            text = f"{fit}{left_out_phrase(left_out)}{_people(table)}"
+                raise InputError(f"all its rows are rows of tables.{twin} too, and rows have one budget: {how}")
+            text = f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…){left_out_phrase(left_out)}{_people(table)}"
             yield Finding(True, f"table {name}", text)
         except InputError as error:
             yield Finding(False, f"table {name}", str(error))

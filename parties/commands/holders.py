@@ -22,9 +22,19 @@ if TYPE_CHECKING:
 
 NAMES = ("holders", "holders_at", "compute_only")
 _OPTIONS: tuple[Callable[[Command], Command], ...] = (
-    click.option("--holders", cls=Advanced, metavar="LIST", help="Certificates of further holders of rows."),
+    click.option(
+        "--holders",
+        cls=Advanced,
+        metavar="LIST",
+        help="Certificates of holders: further parties that give rows and compute nothing.",
+    ),
     click.option("--holders-at", cls=Advanced, metavar="HOST:PORT", help="Listen here for the holders."),
-    click.option("--compute-only", cls=Advanced, is_flag=True, help="Neither of the two that compute has rows."),
+    click.option(
+        "--compute-only",
+        cls=Advanced,
+        is_flag=True,
+        help="The two computing parties have no rows; only the holders do.",
+    ),
 )
 
 

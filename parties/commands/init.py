@@ -141,9 +141,9 @@ def init(
 ) -> None:
     """Write party.toml and make your identity. A terminal asks you for missing flags.
 
-    Existing files are not replaced. A party.toml that has only tables, as smc prepare writes it, keeps them. With
-    --peer-out the peer's file is written too, as far as its content is known here. The peer's operator moves it to the
-    other machine and makes the identity there (smc identity create). To try both parties, keep it on this machine.
+    Existing files are not replaced. If party.toml has only tables, as smc prepare writes it, the link is added to it.
+    With --peer-out the peer's party.toml is written too, as far as its content is known here. The peer's operator moves
+    it to the other machine and makes the identity there (smc identity create). To try both parties, keep it here.
     """
     name = _asked("--name", name, "Name of your party")
     named_peers = _peers(peers or (_asked("--peer-name", None, "Name of the peer"),), name)

@@ -42,7 +42,7 @@ def group() -> None:
 def add_command(
     name: str = _NAME,
     roles: str | None = option(f"Roles: {', '.join(get_args(Role))}; each includes see.", flag="--role ROLE,..."),
-    unix: str | None = option("The node's Unix user: its commands act as this person.", "USER"),
+    unix: str | None = option("The node's own Unix user; commands run by this user then act as this operator.", "USER"),
     oidc: str | None = option("Name of this person at the [node.oidc] provider; makes a password optional.", "NAME"),
     password_file: Path | None = _PASSWORD,
     config_file: Path | None = node_config,

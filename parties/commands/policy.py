@@ -49,7 +49,7 @@ def policy(
         default=None,
     ),
     key_exchange: str | None = option(
-        "Group of the key exchange, implies its type: X25519MLKEM768  [unknown]",
+        "Group of the key exchange, such as X25519MLKEM768; implies --post-quantum or --classical  [unknown]",
         "GROUP",
     ),
     runs: int = option(

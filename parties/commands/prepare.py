@@ -37,10 +37,12 @@ def prepare(
     exclude: tuple[str, ...] = option("Leave columns out, separated by commas; repeatable.", "COLUMNS"),
     column: tuple[str, ...] = option("With --schema: an attribute and its column; repeatable.", "NAME=COLUMN"),
     table: str | None = option("Table of a database or of --config; for a file, its new name.", "NAME"),
-    person: str | None = option("Column that names each row's person, and how many of its rows count.", "COLUMN=ROWS"),
+    person: str | None = option(
+        "Column that names each row's person, and how many rows of a person count.", "COLUMN=ROWS"
+    ),
     derive: tuple[str, ...] = option("Compute a column, such as 'age=age born 2026-01-01'; repeatable.", "NAME=FORM"),
     how: ReadingOptions = settings(ReadingOptions),
-    page: Path | None = option("Write the findings as an HTML page. It is private."),
+    page: Path | None = option("Write the findings as an HTML page; keep it to yourself."),
     out: Path | None = option("Directory for schema.toml and party.toml  [directory of --config]", FOLDER),
     force: bool = FORCE,
 ) -> Report:
@@ -50,9 +52,9 @@ def prepare(
     be a DuckDB file or the URL of a database, with --table. With --config the table is one of a party.toml, possibly a
     query.
 
-    DIR/schema.toml proposes typed columns for both parties to agree on. DIR/party.toml has the table and its spelling.
-    smc init adds the link to the peer. Both files are text: correct them by hand. Or prepare the table again with
-    --force, which replaces the schema and the table's spelling and columns.
+    DIR/schema.toml proposes typed columns for both parties to agree on. DIR/party.toml has the table: its cell formats,
+    and the mapping of its columns to the schema. smc init adds the link to the peer. Both files are text: correct them
+    by hand. Or prepare the table again with --force, which replaces the schema, the cell formats and the mapping.
 
     --derive computes a column from others, without SQL: 'NAME=FORM COLUMN ...'. Put names with spaces in quotes.
     docs/tables-schema.md lists the forms.
@@ -108,7 +110,7 @@ def prepare(
             ask = choices.ask if console.is_asked() and not how.guess else None
             proposal = fitting.fit(table_profile, known, _named(column), ask)
     if there is not None and getattr(table_profile.place, "files", {}) != there.files:
-        raise InputError(f"{party_file}: the files of {name} are spelled differently; give each its own `format`")
+        raise InputError(f"{party_file}: the files of {name} have different formats; give each its own `format`")
     files.make_directory(out)
     text = writing.mapping_text(name, table_profile, proposal)
     if there is None:
@@ -166,7 +168,9 @@ def _present(party_file: Path, name: str, settings: PlaceSettings, force: bool) 
         return text, None
     rows = [(getattr(table, "query", None), _real(table.source), table.table) for table in (settings, there)]
     if rows[0] != rows[1]:
-        raise InputError(f"{party_file}: tables.{name} has other rows; give another --table, or remove that table")
+        raise InputError(
+            f"{party_file}: tables.{name} names another source; give another --table, or remove that table"
+        )
     if not WRITTEN & there.model_fields_set:
         return text, there
     if (settled := SETTLED & there.model_fields_set) and not force:
@@ -181,7 +185,7 @@ def _people(text: str, name: str, there: TableSettings | None) -> dict[str, Any]
     if not column or not re.fullmatch("[1-9][0-9]{0,2}|1000", rows):
         raise InputError(f"--person: must be COLUMN=ROWS with 1 to 1,000 rows, such as patient_id=1, not {text!r}")
     if there is not None and (there.person, there.at_most) != (column, int(rows)):
-        raise InputError(f"--person: tables.{name} is there with others; set person and at_most in its lines by hand")
+        raise InputError(f"--person: tables.{name} has another person or at_most; change its lines by hand")
     return {"person": column, "at_most": int(rows)}
 
 
@@ -223,7 +227,7 @@ def _without(party_file: Path, text: str, name: str) -> str:
     with suppress(tomllib.TOMLDecodeError):
         if tomllib.loads("".join(remaining)) == wanted:
             return "".join(remaining)
-    raise InputError(f"{party_file}: cannot separate the spelling and columns of tables.{name}; remove them by hand")
+    raise InputError(f"{party_file}: cannot separate the format and columns of tables.{name}; remove them by hand")
 
 
 def _header(line: str) -> list[str] | None:

@@ -96,7 +96,7 @@ def check_command(
     force: bool = FORCE,
     report_files: ReportFiles = settings(ReportFiles),
 ) -> Report:
-    """Check a table against the plan's models, and show its risks. Exit code 2 if a model fails."""
+    """Check a table against the plan's privacy models, and show its risks. Exit code 2 if a model fails."""
     from parties.alone.publish.recoding.checking import check
     from parties.alone.publish.settings import load
 
@@ -125,7 +125,7 @@ def anonymise_command(
     record: Record = settings(Record),
     report_files: ReportFiles = settings(ReportFiles),
 ) -> Report:
-    """Recode a table so that every class satisfies the plan's models. Write the result."""
+    """Recode a table so that every class of equal rows satisfies the plan's privacy models. Write the result."""
     from parties.alone.publish.recoding.anonymising import anonymised, cells_of, masks_of, order_of
     from parties.alone.publish.recoding.dimensions import curve
     from parties.alone.publish.rules import hierarchy

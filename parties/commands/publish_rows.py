@@ -60,10 +60,10 @@ def invariant_command(
     record: Record = settings(Record),
     report_files: ReportFiles = settings(ReportFiles),
 ) -> Report:
-    """Publish a growing table again. In every version, a person could have any of the same m sensitive values.
+    """Publish a growing table again. Every version leaves a person the same m possible sensitive values.
 
-    People may come and go. A class that lacks a value gets a counterfeit row. The number of counterfeits in each class
-    is published.
+    The plan sets m. People may come and go between versions. A class of equal rows that lacks one of the m values gets
+    a counterfeit row. The number of counterfeits in each class is published.
     """
     from parties.alone.publish.protecting.protecting import write
     from parties.alone.publish.reading import rows_of

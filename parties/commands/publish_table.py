@@ -27,13 +27,13 @@ FEWEST = 3  # least rows of a visible cell, without another rule
 
 
 def cell_rules(
-    threshold: int | None = option("Hide cells of fewer rows  [3 if you give no other rule]"),
+    threshold: int | None = option("Hide cells with fewer rows than this  [3 if you give no other rule]"),
     dominance: tuple[int, float] | None = option(
         "Hide a sum if its N largest contributions exceed K% of it.", click.Tuple([int, float]), metavar="N K"
     ),
     p_percent: float | None = option("Hide a sum if others can estimate its largest contribution to within P%.", "P"),
     margin: float | None = option(
-        "Remaining uncertainty about a hidden sum of too few rows, in % of the sum  [20]", "P"
+        "With --sum: others must not be able to compute a sum hidden by --threshold to within P%  [20]", "P"
     ),
 ) -> CellRules | None:
     """Return the rules by which cells are hidden; None if no option names one."""
@@ -82,7 +82,9 @@ def table_command(
     elif rounding is not None:
         raise InputError("--rounding: needs --base; add --base NUMBER")
     if percent == "rows" and across is None:
-        raise InputError("--percent: rows of one column are 100 each; give --percent columns, or --across")
+        raise InputError(
+            "--percent: without --across each row has one cell, always 100 %; give --percent columns, or --across"
+        )
     rules = given or CellRules(FEWEST)
     rules.check(summed is not None)
     where = place(source, table)

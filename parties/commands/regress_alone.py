@@ -67,7 +67,7 @@ def alone(
     ),
     epsilon: float = option("Privacy loss of a row.", Between(LEAST_EPSILON, MOST_EPSILON)),
     delta: float | None = option(
-        "Least squares, ridge: probability that epsilon fails  [0.001 / rows, or less]",
+        "Least squares, ridge: probability that the guarantee of epsilon fails  [0.001 / (2 max-rows), or less]",
         Between(0, 1, min_open=True, max_open=True),
     ),
     max_rows: int | None = option(
@@ -79,9 +79,9 @@ def alone(
 ) -> Report:
     """Learn a linear classifier from your own rows, with noise (Chaudhuri, Monteleoni, Sarwate 2011).
 
-    Methods objective and output: neighbouring tables differ by one replaced row, and the result reveals the number of
-    rows. Least squares and ridge are as in smc regress: the target is a number, and the presence of a row is hidden
-    too.
+    With the methods objective and output, neighbouring tables differ by one replaced row, and the result reveals the
+    number of rows. Least squares and ridge need a target of numbers. Their neighbouring tables differ by one added or
+    removed row, as in smc regress joint, and they read the rows in parts.
     """
     check_new({"--out": out, "--svg": svg}, [data, schema_file], None, force)
     if method == "objective" or method == "output":  # two comparisons, because `in` does not narrow the type

@@ -99,7 +99,9 @@ def choose(place: PlaceSettings, config_file: Path | None) -> None:
         there = [(name, table) for name, table in tables if same_place(place, table, whole=True)]
         if any(table.format != there[0][1].format for _, table in there):
             names = ", ".join(f"tables.{name}" for name, _ in there)
-            raise InputError(f"{place.label}: {names} spell it differently; keep one of them in a --config")
+            raise InputError(
+                f"{place.label}: {names} give its cells different formats; keep one of these tables in a --config"
+            )
         for _, table in there[:1]:
             place.read_as(table)
 

@@ -97,7 +97,7 @@ def finish(process: subprocess.Popen[str], name: str) -> str:
     try:
         output, errors = process.communicate(timeout=DEADLINE)
     except subprocess.TimeoutExpired:
-        raise LinkError(f"{name} did not finish within {DEADLINE:g} s") from None
+        raise LinkError(f"{name} did not finish within {DEADLINE:g} s; try again") from None
     if process.returncode:
         last = errors.strip().splitlines()[-1:] or ["no message"]
         kind = InputError if process.returncode == EXIT_CODE else LinkError

@@ -313,7 +313,7 @@ def open_holders(
                     link.channel.receive("consent", 0)
                 raise LinkError(REFUSALS[answer].format(holder=name))
             if answer != CONSENT:
-                raise ProtocolError(f"holder {name} answered the job with another word than its consent")
+                raise ProtocolError(f"holder {name} sent an unexpected answer instead of its consent")
         status.doing("computing")
         yield Holders(party, links)
 

@@ -98,8 +98,10 @@ def own_file(title: str, help_: str, *, argument: bool = False, data: bool = Fal
 
 def of_people(node: bool = False) -> AnyField:
     """Return the field `at_most`."""
-    help_text = "Maximum rows of a person that are used. Noise then hides all of them. Both tables must agree"
-    return public(None, "Rows of a person", help_text, none="noise protects a row", node=node, advanced=True)
+    help_text = (
+        "Maximum rows of a person that are used. Noise then hides the person. Both tables must have this maximum"
+    )
+    return public(None, "Rows of a person", help_text, none="noise hides one row", node=node, advanced=True)
 
 
 def output(help_: str, advanced: bool = False) -> AnyField:
@@ -153,7 +155,7 @@ class KindSettings(Settings):
         "Circuits",
         "Form of the circuits. size: few AND gates, so few bytes. depth: few levels of AND "
         "gates, so few rounds with gmw",
-        none="the engine's own",
+        none="chosen by the engine",
         advanced=True,
     )
     gates: Gates | None = public(
@@ -161,7 +163,7 @@ class KindSettings(Settings):
         "AND gates",
         "How gmw and lean compute AND gates: from random triples made before, or by oblivious "
         "transfer of a four-row table",
-        none="the engine's own",
+        none="chosen by the engine",
         advanced=True,
     )
 
@@ -433,7 +435,7 @@ def against(each: str, both: str) -> AnyField:
         each: Promise that holds for each party's rows.
         both: Promise that holds only for the rows of both parties together.
     """
-    help_text = f"Reader who must not single people out. peer: {each}. public: {both}"
+    help_text = f"Reader who must not be able to single people out. peer: {each}. public: {both}"
     return public("peer", "Against", help_text, advanced=True)
 
 

@@ -38,7 +38,7 @@ def logarithm(engine: Engine, count: int) -> View:
         x, cell, shift, *_ = yao.reveal(*yao.run(rough_netlist(precision, yao.form), left, right))
         (total,) = to_integers(x)
         if total == 0:
-            raise InputError("both counts are 0, and ln 0 is no number: give a count above 0")
+            raise InputError("both counts are 0, and ln 0 is undefined: give a count above 0")
         n = width - 1 - int(shift[:, 0].argmax())
         centre = 1 + (2 * int(cell[:, 0].argmax()) + 1) / (2 << cells)
         d = total / 2**n - centre

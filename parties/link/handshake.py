@@ -36,7 +36,10 @@ def make_hello(party: int, job: Mapping[str, Any], measure: bool = False, pace: 
     """
     text = canonical(job)
     if len(text) > MAX_JOB_BYTES:
-        raise InputError(f"the job has {len(text)} bytes, more than the {MAX_JOB_BYTES} that a session can carry")
+        raise InputError(
+            f"the job has {len(text)} bytes, more than the {MAX_JOB_BYTES} that a session can carry; "
+            "take fewer columns or values"
+        )
     nonce = secrets.token_bytes(NONCE_BYTES)
     return Hello(wire_version=WIRE_VERSION, party=party, job=text, nonce=nonce, measure=measure, pace=pace)
 

@@ -237,7 +237,7 @@ def _dialled(options: LinkOptions, address: Address, filled: Callable[[], Outbox
                 yield stream
                 return
         if not again:
-            raise LinkError(f"no program answers at {address}")
+            raise LinkError(f"no program answers at {address}; is the peer running, and is the address right?")
         is_there = await_peer(address, options.identity, options.peer, options.wait, deadline, options.on_waiting, True)
 
 

@@ -136,7 +136,9 @@ def reached(file: NodeFile) -> list[tuple[PeerIdentity, LinkOptions]]:
     peers = [_reached(file, link, name, settings) for link, name, settings in entries(file)]
     certificates = Counter(one for who, _ in peers for one in who.trusted)
     if same := [certificate for certificate in certificates if certificates[certificate] > 1]:
-        raise InputError(f"peers: two have the same certificate, that of {quoted(common_name(same[0]))}")
+        raise InputError(
+            f"peers: two entries have the certificate of {quoted(common_name(same[0]))}; give each peer its own"
+        )
     names = Counter(who.peer_name for who, _ in peers)
     if twice := [name for name in names if names[name] > 1]:
         raise InputError(f"peers: two are called {quoted(twice[0])}: give each its own name")

@@ -363,7 +363,9 @@ def records_of(path: Path, spelling: FormatSettings) -> Iterator[tuple[int, list
                 if number >= header and record and (size == 1 or len(record) > 1 or record[0].strip()):
                     is_row = record[0].strip() not in spelling.drop_rows
                     if is_row and len(record) != size:
-                        raise InputError(f"{path}, line {line}: {len(record)} fields, but the header has {size}")
+                        raise InputError(
+                            f"{path}, line {line}: {len(record)} fields, but the header has {size}; correct the line"
+                        )
                     if is_row:
                         yield line, record
                 line = reader.line_num + 1 + spelling.skip

@@ -32,5 +32,7 @@ def format_of(path: Path, table: str | None) -> Format:
     if start[8:12] == b"DUCK":
         return "duckdb"
     if table is not None:
-        raise InputError(f"{path}: `table` names a table of a database, and this file is none")
+        raise InputError(
+            f"{path}: `table` names a table of a database, but this is a CSV or Parquet file; remove `table`"
+        )
     return "parquet" if start.startswith(b"PAR1") else "csv"

@@ -387,7 +387,9 @@ def _given_ranges(name: str, index: Mapping[str, int], edges: Sequence[Number] |
         return None
     places = tuple(place for category, place in index.items() if category != MISSING)
     if not places:
-        raise InputError(f"columns.{toml_key(name)}.edges: the attribute has no category for a range, only '?'")
+        raise InputError(
+            f"columns.{toml_key(name)}.edges: the attribute has no category for a range, only '?'; remove edges"
+        )
     if len(edges) != len(places) - 1:
         raise InputError(
             f"columns.{toml_key(name)}.edges: {len(edges)} edges, but the {len(places)} categories other than '?' "

@@ -52,7 +52,8 @@ def open_database(settings: PlaceSettings) -> RowQuery:
         engine = MySql(connection, settings, hidden)
         if options.get("ssl_mode", "") in MODES[2:] and not engine.is_encrypted:
             raise InputError(
-                f"{settings.label}: ssl_mode: asks for encryption, but the server gave a connection without it"
+                f"{settings.label}: ssl_mode: asks for encryption, but the server gave a connection without it; "
+                "turn on TLS at the server, or remove ssl_mode"
             )
 
         def look(schema: str | None, name: str) -> exp.Query:

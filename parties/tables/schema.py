@@ -150,7 +150,10 @@ class Schema:
         for name, numbers in edges.items():
             column = type_of(attributes[name])
             if not isinstance(column, NumberType):
-                raise InputError(f"{quoted(name)} is no integer or real in the schema, so it has no edges")
+                raise InputError(
+                    f"{quoted(name)} is not an integer or real column of the schema, so it cannot have edges; "
+                    "leave it out"
+                )
             if not numbers:
                 raise InputError(
                     f"{quoted(name)} has no edge, because nearly all rows have one value; leave the column out"
@@ -293,7 +296,7 @@ def propose(
     if target is not None and target in table.unfit:
         raise InputError(f"{path}, column {quoted(target)}: {table.unfit[target]}")
     if target is not None and target in exclude:
-        raise InputError(f"column {quoted(target)} cannot be the target and be left out")
+        raise InputError(f"column {quoted(target)} cannot be the target and be left out; remove one of the two")
     attributes: dict[str, tuple[str, ...]] = {}
     notes = [f"left out columns without a name: {table.unnamed}"] if table.unnamed else []
     notes += [] if table.lines else ["there is no row: smc schema --merge takes the peer's values"]
@@ -371,6 +374,6 @@ def _values(path: Path, name: str, values: object) -> tuple[str, ...]:
         if problem := unusable(text):
             raise InputError(f"{where}: the value {quoted(text)} {problem}")
         if text in checked:
-            raise InputError(f"{where}: the value {quoted(text)} is listed twice")
+            raise InputError(f"{where}: the value {quoted(text)} is listed twice; remove one")
         checked[text] = None
     return tuple(checked)

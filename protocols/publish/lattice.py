@@ -78,7 +78,7 @@ class FullDomain:
         if self.problem.against == "public" and models.any:
             raise InputError("l and t need against = peer here; set it, or use smc publish joint")
         if (self.problem.against == "public") != (self.lattice.most is not None):
-            raise InputError("possible classes are listed against the public, and only then")
+            raise InputError("max_classes goes with against = public, which needs it; give both or neither")
         if self.lattice.most is not None:
             most = max(sum(map(self.lattice.possible, nodes)) for nodes in self.lattice.heights)
             if most > MOST_POSSIBLE:

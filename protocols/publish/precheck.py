@@ -122,8 +122,12 @@ def precheck(engine: Engine, problem: Problem, party_rows: OwnRows, names: Seque
             f"common value in it; leave the column out"
         )
     if not whole[0, 0]:
-        who = "both parties together have" if problem.against == "public" else "both parties, or one of them, have"
-        lacking = ", or their rows as a whole do not keep l" if problem.models.any else ""
+        who = (
+            "both parties together have"
+            if problem.against == "public"
+            else "both parties together, or one of them, have"
+        )
+        lacking = ", or all rows as one class do not satisfy l" if problem.models.any else ""
         few = f"{who} fewer than k = {problem.k:,} rows{lacking}"
         raise JointRefusalError(f"{few}: nothing can be published under this rule")
 

@@ -274,7 +274,8 @@ def noisy_cells(
     hidden: NDArray[np.bool_] = few[0].astype(np.bool_)
     if opened[:, hidden].any():
         raise ProtocolError(
-            "the peer's messages are wrong: a cell with too few rows was opened with a number other than 0"
+            "the peer's messages are wrong: a cell with too few rows was opened with a number other than 0, "
+            "so there is no result"
         )
     return hidden, bitpack.to_words(opened).astype(np.int64)[~hidden] - from_zero_by(law)
 

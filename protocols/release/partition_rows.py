@@ -28,7 +28,8 @@ class Partitioned:
         lines = rows.distinct()
         if (count := int(lines[:, -1].sum())) > DEALT:
             raise InputError(
-                f"{count:,} rows are too many for several trees; at most {DEALT:,} rows can be divided among trees"
+                f"{count:,} rows are too many for several trees; "
+                f"at most {DEALT:,} rows can be divided among trees; take one tree"
             )
         tree, line = partition_rows(lines, trees, key)
         dealt = [lines[line[tree == number]] for number in range(trees)]

@@ -203,7 +203,7 @@ def sent_estimates(engine: Engine, work: Workload, own: Counts | None) -> Estima
     with engine.session.phase("estimates"):
         whole: Counts = send_from_party0(engine, "estimates", own, (sum(work.sizes),))
     if not 0 <= whole.min() <= whole.max() <= 2 * work.max_rows:
-        raise ProtocolError("an estimate is no number of rows: the peer's messages are wrong")
+        raise ProtocolError("an opened estimate is not a possible number of rows: the peer's messages are wrong")
     return np.split(whole, np.cumsum(work.sizes)[:-1])
 
 

@@ -31,9 +31,11 @@ class Profile:
             (self.form, (None, *get_args(Form))),
         ):
             if value not in known:
-                raise ValueError(f"a profile names {value!r}, which is none of {', '.join(map(str, known))}")
+                raise ValueError(f"a profile has {value!r}; it must be one of {', '.join(map(str, known))}")
         if self.shards < 1 or (self.shards > 1 and self.recipe.circuits == "clear"):
-            raise ValueError(f"a profile has {self.shards} shards: one at least, and on the clear engine no more")
+            raise ValueError(
+                f"a profile has {self.shards} shards; it needs at least one, and exactly one on the clear engine"
+            )
 
     @property
     def recipe(self) -> Recipe:

@@ -24,7 +24,7 @@ ARM = llvm.get_default_triple().startswith(("aarch64", "arm64"))
 WIDE = bool(_FEATURES.get("vaes") and _FEATURES.get("avx512f"))
 WIDE_PRODUCTS = bool(_FEATURES.get("vpclmulqdq") and _FEATURES.get("avx512f"))
 if not (_FEATURES.get("aes") or ARM):
-    raise InputError("this processor has no AES instructions, which the kernels need")
+    raise InputError("this processor has no AES instructions, which the kernels need; use another machine")
 
 
 class BlockType(types.Type):

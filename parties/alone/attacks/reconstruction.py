@@ -90,7 +90,10 @@ def programme(counts: Sequence[Count], slack: int = 0, most: int = MOST_UNKNOWNS
                 axes[column].append(value)
     shape = tuple(map(len, axes.values()))
     if prod(shape) > MOST_COMBINATIONS:
-        raise InputError(f"{prod(shape):,} combinations of values are too many: at most {MOST_COMBINATIONS:,}")
+        raise InputError(
+            f"{prod(shape):,} combinations of values are too many: at most {MOST_COMBINATIONS:,}; "
+            "give tables with fewer columns or values"
+        )
     indices = np.indices(shape).reshape(len(shape), -1)
     possible = np.full(prod(shape), True)
     for count in counts:

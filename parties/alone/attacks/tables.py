@@ -58,5 +58,8 @@ def _crossed(table: Columns, names: list[str]) -> Iterator[tuple[tuple[str, ...]
 
 def _number(text: str, place: str) -> int:
     if not text.lstrip("-").isdecimal():
-        raise InputError(f"{place}: {quoted(text)} is not a number of rows; {quoted(HIDDEN)} stands for a hidden one")
+        raise InputError(
+            f"{place}: {quoted(text)} is not a number of rows; {quoted(HIDDEN)} stands for a hidden one; "
+            "correct the cell"
+        )
     return int(text)

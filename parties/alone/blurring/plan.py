@@ -64,7 +64,7 @@ class ColumnBlur(Settings):
     def made(self) -> Noise:
         """Noise of the column if it is numeric; InputError if its settings are missing or impossible."""
         if self.noise == "response" or self.noise == "none":
-            raise InputError(f"noise {self.noise} is not for numbers")
+            raise InputError(f"noise {self.noise} is not for numbers; choose uniform, gaussian or cells")
         if self.privacy is None:
             raise InputError(f"noise {self.noise}: set low, high and privacy for this column")
         return at_privacy(self.noise, self.privacy, *self.range, self.confidence)

@@ -99,9 +99,11 @@ def numbers(column: pa.ChunkedArray, place: str) -> Floats:
     try:
         values = column.cast(pa.float64()).to_numpy()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise InputError(f"{place}: not all values are numbers") from None
+        raise InputError(
+            f"{place}: not all values are numbers; correct them, or give the column the noise response"
+        ) from None
     if not np.isfinite(values).all():
-        raise InputError(f"{place}: not all values are finite numbers")
+        raise InputError(f"{place}: not all values are finite numbers; correct them")
     return np.asarray(values, dtype=np.float64)
 
 
@@ -111,7 +113,10 @@ def _blurred(column: pa.ChunkedArray, place: str, how: ColumnBlur, rng: np.rando
         low, high = how.range
         outside = values[(values < low) | (values > high)]
         if len(outside):
-            raise InputError(f"{place}: {outside[0]:g} is not between {low:g} and {high:g}, the bounds of the plan")
+            raise InputError(
+                f"{place}: {outside[0]:g} is not between {low:g} and {high:g}, the bounds of the plan; "
+                "correct the value"
+            )
         return pa.array(how.made.blur(values, rng))
     if how.noise == "response":
         answers = how.response.blur(_categories(column, how, place), rng)

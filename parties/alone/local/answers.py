@@ -64,5 +64,5 @@ def _number(value: Any) -> float:
     except (TypeError, ValueError):
         raise InputError(f"{quoted(str(value))} is not a number") from None
     if not math.isfinite(number):
-        raise InputError(f"{quoted(str(value))} is not a finite number")
+        raise InputError(f"{quoted(str(value))} is not a finite number; correct it")
     return number

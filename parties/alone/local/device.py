@@ -60,7 +60,7 @@ def load(path: Path) -> Device:
     totals = f"(?:\r?\n{TOTAL}{number}(?:\r?\n{TOTAL_DELTA}{number})?)?"
     match = re.fullmatch(f"{HEADER}([0-9a-fA-F]{{{2 * BYTES}}}){totals}", text)
     if not match:
-        raise InputError(f"{path}: is not a device's key (smc local key makes one)")
+        raise InputError(f"{path}: is not a device's key; make one with smc local key")
     return _device(bytes.fromhex(match[1]), match[2], match[3])
 
 

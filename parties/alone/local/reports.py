@@ -60,7 +60,9 @@ def read_tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.
             if first.removeprefix(codecs.BOM_UTF8).startswith(b"{"):
                 return _tally(path, plan, mechanism)
             if not first.startswith(HEADER):
-                raise InputError(f"{path}: is neither a file of reports nor a tally")
+                raise InputError(
+                    f"{path}: is neither a file of reports nor a tally; give a file of smc local report or tally"
+                )
             if first.endswith(b"\r\n"):
                 raise InputError(
                     f"{path}: its lines end in CRLF, so a program changed the file; send the file as it was written"

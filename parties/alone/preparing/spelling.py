@@ -84,7 +84,9 @@ def spelling_of(place: PlaceSettings, choices: Choices) -> tuple[FormatSettings,
         with open_text(path, FormatSettings(encoding=encoding)) as stream:
             lines = [stream.readline(CHUNK) for _ in range(LINES)]
     except UnicodeError:
-        raise InputError(f"{path}: not {encoding}; give another --reading '*=ENCODING', or save it as UTF-8") from None
+        raise InputError(
+            f"{path}: not valid {encoding}; give another --reading '*=ENCODING', or save it as UTF-8"
+        ) from None
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"cannot read {path}: {error}") from None
     if any("\0" in line for line in lines):

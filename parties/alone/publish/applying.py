@@ -78,7 +78,10 @@ def apply(
         share = suppressed_share(partition)
         most = recoding.max_suppressed if most is None else most
         if lost := broken(cells, partition, models):
-            raise InputError(f"{rows.engine.place}: these rows do not satisfy {', '.join(lost)}; nothing was written")
+            raise InputError(
+                f"{rows.engine.place}: these rows do not satisfy {', '.join(lost)}; nothing was written; add rows, "
+                "or anonymise these by a new recoding"
+            )
         if share > most + 1e-12:
             classes = recoding.partition(cells, []).count(cells, layout_of(cells))
             failing = [model.words for model in models if not fitting(classes, [model]).all()]

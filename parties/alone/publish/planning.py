@@ -112,7 +112,7 @@ def propose(
     profile = exp.Select().select(_number(), *columns).from_(distinct_rows.subquery("t"))
     total, lines, *distinct = rows.engine.counts(profile)[0].tolist()
     if total < K:
-        raise InputError(f"{rows.engine.place}: {total} rows are too few to publish; a class needs {K}")
+        raise InputError(f"{rows.engine.place}: {total} rows are too few to publish: a class needs {K}; give more rows")
     doing("looking for rules")
     sample = _sampled(rows, distinct_rows, len(names), lines)
     texts_of_digits = {i for i, name in enumerate(names) if name in codes}

@@ -315,5 +315,7 @@ def with_public(cells: Cells, codes: ValueCodes, counts: Counts, place: str) -> 
         InputError: a cell's quasi-identifiers are not in the public table
     """
     if missing := set(map(tuple, cells.quasi.T.tolist())) - set(map(tuple, codes.T.tolist())):
-        raise InputError(f"{place}: {len(missing)} of the table's combinations are not in this public table")
+        raise InputError(
+            f"{place}: this public table lacks {len(missing)} combinations of values of the table; add these people"
+        )
     return replace(cells, public=(codes, counts))

@@ -170,7 +170,8 @@ def load(path: Path, column: str, person: str | None = None) -> History:
         raise InputError(f"{what}: {explained(error, _File)}") from None
     if any(bool(version.persons) != (person is not None) for version in file.versions if version.rows):
         raise InputError(
-            f"{path}: was begun {'without' if person else 'with'} --person, whose row each is: do so again"
+            f"{path}: this history was begun {'without' if person else 'with'} --person; "
+            f"{'remove it' if person else 'give it'} here too"
         )
     versions = tuple(Version(**dict(version)) for version in file.versions)
     return History(path, column, file.salt, versions, person, digest)

@@ -36,7 +36,7 @@ def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
     """
     dialect = rows.engine.backend.name
     if dialect not in ("duckdb", "postgres"):
-        raise InputError(f"{rows.engine.place}: views are made for DuckDB files and PostgreSQL")
+        raise InputError(f"{rows.engine.place}: views are made for DuckDB files and PostgreSQL; use smc publish mask")
     if plan.chosen_as is not None and plan.chosen_as.objections is not None:
         raise InputError(
             f"{rows.engine.place}: the definition of a view would name the people who have objected; mark them in a "

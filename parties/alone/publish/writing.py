@@ -182,7 +182,7 @@ def _distinct(keys: Counts) -> Counts:
 
 def changed(place: str) -> InputError:
     """Return the error for a source whose rows have changed since they were counted."""
-    return InputError(f"{place}: the rows changed while they were published; nothing was written")
+    return InputError(f"{place}: the rows changed while they were published; nothing was written; publish them again")
 
 
 def escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:

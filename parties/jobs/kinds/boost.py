@@ -64,8 +64,8 @@ LEAVES = {True: "exact number", False: "number with noise"}
 class Boost(BySchema):
     """Learn boosted trees, or one regression tree, from the rows of both parties.
 
-    Both parties learn the best splits, without a number for their gain. The weights of the leaves have noise, or
-    are exact.
+    Both parties learn the best splits, but not their gain. The weights of the leaves have noise (--epsilon), or are
+    exact (--exact).
     """
 
     name = "boost"

@@ -55,7 +55,7 @@ class Cluster(Release):
     """
 
     name = "cluster"
-    about = Description("Clusters", "clusters", example="--columns age,visits --bounds 18:90,0:20 --k 4 --epsilon 1 ")
+    about = Description("Clusters", "clusters", example="--columns age,visits --bounds 18:90,0:20 --k 4 --epsilon 1")
     streamed = True
     Settings = ClusterSettings
     draws = staticmethod(draw_svg)

@@ -49,7 +49,7 @@ class MajoritySettings(BooleanSettings):
         None,
         "Classes",
         "Classes in order, separated by commas",
-        none="in a node's job those of a table's target",
+        none="in a node's job: the classes of the table's target",
     )
     target: str | None = public(
         None, "Target", "Column whose values are counted", none="target in the schema", node=True, column=True
@@ -173,7 +173,7 @@ class Majority(Batched):
         if len(parts) != len(self.classes):
             raise InputError(f"--counts: {len(parts)} counts, but there are {len(self.classes)} classes")
         if any(int(part) >> self.settings.bits for part in parts):
-            raise InputError(f"--counts: a count does not fit {self.settings.bits} bits")
+            raise InputError(f"--counts: a count does not fit {self.settings.bits} bits; raise --bits at both parties")
         return [int(part) for part in parts]
 
     @contextmanager

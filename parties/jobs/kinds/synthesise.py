@@ -76,10 +76,13 @@ class Synthesise(Release):
         if settings.delta is None:
             raise InputError("delta: is missing: give far less than one over the number of rows, 1e-9 for example")
         if settings.ways > len(self.names):
-            raise InputError(f"ways: {len(self.names)} columns cannot be taken {settings.ways} together")
+            raise InputError(f"ways: {len(self.names)} columns cannot be taken {settings.ways} together; lower ways")
         for name, values in zip(self.names, self.values, strict=True):
             if len(values) > MOST_CODES:
-                raise InputError(f"columns: {name} has {len(values):,} values, at most {MOST_CODES:,} can be made")
+                raise InputError(
+                    f"columns: {name} has {len(values):,} values, at most {MOST_CODES:,} can be made; "
+                    "group its values in the schema"
+                )
         check_cells(self.sets, self.where, self.schema)
         self.cells()  # refused here if there are too many
         if (least := sum(map(len, self.values))) > settings.model_cells:

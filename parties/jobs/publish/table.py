@@ -39,7 +39,7 @@ class TableOfBoth(BySchema):
     about = Description(
         "Joint table",
         "table",
-        example="--by county --across benefit --to analyst.crt --out sealed.json ",
+        example="--by county --across benefit --to analyst.crt --out sealed.json",
         job_example="--by county --across benefit --epsilon 1",
         afterwards="If it is sealed, the analyst opens it with smc publish open.",
         extra=JointTableExtra,
@@ -88,7 +88,7 @@ class TableOfBoth(BySchema):
             if key != "sum" and len(schema.attributes[column]) < 2:
                 raise InputError(f"{key}: {quoted(column)} has only one value; leave the column out")
         if len(set(columns.values())) < len(columns):
-            raise InputError("a column can be used once: by, across, or sum")
+            raise InputError("a column can be used only once: in by, across or sum; name another one")
         if (settings.analyst is None) == (settings.epsilon is None):
             raise InputError(
                 "give either epsilon, for numbers with noise, or --to (analyst in a job), the certificate to which "
@@ -116,7 +116,10 @@ class TableOfBoth(BySchema):
                 )
         self.counted.check()
         if min(self.whole) < 0:
-            raise InputError(f"sum: {quoted(str(self.settings.summed))} has negative values: the rules need 0 and more")
+            raise InputError(
+                f"sum: {quoted(str(self.settings.summed))} has negative values, but the rules need 0 or more; "
+                "choose another column"
+            )
         self.part.check()
 
     @property

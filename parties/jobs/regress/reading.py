@@ -55,7 +55,9 @@ def features_of(
         raise InputError("columns: name at least one besides the target")
     for name in numeric or ():
         if name not in chosen:
-            raise InputError(f"numeric: {quoted(name)} is not one of the columns to predict from")
+            raise InputError(
+                f"numeric: {quoted(name)} is not one of the columns to predict from; name it in columns too"
+            )
     if classifies:
         classes_of(schema, target)
     features = Features(tuple(_column(schema, name, name in (numeric or ())) for name in chosen))

@@ -268,7 +268,7 @@ class Sessions:
         if why := lapsed(self._who):
             raise RefusedError(why)
         if identifier in self._running or len(self._running) >= self._limit:
-            raise RefusedError("the node has no room for a session now")
+            raise RefusedError("the node runs as many sessions as it may, or this one already")
         shards = self._shards_of(identifier)
         others = [session.shards for session in self._running.values()]
         if why := too_large(*shards, (sum(one[0] for one in others), sum(one[1] for one in others)), self._limits):

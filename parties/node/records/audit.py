@@ -113,7 +113,7 @@ class AuditLog:
         """Return the signed head of the written log, for a peer. Raise InputError if there is no entry."""
         head, signed = self.head(), database.signed_head(self._connection)
         if signed is None:
-            raise InputError("the audit log has no entry yet")
+            raise InputError("the audit log has no entry yet; start the node once")
         return Evidence(head=head, fingerprint=signed.fingerprint, signature=signed.signature.hex())
 
     def has(self, head: Head) -> bool:

@@ -227,7 +227,7 @@ def empty(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
         numbers: Numbers of the entries.
     """
     if missing_triggers(connection):
-        raise InputError("the audit log has lost a trigger that keeps entries from being changed: smc audit verify")
+        raise InputError("the audit log has lost a trigger that keeps entries from being changed; run smc audit verify")
     connection.execute("DROP TRIGGER audit_no_update")
     marked = [(EMPTY, number) for number in numbers]
     connection.executemany("UPDATE audit SET fields = ? WHERE number = ?", marked)

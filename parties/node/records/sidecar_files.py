@@ -259,7 +259,7 @@ def _encrypted(path: Path, data: bytes, purpose: Purpose, word: str, salt: bytes
     try:
         return head + key.cipher.encrypt(nonce, data, head + _bound(path, purpose))
     except OverflowError:
-        raise InputError(f"{path} is too large to be encrypted: 2 GB is the most") from None
+        raise InputError(f"{path} is too large to be encrypted: at most 2 GB fit; move it elsewhere") from None
 
 
 def _decrypted(path: Path, data: bytes, purpose: Purpose, words: Iterable[tuple[str, str]]) -> bytes:

@@ -97,10 +97,10 @@ def test_the_transfer_by_a_real_modulus() -> None:
     [
         (([1, 2, 3, 4], [1]), (1024,), "1024 bits: give 2048 to 8192, or add --toy"),
         (([1, 2, 3, 4], [1]), (23, True), "23 bits: give 24 to 2047"),
-        (([1, 2, 3], [1]), (24, True), "party 0 needs four messages"),
-        (([1, 2, 3, 256], [1]), (24, True), "party 0 needs four messages"),
-        (([1, 2, 3, 4], [5]), (24, True), "party 1 needs one choice"),
-        (([1, 2, 3, 4], "x"), (24, True), "party 1 needs one choice"),
+        (([1, 2, 3], [1]), (24, True), "--left: give four messages"),
+        (([1, 2, 3, 256], [1]), (24, True), "--left: give four messages"),
+        (([1, 2, 3, 4], [5]), (24, True), "--right: give one choice"),
+        (([1, 2, 3, 4], "x"), (24, True), "--right: give one choice"),
         (([1, 2, 3, 4], [1]), (2048, True), "2048 bits: give 24 to 2047"),
     ],
 )

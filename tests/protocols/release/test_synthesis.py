@@ -357,7 +357,7 @@ def test_estimates_that_are_no_rows_are_refused() -> None:
         wrong = np.full(sum(work.sizes), 201) if engine.party == 0 else None
         selection.sent_estimates(engine, work, wrong)
 
-    with pytest.raises(ProtocolError, match="an estimate is no number of rows"):
+    with pytest.raises(ProtocolError, match="an opened estimate is not a possible number of rows"):
         run_local(program)
 
 

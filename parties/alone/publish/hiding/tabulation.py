@@ -81,7 +81,7 @@ def tabulate(rows: RowQuery, by: str, across: str | None, summed: str | None = N
 
     names = [by] + ([across] if across is not None else [])
     if len(set(names)) < len(names) or summed in names:
-        raise InputError("a column can be used once: by, across, or summed")
+        raise InputError("a column can be used only once: in --by, --across or --sum; name another one")
     table = texts(rows, names + ([summed] if summed is not None else []))
     if not len(table.counts):
         raise InputError(f"{rows.engine.place}: there are no rows")

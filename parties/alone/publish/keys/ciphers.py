@@ -110,7 +110,8 @@ def cell_cipher(mode: Mode, key: bytes) -> CellCipher:
         return Deterministic(key) if mode == "deterministic" else Randomised(key)
     except UnsupportedAlgorithm:
         raise InputError(
-            f"{mode} pseudonyms need OpenSSL 3.2 or newer, and cryptography here has an older one"
+            f"{mode} pseudonyms need OpenSSL 3.2 or newer, and cryptography here has an older one; "
+            "install a newer release of cryptography"
         ) from None
 
 

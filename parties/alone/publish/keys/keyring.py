@@ -123,7 +123,9 @@ class Keyring:
         """Add a new version of a column's key, and return its number; earlier pseudonyms can still be restored."""
         last = max(self.versions(name).values(), key=lambda key: key.version)
         if last.version + 1 >= 1 << 8 * VERSION_BYTES:
-            raise InputError(f"{self.path}: the key {quoted(name)} has been rotated too often")
+            raise InputError(
+                f"{self.path}: the key {quoted(name)} has been rotated too often; use a key of another name"
+            )
         self._add(name, last.version + 1, last.mode)
         self.record("column key rotated", column=name, version=last.version + 1)
         return last.version + 1
@@ -225,7 +227,7 @@ class Keyring:
         try:
             return aes_key_unwrap(self._master, wrapped)
         except (InvalidUnwrap, ValueError):
-            raise InputError(f"{self.path}: its keys were not wrapped by this master key") from None
+            raise InputError(f"{self.path}: its keys are encrypted with another master key; give that one") from None
 
 
 def refuse_existing(path: Path) -> None:
@@ -246,7 +248,7 @@ def read_master(path: Path) -> bytes:
     """Read a master key; raise InputError if other users may read it, or it is not one."""
     text = files.read_private(path).strip()
     if not re.fullmatch(rb"[0-9a-f]{%d}" % (2 * MASTER_BYTES), text):
-        raise InputError(f"{path}: not a master key that smc publish keys wrote")
+        raise InputError(f"{path}: not a master key that smc publish keys wrote; give that file")
     return bytes.fromhex(text.decode())
 
 

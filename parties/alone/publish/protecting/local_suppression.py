@@ -55,7 +55,10 @@ class LocalSuppression(Method):
                 "columns: none is a quasi-identifier; give this role to the columns in which k rows must be alike"
             )
         if len(names) > MOST_COLUMNS:
-            raise InputError(f"columns: at most {MOST_COLUMNS}, not {len(names)}")
+            raise InputError(
+                f"columns: {len(names)} quasi-identifiers, at most {MOST_COLUMNS} are taken; "
+                "give fewer columns this role"
+            )
         if len(rows) < self.k:
             raise InputError(
                 f"{rows.place}: {len(rows)} rows, but k = {self.k} rows must be alike; give more rows or a smaller k"

@@ -43,7 +43,9 @@ class Microaggregation(Method):
             )
         if self.by == "mdav":
             if len(rows) > MOST_ROWS:
-                raise InputError(f"{rows.place}: mdav takes at most {MOST_ROWS:,} rows, not {len(rows):,}")
+                raise InputError(
+                    f"{rows.place}: mdav takes at most {MOST_ROWS:,} rows, not {len(rows):,}; set by to univariate"
+                )
             groups = [mdav(standardised(values), self.aggr)] * values.shape[1]
         else:
             groups = [univariate(column, self.aggr) for column in values.T]

@@ -212,7 +212,9 @@ def place_in(
             held = sides[i].holds(box, part[i][cell])
             box, cell = box[held], cell[held]
         if exclusive and len(np.unique(cell)) < len(cell):
-            raise InputError("classes overlap, so presence cannot be counted")
+            raise InputError(
+                "presence needs classes that do not overlap; set algorithm to mondrian, flash, samarati or incognito"
+            )
         classes[start + cell[::-1]] = box[::-1]  # the first box is written last
     return classes
 

@@ -127,7 +127,10 @@ def load(path: Path) -> SealedTable:
             raise ValueError
         return SealedTable.model_validate(json.loads(data))
     except (ValidationError, ValueError, RecursionError):
-        raise InputError(f"{path}: not a sealed table, as smc publish joint-table writes it, or damaged") from None
+        raise InputError(
+            f"{path}: not a sealed table, as smc publish joint-table writes it, or damaged; "
+            "ask a party for its file again"
+        ) from None
 
 
 def open_table(path: Path, table: SealedTable, key: EllipticCurvePrivateKey) -> OpenedTable:

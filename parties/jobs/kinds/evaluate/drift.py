@@ -64,7 +64,9 @@ class Drift(Release):
                     f"columns: {quoted(column)} has only one value, so the tables cannot differ; leave the column out"
                 )
         if sum(sizes) > MOST_VALUES:
-            raise InputError(f"columns: they have {sum(sizes):,} values, at most {MOST_VALUES:,} are compared")
+            raise InputError(
+                f"columns: they have {sum(sizes):,} values, at most {MOST_VALUES:,} are compared; name fewer columns"
+            )
         ends = np.cumsum(sizes)[:-1]
 
         def decide(engine: Engine, numbers: Numbers) -> list[int]:

@@ -206,7 +206,10 @@ class PublishLattice(Recoded):
             joint = joint_in(path, self.schema, self.settings.recode or (), "lattice")
             state = self.states.decode(joint["found"])
             if state.node not in self.full_domain.lattice.heights[sum(state.node or ())]:
-                raise InputError(f"{path}: the recoding is for other hierarchies than these")
+                raise InputError(
+                    f"{path}: the recoding is for other hierarchies than these; "
+                    "give the recoding of an earlier run with these"
+                )
         except (KeyError, TypeError, ValueError, IndexError):
             raise InputError(f"{path}: not a recoding that smc publish lattice wrote") from None
         node: Node = state.node

@@ -68,7 +68,7 @@ class Correlation(Release):
     def ask(self) -> Question:
         named = required(self.settings.numeric, "release correlation.numeric")
         if len(named) != 2:
-            raise InputError(f"numeric: a correlation needs two columns, not {len(named)}")
+            raise InputError(f"numeric: a correlation needs two columns, not {len(named)}; name two")
         cells = self.summed(*(self.settings.by or ()), *named)
         first, second = (self._values(column) for column in named)
         noise = self.noise(first.span**2 * second.span**2 * (2 if self.replaced else 1))

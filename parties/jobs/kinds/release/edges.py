@@ -59,8 +59,8 @@ class EdgesSettings(ReleaseSettings):
 
 
 class Edges(Release):
-    """Find edges that cut the rows of both parties into equal parts of a column. Both learn them, for a common
-    schema.
+    """Find edges that cut the rows of both parties into equal parts of a column. Both learn the edges,
+    for a common schema (smc schema --edges).
 
     The counts of groups of neighbouring numbers are opened with noise, and the edges follow. Missing values do
     not count.

@@ -36,7 +36,7 @@ class NaiveBayesSettings(GaussianSettings):
     delta: Annotated[float, Field(strict=True, ge=0, lt=1, allow_inf_nan=False)] | None = public(
         None,
         "Delta",
-        "Delta, the probability that epsilon fails; it selects Gaussian noise. 0 = no delta, Laplace noise",
+        "Probability that the guarantee of epsilon fails; selects Gaussian noise. 0 = no delta, Laplace noise",
         none="the largest power of ten up to 1 / (2,000 max_rows), if Gaussian noise then has less than half the "
         "variance of Laplace noise; else none",
     )

@@ -79,7 +79,9 @@ def times(task: Release) -> Times:
     arms = [i for i, value in enumerate(arm_values[0]) if value != MISSING] if arm_values else [0]
     names = tuple(arm_values[0][i] for i in arms) if arm_values else ("",)
     if not 1 <= len(names) <= MOST_ARMS:
-        raise InputError(f"arm: {quoted(settings.arm)} has {len(names)} values, 1 to {MOST_ARMS} are compared")
+        raise InputError(
+            f"arm: {quoted(settings.arm)} has {len(names)} values, 1 to {MOST_ARMS} are compared; choose with where"
+        )
     happened = two_values("event", event, event_values, settings.event_value, "an event")
     bins = tuple(values[place] for place in order)
     return Times(cells, names, bins, edges, unit, (tuple(arms), happened, order))
