@@ -58,7 +58,16 @@ class Precision:
     @property
     def error(self) -> Fraction:
         """Proven bound on |result - ln x| for every count from 1 to the bound."""
-        return _truncation(self.cells, self.terms) + _rounding(self.cells, self.digits, self.scales, self.count_width)
+        return sum(self.error_parts, Fraction(0))
+
+    @property
+    def error_parts(self) -> tuple[Fraction, Fraction, Fraction]:
+        """Parts of `error`: terms that are left out, digits of d that are cut off, and rounded table entries."""
+        return (
+            _truncation(self.cells, self.terms),
+            _cuts(self.cells, self.digits, self.count_width),
+            _rounding(self.cells, self.scales),
+        )
 
     @property
     def log_width(self) -> int:
@@ -94,16 +103,21 @@ def _truncation(cells: int, terms: int) -> Fraction:
     return ratio ** (terms + 1) / ((terms + 1) * (1 - ratio))
 
 
-def _rounding(cells: int, digits: tuple[int, ...], scales: tuple[int, ...], width: int) -> Fraction:
-    radius = Fraction(1, 2 << cells)
-    terms = len(digits)
-    error = Fraction(1, 2 << scales[terms])
-    partial = Fraction(1, terms)  # G_j
-    for j in range(terms - 1, -1, -1):
+def _cuts(cells: int, digits: tuple[int, ...], width: int) -> Fraction:
+    radius, error = Fraction(1, 2 << cells), Fraction(0)
+    partial = Fraction(1, len(digits))  # G_j
+    for j in range(len(digits) - 1, -1, -1):
         cut = Fraction(0) if digits[j] == width - 1 else Fraction(1, 1 << digits[j])
-        error = Fraction(1, 2 << scales[j]) + radius * error + cut * partial
+        error = radius * error + cut * partial
         if j:
             partial = Fraction(1, j) + radius * partial
+    return error
+
+
+def _rounding(cells: int, scales: tuple[int, ...]) -> Fraction:
+    radius, error = Fraction(1, 2 << cells), Fraction(0)
+    for scale in reversed(scales):
+        error = Fraction(1, 2 << scale) + radius * error
     return error + Fraction(1, 2 << scales[0])
 
 

@@ -226,7 +226,8 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
             if same_rows.have_two_budgets(tables, twin, name):
                 how = same_rows.remedy(tables, twin, name)
                 raise InputError(f"all its rows are rows of tables.{twin} too, and rows have one budget: {how}")
-            text = f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…){left_out_phrase(left_out)}{_people(table)}"
+            fit = f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…)"
+            text = f"{fit}{left_out_phrase(left_out)}{_people(table)}"
             yield Finding(True, f"table {name}", text)
         except InputError as error:
             yield Finding(False, f"table {name}", str(error))

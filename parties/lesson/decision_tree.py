@@ -58,8 +58,8 @@ def decision_tree(engine: Engine, table_file: str = "") -> View:
             if name.count("/") == 1
         ]
         text = (
-            "This is the cost of each step. Leaves are steps 1 and 2, entropy and argmin are step 3. A run sends "
-            'nothing of the lines "lesson only".'
+            "This is the cost of each step. Leaves are steps 1 and 2. Entropy and argmin (the choice of the least) are "
+            'step 3. A run sends nothing of the lines "lesson only".'
         )
         view.step(text, cost=cost)
         totals = ", ".join(f"{number} x {kind}" for kind, number in opened(problem, (tree,)).items())
@@ -104,8 +104,8 @@ def _walk(session: Session, view: View, public: Schema, rows: NDArray[np.int64],
         if left:
             text = (
                 f"Level {depth}, steps 1 and 2: is the node a leaf? One circuit on the counts of both parties finds "
-                "the majority and whether one class is left. It opens a bit, and the class of a leaf; the class bits "
-                "of an inner node are 0. Your counts stay with you."
+                "the majority and whether one class is left. It opens two bits for each node: leaf or not, and the "
+                "class (0 if it is no leaf). Your counts stay with you."
             )
         else:
             text = (
@@ -142,13 +142,13 @@ def _entropies(session: Session, public: Schema, nodes: list[tuple[str, NDArray[
     lines = []
     for path, _, names in nodes:
         scores = {name: next(parts) for name in names}
-        before = _entropy(scores[names[0]].sum(axis=0, keepdims=True))
-        after = ", ".join(f"{name} {_entropy(table):.3f}" for name, table in scores.items())
+        before = conditional_entropy(scores[names[0]].sum(axis=0, keepdims=True))
+        after = ", ".join(f"{name} {conditional_entropy(table):.3f}" for name, table in scores.items())
         lines.append(f"{path}: {before:.3f} before a split; {after}")
     return lines
 
 
-def _entropy(table: NDArray[np.uint8]) -> float:
+def conditional_entropy(table: NDArray[np.integer]) -> float:
     """Return the conditional entropy of the class in bits, from counts by value and class."""
     sizes = table.sum(axis=1, keepdims=True)
     shares = table / np.maximum(sizes, 1)

@@ -86,7 +86,7 @@ def watched(session: Session, view: View) -> Iterator[tuple[Session, WatchedChan
     session.meter.together([own.meter])
     cost = own.meter.total
     total = f"{cost.bytes_sent:,} B sent, {cost.bytes_received:,} B received, {rounds_text(cost.rounds)}"
-    text = "These are all messages of this lesson. Some begin with 16 bytes that compare both parties' programs."
+    text = "These are all messages of this lesson. Some begin with a 16-byte check that both run the same program."
     view.step(text, messages=channel.messages, total=total)
 
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
-from pathlib import Path
+from functools import partial
 
+import numpy as np
 import pytest
 
 from parties.commands.lesson import TOPICS
-from parties.lesson.decision_tree import decision_tree
-from parties.lesson.logarithm import DELTA
+from parties.lesson.decision_tree import MAX_ROWS
+from parties.lesson.logarithm import BOUND, DELTA
 from parties.tables import example
+from protocols.counts import RowCounts
+from protocols.id3 import Leaf, Problem, id3
 from protocols.millionaires import comparison
-from scripts.lesson_page import PAGES, TEXTS, page, views
+from protocols.precision import derive
+from protocols.tree import Tree
+from scripts.lesson_page import EXTRA_ROW, PAGES, TEXTS, page, views
 from smc.engines import make_engine
 from smc.local import run_local
+from smc.session import Session
 from tests.support.command_lines import spans, unknown
 from tests.support.places import ROOT
 
@@ -50,11 +57,47 @@ def test_numbers_in_a_text_are_those_of_the_views() -> None:
 
 
 def test_the_error_of_the_logarithm_is_the_proven_one() -> None:
-    seen = {name: value for step in views("logarithm")[0] for name, value in step["values"].items()}
-    assert float(seen["bound"]) / seen["x"] == pytest.approx(0.000062)
+    precision, smaller = derive(DELTA, BOUND), derive(DELTA, 2 * MAX_ROWS)
+    text = TEXTS["logarithm"].replace("\n", " ")
     assert pytest.approx(0.00025) == DELTA / 4
-    assert "at most 0.000062" in TEXTS["logarithm"]
-    assert "1500 x 0.000062 = 0.093" in TEXTS["logarithm"].replace("\n", " ")
+    assert (1 << precision.cells, precision.terms) == (1 << smaller.cells, smaller.terms) == (8, 2)
+    assert f"{precision.fraction} fraction bits in place of {smaller.fraction}" in text
+    assert f"{precision.digits[0]} binary digits of d after the point, the second takes {precision.digits[1]}" in text
+    for number in (precision.error, *precision.error_parts):
+        assert f"{float(number):.6f}" in text
+    assert f"1500 x 0.000196 = {1500 * round(float(precision.error), 6):.3f}" in text
+    errors = re.findall(r"error \S(\S+)", str(views("logarithm")[0]))
+    assert [float(error) for error in errors[:3]] == [0.019, 0.00018, 0.0000084]
+
+
+def test_the_answers_of_step_2() -> None:
+    """The right answer of each row of the table is that of the protocol."""
+    rows = re.findall(r"^\| (yes, \w+) \| ([\w, ]+) \|.* \| ([\w ]+) \|$", TREE, re.MULTILINE)
+    assert len(rows) == 4
+    problem = Problem(domains=(2,), classes=2, max_rows=4)
+
+    def program(session: Session, own: tuple[list[str], list[str]]) -> Tree:
+        labels = np.array([label == "yes" for label in own[session.party] if label != "none"], dtype=np.int64)
+        return id3(make_engine(session, "clear"), problem, RowCounts((2,), 2, labels.reshape(-1, 1), labels))
+
+    for left, right, answer in rows:
+        tree, _ = run_local(partial(program, own=(left.split(", "), right.split(", "))))
+        assert (tree == Leaf(1)) == (answer == "leaf yes")
+
+
+def test_the_sums_of_the_entropies() -> None:
+    formula, number = re.findall(r"^    (5 ln 5.*) = ([\d.]+)$", TREE, re.MULTILINE)[0]
+    added, _, taken = formula.partition(" - ")
+    value, less = (sum(int(x) * math.log(int(x)) for x in re.findall(r"(\d) ln", part)) for part in (added, taken))
+    assert f"{value - less:.3f}" == number
+    assert re.search(rf"^\| outlook .* {number} \|$", TREE, re.MULTILINE)
+    assert f"{14 * 0.6935 * 0.6931:.2f}" == number[:4]
+
+
+def test_each_message_of_the_shares_has_a_check() -> None:
+    sizes = [int(message.split()[2]) for message in views("shares")[0][-1]["values"]["messages"]]
+    assert sizes == [16 + 1] * 4
+    assert "34 bytes below are two messages" in TEXTS["shares"]
 
 
 def test_the_picture_has_the_gates_of_a_cell() -> None:
@@ -70,10 +113,10 @@ def test_the_picture_has_the_gates_of_a_cell() -> None:
         assert b == (y > x)
 
 
-def test_the_row_of_the_page_leaves_no_attribute(tmp_path: Path) -> None:
-    (row,) = re.findall(r"add the row `([\w,]+)`", TREE)
-    left = tmp_path / "left.csv"
-    left.write_text(f"{example.demo().clinic_a.read_text().rstrip()}\n{row}\n")
-    view, _ = run_local(lambda s: decision_tree(make_engine(s, "yao"), ("" if s.party else str(left))))
-    assert "Level 4, step 1: no attribute is left" in str(view)
-    assert "temperature = hot your rows: yes 1, no 1      opened: leaf, yes\n" in str(view)
+def test_the_row_of_the_page_leaves_no_attribute() -> None:
+    """The page holds the program's output: its row makes two equal days of two classes."""
+    assert f"add the row `{EXTRA_ROW}`" in TREE
+    days = [path.read_text() for path in (example.demo().clinic_a, example.demo().clinic_b)]
+    assert f"{EXTRA_ROW.removesuffix('yes')}no" in days[0]
+    assert TREE.count("Level 4, step 1: no attribute is left") == 2
+    assert "temperature = hot your rows: yes 1, no 1      opened: leaf, yes\n" in TREE
