@@ -69,7 +69,7 @@ class Question:
     """Several readings of a column, or of a file (`column` is "*"), that fit all its cells. The first is the guess.
 
     Each of `options` is a name for `--reading`, and what an example means under it. With the flag
-    `--column` it asks which of the table's columns is an attribute.
+    `--column` it asks which of the table's columns is an attribute, with `--table` which sheet has the rows.
     """
 
     place: str
@@ -79,7 +79,9 @@ class Question:
 
     @property
     def where(self) -> str:
-        """The encoding of a file, or the column of a table."""
+        """The encoding of a file, the column of a table, or a workbook."""
+        if self.flag == "--table":
+            return f"{self.place}, sheet"
         kind = "column" if self.flag == "--reading" else "attribute"
         return f"{self.place}, encoding" if self.column == "*" else f"{self.place}, {kind} {quoted(self.column)}"
 
@@ -88,6 +90,12 @@ class Question:
         """The line above the options at a terminal."""
         number = len(self.options)
         return f"{self.where} can be " + (f"read in {number} ways:" if self.flag == "--reading" else "one of these:")
+
+    @property
+    def remedy(self) -> str:
+        """The flags that decide."""
+        first = next(iter(self.options))
+        return f"--table '{first}'" if self.flag == "--table" else f"{self.flag} '{self.column}={first}', or --guess"
 
     @property
     def text(self) -> str:
