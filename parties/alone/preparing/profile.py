@@ -45,7 +45,7 @@ from parties.sources.delimited import sql_literal
 from parties.sources.derived import with_derived
 from parties.sources.expressions import Cell, days_in, number_in, seconds_in
 from parties.sources.forms import VAST
-from parties.sources.mapping import ColumnRule
+from parties.sources.mapping import ColumnRule, number_of
 from parties.sources.opened import RowQuery
 from parties.sources.opening import open_rows
 from parties.sources.settings import EXCEL, SPELLED, DerivedSettings, FormatSettings, PlaceSettings, TableSettings
@@ -525,7 +525,9 @@ class _Looker:
         for place, column in enumerate(columns):
             if column.reads == "date" and "%y" in column.form:
                 changed = self._century(column, self._cells[place], max(known, default=self._today))
-            elif column.reads in ("integer", "real") or (column.reads == "date" and not self._cells[place].is_moment):
+            elif column.reads in ("integer", "real"):
+                changed = self._codes(self._other_marks(column))
+            elif column.reads == "date" and not self._cells[place].is_moment:
                 changed = self._codes(column)
             else:
                 changed = column
@@ -533,6 +535,22 @@ class _Looker:
                 again[place] = changed
         changed_columns = [again.get(place, column) for place, column in enumerate(columns)]
         return _measured(self._ask, changed_columns, self._cells, total, again)
+
+    def _other_marks(self, column: ColumnProfile) -> ColumnProfile:
+        """Return the column without cells that are numbers by the other decimal mark only, by its operator's word."""
+        others = FormatSettings(decimal="," if column.spelling.decimal == "." else ".")
+        texts = tuple(text for text in column.odd if number_of(text, others) is not None)
+        if not texts:
+            return column
+        options = {
+            "number": f"{listed(texts, EXAMPLES)}: no value, for these marks are not those of the other numbers",
+            "text": "all cells stay texts",
+        }
+        if self._choices.choose(Question(self._place.label, column.name, options)) == "text":
+            return replace(column, reads="text", spelling=FormatSettings(), odd=())
+        remark = f"{listed(texts, EXAMPLES)}: read as a missing value, for the marks differ from the other numbers'"
+        spelling = column.spelling.model_copy(update={"missing": (*column.spelling.missing, *texts)})
+        return replace(column, spelling=spelling, remarks=(*column.remarks, remark))
 
     def _century(self, column: ColumnProfile, cell: _Cell, latest: float) -> ColumnProfile:
         """Return the column with the century of its years: those after today are of the last one, or it is asked.
@@ -595,7 +613,8 @@ class _Looker:
                 return replace(column, remarks=(*column.remarks, remark))
         present = [text for text in codes if text not in column.odd]
         remark = f"{listed(codes)}: read as a missing value"
-        spelling = column.spelling.model_copy(update={"missing": tuple(codes)})
+        missing = (*dict.fromkeys((*column.spelling.missing, *codes)),)
+        spelling = column.spelling.model_copy(update={"missing": missing})
         return replace(column, codes=tuple(present), spelling=spelling, remarks=(*column.remarks, remark))
 
 
