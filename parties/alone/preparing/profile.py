@@ -64,6 +64,7 @@ FINEST = 12  # decimals: more say no more of a column
 AT_ONCE = 32  # expressions of a query: the time that DuckDB takes to plan more grows with their square
 COLUMNS = 8  # of numbers, in a query
 PIECE = 512  # columns of a table in DuckDB: each statement looks at the names of all
+LONG = 10_000  # rows: of fewer, DuckDB plans the counts of a column longer than it counts the cells as lines
 EXAMPLES = 3  # cells in a question
 SENTINEL = re.compile(r"-(9+|8+|7+)|(9{3,}|8{3,}|7{3,})")  # numbers that often stand for no value, without a mark
 DAY_CODES = {  # days that often stand for none
@@ -358,7 +359,7 @@ class _Looker:
         columns = self._read(first, options, samples)
         columns = _measured(ask, columns, cells, total)
         columns = self._again(columns, total)
-        columns = _counted(ask, columns, cells, target)
+        columns = _counted(ask, columns, cells, target, total)
         columns = _told_apart(ask, columns, cells)
         spelling = _common(columns, self._place.format)
         return TableProfile(self._place, spelling, total, tuple(columns), unfit, self._empty_rows(columns, total))
@@ -820,12 +821,18 @@ def _measured(
     """
     places = [p for p, column in enumerate(columns) if column.reads != "text" and (only is None or p in only)]
     numbers = {place: _number_of(columns[place], cells[place]) for place in places}
-    facts = _of_numbers(ask, {i: [x] for i, x in numbers.items()}, lambda i, x: _measure(columns[i], cells[i], x[0]))
-    sample = f"{RAW} USING SAMPLE {100 * SAMPLED / total} PERCENT (bernoulli, 1)" if total > SAMPLED else RAW
-    middles = _one(ask, [(i, f"quantile_cont({x}, [0.01, 0.99])") for i, x in numbers.items()], sample)
+    is_large = total > SAMPLED
+
+    def parts(place: int, x: Sequence[str]) -> tuple[str, ...]:
+        return (*_measure(columns[place], cells[place], x[0]), "NULL" if is_large else _middle(x[0]))
+
+    facts = _of_numbers(ask, {place: [x] for place, x in numbers.items()}, parts)
+    if is_large:
+        sample = f"{RAW} USING SAMPLE {100 * SAMPLED / total} PERCENT (bernoulli, 1)"
+        facts[7::8] = _one(ask, [(place, _middle(x)) for place, x in numbers.items()], sample)
     measured = list(columns)
     for number, place in enumerate(places):
-        low, high, decimals, odd, count, parted, marked = facts[7 * number : 7 * number + 7]
+        low, high, decimals, odd, count, parted, marked, middle = facts[8 * number : 8 * number + 8]
         column = columns[place]
         is_number = column.reads in ("integer", "real")
         exact = not is_number or (count and max(abs(low), abs(high)) < 2**53)  # not so NaN, and long codes
@@ -838,13 +845,17 @@ def _measured(
             reads=("real" if decimals else "integer") if is_number else column.reads,
             low=low,
             high=high,
-            inner=tuple(middles[number] or (low, high)),
+            inner=tuple(middle or (low, high)),
             decimals=decimals,
             odd=_odd(column, odd or ()),
             parted=bool(is_number and parted),
             is_marked=bool(is_number and (parted or marked)),
         )
     return measured
+
+
+def _middle(x: str) -> str:
+    return f"quantile_cont({x}, [0.01, 0.99])"
 
 
 def _measure(column: ColumnProfile, cell: _Cell, x: str) -> tuple[str, ...]:
@@ -914,29 +925,40 @@ def _since_epoch(day: str) -> str:
     return f"DATE_DIFF('day', DATE '1970-01-01', {day})"
 
 
-def _counted(ask: Any, columns: list[ColumnProfile], cells: list[_Cell], target: int | None) -> list[ColumnProfile]:
+def _counted(
+    ask: Any, columns: list[ColumnProfile], cells: list[_Cell], target: int | None, total: int
+) -> list[ColumnProfile]:
     """Return the columns with the counts of those that have few values, by classes if the target has few."""
     few = [place for place, column in enumerate(columns) if column.distinct <= FEW]
     label = cells[target].text if target is not None and target in few else "''"
     counts: dict[int, dict[str, dict[str, int]]] = {place: {} for place in few}
-    queries = [
-        (
-            place,
-            f"SELECT {place}, COALESCE({cells[place].text}, ''), COALESCE(y, ''), n "
-            f"FROM (SELECT c{place}, {label} AS y, COUNT(*) AS n FROM {RAW} GROUP BY ALL)",
-        )
-        for place in few
-    ]
-    counted = [
-        line for raw, some in _batches(queries) for line in ask(" UNION ALL ".join(some).replace(RAW, raw)).fetchall()
-    ]
-    for place, text, of, rows in sorted(counted):
+    if total > LONG:
+        parts = [
+            (
+                place,
+                f"SELECT {place}, COALESCE({cells[place].text}, ''), COALESCE(y, ''), n "
+                f"FROM (SELECT c{place}, {label} AS y, COUNT(*) AS n FROM {RAW} GROUP BY ALL)",
+            )
+            for place in few
+        ]
+        queries = [" UNION ALL ".join(some).replace(RAW, raw) for raw, some in _batches(parts)]
+    else:
+        queries = [_as_lines(piece, [*places], cells, label) for piece, places in groupby(few, lambda i: i // PIECE)]
+    for place, text, of, rows in sorted(line for query in queries for line in ask(query).fetchall()):
         classes = counts[place].setdefault(text, {})
         classes[of] = classes.get(of, 0) + rows
     return [
         replace(column, counts=counts[place], distinct=len(counts[place].keys() - {""})) if place in counts else column
         for place, column in enumerate(columns)
     ]
+
+
+def _as_lines(piece: int, places: Sequence[int], cells: Sequence[_Cell], label: str) -> str:
+    """Return the SQL that counts the values of some columns of a piece by class, with each cell as a line."""
+    texts = ", ".join(f"COALESCE({cells[place].text}, '') AS c{place}" for place in places)
+    names = ", ".join(f"c{place}" for place in places)
+    lines = f"UNPIVOT (SELECT {texts}, COALESCE({label}, '') AS y FROM raw{piece}) ON {names} INTO NAME c VALUE text"
+    return f"SELECT CAST(SUBSTR(c, 2) AS INT), text, y, COUNT(*) FROM ({lines}) GROUP BY ALL"
 
 
 def _told_apart(ask: Any, columns: list[ColumnProfile], cells: list[_Cell]) -> list[ColumnProfile]:
