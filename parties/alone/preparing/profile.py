@@ -46,7 +46,7 @@ from parties.sources.derived import with_derived
 from parties.sources.expressions import Cell, days_in, number_in, seconds_in
 from parties.sources.forms import VAST
 from parties.sources.mapping import ColumnRule, number_of
-from parties.sources.opened import RowQuery
+from parties.sources.opened import RowQuery, narrowed
 from parties.sources.opening import open_rows
 from parties.sources.settings import EXCEL, SPELLED, DerivedSettings, FormatSettings, PlaceSettings, TableSettings
 from parties.tables.delimited import MISSING
@@ -231,7 +231,15 @@ def _take(rows: RowQuery, names: Sequence[str], engine: Scratch, target: int | N
     cells = [_cell(i, rows.types[name], ours) for i, name in enumerate(names)]
     texts = [rows.types[name].is_string() for name in names]
     as_they_are = [name for name, cell in zip(names, cells, strict=True) if cell.declared]
-    query = rows.select(names) if all(texts) and ours else rows.spelled(names, as_they_are)
+
+    def query(places: Sequence[int]) -> exp.Select:
+        some = [names[place] for place in places]
+        few = replace(rows, query=narrowed(rows.query, some))
+        cells = few.select(some) if all(texts) and ours else few.spelled(some, as_they_are)
+        for place, cell in zip(places, cells.selects, strict=True):
+            cell.set("alias", exp.to_identifier(f"c{place}"))
+        return cells
+
     kinds = [
         _kept_as(rows.types[name]) if cell.declared else "VARCHAR" for name, cell in zip(names, cells, strict=True)
     ]
@@ -252,15 +260,15 @@ def _take(rows: RowQuery, names: Sequence[str], engine: Scratch, target: int | N
     ask = engine.backend.raw_sql
     if ours:
         kind = "TABLE" if all(texts) or engine.reads_slowly else "VIEW"
-        return cells, _Pieces(engine, f"({engine.sql(query)})", columns, target, kind)
+        return cells, _Pieces(engine, lambda places: f"({engine.sql(query(places))})", columns, target, kind)
     with engine.reporting():
         ask(f"CREATE TEMPORARY TABLE whole ({', '.join(f'c{i} {kind}' for i, kind in enumerate(kinds))})")
-    for batch in rows.engine.batches(query):
+    for batch in rows.engine.batches(query(range(len(names)))):
         with engine.reporting():
             engine.backend.con.register("batch", batch)
             ask(f"INSERT INTO whole SELECT {', '.join(columns)} FROM batch")
             engine.backend.con.unregister("batch")
-    return cells, _Pieces(engine, "whole", [f"c{i}" for i in range(len(names))], target, "VIEW")
+    return cells, _Pieces(engine, lambda places: "whole", [f"c{i}" for i in range(len(names))], target, "VIEW")
 
 
 @dataclass(frozen=True)
@@ -268,7 +276,7 @@ class _Pieces:
     """The tables `raw0`, `raw1`, ... in DuckDB: each has `PIECE` columns, the first one and the target's."""
 
     engine: Scratch
-    source: str
+    source: Callable[[Sequence[int]], str]  # the rows with some of the columns, in SQL
     columns: Sequence[str]  # in SQL
     target: int | None
     kind: str
@@ -278,7 +286,7 @@ class _Pieces:
         first, wide = piece * PIECE, len(self.columns) > PIECE
         places = dict.fromkeys([*range(first, min(first + PIECE, len(self.columns)))])
         places |= dict.fromkeys([0, *([] if self.target is None else [self.target])])
-        sql = f"SELECT {', '.join(self.columns[place] for place in places)} FROM {self.source}"
+        sql = f"SELECT {', '.join(self.columns[place] for place in places)} FROM {self.source([*places])}"
         if dropped:
             sql = f"SELECT * FROM ({sql}) WHERE COALESCE(c0 NOT IN ({', '.join(map(sql_literal, dropped))}), TRUE)"
         self.engine.backend.raw_sql(f"CREATE TEMPORARY {'TABLE' if wide else self.kind} raw{piece} AS {sql}")
@@ -614,8 +622,8 @@ class _Looker:
                 return replace(column, remarks=(*column.remarks, remark))
         present = [text for text in codes if text not in column.odd]
         remark = f"{listed(codes)}: read as a missing value"
-        missing = (*dict.fromkeys((*column.spelling.missing, *codes)),)
-        spelling = column.spelling.model_copy(update={"missing": missing})
+        without = (*dict.fromkeys((*column.spelling.missing, *codes)),)
+        spelling = column.spelling.model_copy(update={"missing": without})
         return replace(column, codes=tuple(present), spelling=spelling, remarks=(*column.remarks, remark))
 
 
