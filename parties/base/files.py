@@ -148,8 +148,21 @@ def read_text(path: Path) -> str:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the table in a TOML file; raise InputError with the line of a syntax error."""
+    return parse_toml(read_text(path), path)
+
+
+def parse_toml(text: str, path: Path) -> dict[str, Any]:
+    """Return the table that a TOML text holds.
+
+    Args:
+        text: The TOML.
+        path: Its file, for messages.
+
+    Raises:
+        InputError: The text is not TOML; the message has the line.
+    """
     try:
-        table = tomllib.loads(read_text(path))
+        table = tomllib.loads(text)
         str(table)  # a hexadecimal number may have any length, but Python does not print it in a message
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not valid TOML: {str(error).replace(chr(10), ' ')}") from None

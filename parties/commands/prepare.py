@@ -15,10 +15,11 @@ from parties.base.text import listed
 from parties.commands.options import FOLDER, PARTY_FILE, check_proposal, names_of
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.own_table import chosen
-from parties.commands.readings import ReadingOptions
+from parties.commands.readings import ReadingOptions, asked
 from parties.commands.rows import paths, place
 from parties.commands.signature import argument, command, option, settings
 from parties.party_file import files_of, load
+from parties.sources.excel import sheets
 from parties.sources.formats import format_of
 from parties.sources.settings import FormatSettings, PlaceSettings, TableSettings
 from parties.tables import schema as schemas
@@ -36,7 +37,7 @@ def prepare(
     agreed: Path | None = option("Existing schema: map the table to it, propose no new one.", flag="--schema"),
     exclude: tuple[str, ...] = option("Leave columns out, separated by commas; repeatable.", "COLUMNS"),
     column: tuple[str, ...] = option("With --schema: an attribute and its column; repeatable.", "NAME=COLUMN"),
-    table: str | None = option("Table of a database or of --config; for a file, its new name.", "NAME"),
+    table: str | None = option("Table of a database or of --config, or a sheet; for a CSV file, its new name.", "NAME"),
     person: str | None = option(
         "Column that names each row's person, and how many rows of a person count.", "COLUMN=ROWS"
     ),
@@ -49,8 +50,8 @@ def prepare(
     """Read a raw table, and propose a schema and a mapping of the table to the schema.
 
     RAW is an exported file: Parquet, or CSV with any separator, decimal mark and encoding, gzipped or not. It can also
-    be a DuckDB file or the URL of a database, with --table. With --config the table is one of a party.toml, possibly a
-    query.
+    be an Excel workbook, with --table SHEET if several have rows, a DuckDB file or the URL of a database, with --table.
+    With --config the table is one of a party.toml, possibly a query.
 
     DIR/schema.toml proposes typed columns for both parties to agree on. DIR/party.toml has the table: its cell formats,
     and the mapping of its columns to the schema. smc init adds the link to the peer. Both files are text: correct them
@@ -143,10 +144,23 @@ def prepare(
 def _place(raw: str | None, table: str | None) -> tuple[str, PlaceSettings]:
     """Return the name of a raw table in party.toml, and its place."""
     assert raw is not None
-    is_database = "://" in raw or format_of(Path(raw), None) == "duckdb"
+    kind = "duckdb" if "://" in raw else format_of(Path(raw), None)
+    is_database = kind in ("duckdb", "excel")
+    if kind == "excel" and table is None and console.is_asked():
+        table = _sheet(Path(raw))
     called = (table or "") if "://" in raw else table or Path(raw).name.partition(".")[0]
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", called).strip("_") or "rows"
     return name, place(raw, table if is_database else None)
+
+
+def _sheet(path: Path) -> str | None:
+    """Return the sheet of an Excel workbook that the operator chooses; None if it has only one."""
+    from parties.alone.preparing.readings import Question
+
+    if len(names := sheets(path)) < 2:
+        return None
+    with console.progress(f"reading {path}") as status:
+        return asked(Question(str(path), "", dict.fromkeys(names, "a sheet"), "--table"), status)
 
 
 def _of_config(config_file: Path, table: str | None) -> tuple[str, TableSettings]:

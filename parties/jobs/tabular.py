@@ -30,7 +30,7 @@ from parties.jobs.settings import ENGINE, own_file, public_parameters
 from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
-from parties.tables.types import type_of
+from parties.tables.types import rounded_numbers, type_of
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -164,6 +164,12 @@ class BySchema(Kind):
     def number_columns(self) -> tuple[str, ...]:
         """Columns that are read number by number; all others are counted as in the schema."""
         return ()
+
+    @property
+    def rounded(self) -> list[str]:
+        """A sentence for each column whose numbers are rounded before they are counted."""
+        attributes = self.schema.attributes
+        return [line for name in self.columns for line in rounded_numbers(name, attributes[name])]
 
     def rows_in_file(self, schema: Schema, target: str) -> tuple[Rows, list[str]]:
         """Return this party's rows from its table or file, and the file's columns that the schema lacks.

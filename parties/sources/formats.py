@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from parties.base.files import read_bytes, refuse_other, require_regular
+from parties.sources.excel import is_workbook
 from smc.errors import InputError
 
-Format: TypeAlias = Literal["pattern", "folder", "duckdb", "parquet", "csv"]
+Format: TypeAlias = Literal["pattern", "folder", "duckdb", "excel", "parquet", "csv"]
 
 
 def format_of(path: Path, table: str | None) -> Format:
@@ -28,6 +29,8 @@ def format_of(path: Path, table: str | None) -> Format:
         return "folder"
     require_regular(path)
     start = read_bytes(path, 64)
+    if start.startswith(b"PK") and is_workbook(path):
+        return "excel"
     refuse_other(path, start)
     if start[8:12] == b"DUCK":
         return "duckdb"

@@ -1,4 +1,4 @@
-"""Files of this machine, read by a temporary DuckDB: CSV, Parquet (a file, a folder, a pattern), DuckDB databases.
+"""Files of this machine, read by a temporary DuckDB: CSV, Parquet (file, folder, pattern), Excel sheets, databases.
 
 A folder means all Parquet files below it, except unfinished ones, whose names begin with `_` or `.`. Folders named
 `key=value` are columns.
@@ -17,6 +17,7 @@ from parties.base.files import require_regular
 from parties.base.text import listed
 from parties.sources.databases import Scratch
 from parties.sources.delimited import read_csv
+from parties.sources.excel import sheet_as_csv
 from parties.sources.formats import format_of
 from parties.sources.named import find_table
 from parties.sources.opened import RowQuery
@@ -96,6 +97,8 @@ def _reader(settings: PlaceSettings) -> Reader:
             return lambda engine: _database(engine, path, table)
         case "parquet":
             return lambda engine: _parquet(engine, path, [path])
+        case "excel":
+            return lambda engine: read_csv(engine, sheet_as_csv(path, table, engine.resources), settings.format)
         case "csv":
             return lambda engine: read_csv(engine, path, settings.format)
 

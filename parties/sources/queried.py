@@ -19,6 +19,7 @@ from parties.sources.databases import Database
 from parties.sources.expressions import Cell
 from parties.sources.levels import GrowingTree
 from parties.sources.mapping import ColumnRule
+from parties.sources.opened import narrowed
 from parties.sources.source import LeftOut, Source
 from protocols.counts import Indices, LevelCounts
 from protocols.tree import Tree
@@ -110,9 +111,11 @@ class QueriedSource(Source):
     def _checked_parts(self) -> tuple[int, Sequence[bool]]:
         """Return the result of `_checked_counts` for a wide table, by queries of a few columns each."""
         totals, known = set[int](), list[bool]()
-        table = exp.var(self._engine.sql(self._table.subquery("t", copy=False)))  # written once for all queries
         for start in range(0, len(self._cells), WIDE):
-            counts = [exp.Count(this=self._index_of(cell.known)) for cell in self._cells[start : start + WIDE]]
+            cells = [cell.known for cell in self._cells[start : start + WIDE]]
+            counts = [exp.Count(this=self._index_of(cell)) for cell in cells]
+            names = [cell.column.name for cell in cells]
+            table = exp.var(self._engine.sql(narrowed(self._table, names).subquery("t", copy=False)))
             query = exp.Select().select(exp.Count(this=exp.Star()), *counts, copy=False)
             total, *values = self._engine.counts(query.from_(table, copy=False))[0]
             totals.add(int(total))

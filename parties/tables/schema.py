@@ -203,11 +203,24 @@ def load(path: Path) -> Schema:
         InputError: The file is wrong; the message names the file and the key.
     """
     with file_kinds.expecting(path, (file_kinds.SCHEMA,), "give a TOML file, as smc schema --out writes it"):
-        table = files.read_toml(path)
-        for key in table:
-            if key not in ("target", "attributes"):
-                hint = did_you_mean(key, ("target", "attributes"))
-                raise InputError(f"{path}: unknown key {quoted(key)}{hint}")
+        return parsed(files.read_text(path), path)
+
+
+def parsed(text: str, path: Path) -> Schema:
+    """Return the schema that the text of a schema file holds.
+
+    Args:
+        text: The content of the file.
+        path: The file, for messages.
+
+    Raises:
+        InputError: The text is wrong; the message names the file and the key.
+    """
+    table = files.parse_toml(text, path)
+    for key in table:
+        if key not in ("target", "attributes"):
+            hint = did_you_mean(key, ("target", "attributes"))
+            raise InputError(f"{path}: unknown key {quoted(key)}{hint}")
     attributes = table.get("attributes")
     if not isinstance(attributes, dict) or not attributes:
         raise InputError(f"{path}: attributes: must be a table of at least one attribute with its values")

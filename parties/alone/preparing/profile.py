@@ -44,8 +44,8 @@ from parties.sources.delimited import sql_literal
 from parties.sources.derived import with_derived
 from parties.sources.expressions import Cell, days_in, number_in, seconds_in
 from parties.sources.forms import VAST
-from parties.sources.mapping import ColumnRule
-from parties.sources.opened import RowQuery
+from parties.sources.mapping import ColumnRule, number_of
+from parties.sources.opened import RowQuery, narrowed
 from parties.sources.opening import open_rows
 from parties.sources.settings import EXCEL, SPELLED, DerivedSettings, FormatSettings, PlaceSettings, TableSettings
 from parties.tables.delimited import MISSING
@@ -63,6 +63,7 @@ FINEST = 12  # largest number of decimals that is determined
 AT_ONCE = 32  # expressions of a query: DuckDB's time to plan it grows with the square of their number
 COLUMNS = 8  # number columns in a query
 PIECE = 512  # columns of a table in DuckDB: each statement reads the names of all its columns
+LONG = 10_000  # rows; DuckDB counts the cells of a shorter table faster as lines than column by column
 EXAMPLES = 3  # cells in a question
 SENTINEL = re.compile(r"-(9+|8+|7+)|(9{3,}|8{3,}|7{3,})")  # numbers, without decimal mark, that often mean no value
 DAY_CODES = {  # days that often mean no value
@@ -229,7 +230,15 @@ def _take(rows: RowQuery, names: Sequence[str], engine: Scratch, target: int | N
     cells = [_cell(i, rows.types[name], ours) for i, name in enumerate(names)]
     texts = [rows.types[name].is_string() for name in names]
     as_they_are = [name for name, cell in zip(names, cells, strict=True) if cell.declared]
-    query = rows.select(names) if all(texts) and ours else rows.spelled(names, as_they_are)
+
+    def query(places: Sequence[int]) -> exp.Select:
+        some = [names[place] for place in places]
+        few = replace(rows, query=narrowed(rows.query, some))
+        cells = few.select(some) if all(texts) and ours else few.spelled(some, as_they_are)
+        for place, cell in zip(places, cells.selects, strict=True):
+            cell.set("alias", exp.to_identifier(f"c{place}"))
+        return cells
+
     kinds = [
         _kept_as(rows.types[name]) if cell.declared else "VARCHAR" for name, cell in zip(names, cells, strict=True)
     ]
@@ -250,15 +259,15 @@ def _take(rows: RowQuery, names: Sequence[str], engine: Scratch, target: int | N
     ask = engine.backend.raw_sql
     if ours:
         kind = "TABLE" if all(texts) or engine.reads_slowly else "VIEW"
-        return cells, _Pieces(engine, f"({engine.sql(query)})", columns, target, kind)
+        return cells, _Pieces(engine, lambda places: f"({engine.sql(query(places))})", columns, target, kind)
     with engine.reporting():
         ask(f"CREATE TEMPORARY TABLE whole ({', '.join(f'c{i} {kind}' for i, kind in enumerate(kinds))})")
-    for batch in rows.engine.batches(query):
+    for batch in rows.engine.batches(query(range(len(names)))):
         with engine.reporting():
             engine.backend.con.register("batch", batch)
             ask(f"INSERT INTO whole SELECT {', '.join(columns)} FROM batch")
             engine.backend.con.unregister("batch")
-    return cells, _Pieces(engine, "whole", [f"c{i}" for i in range(len(names))], target, "VIEW")
+    return cells, _Pieces(engine, lambda places: "whole", [f"c{i}" for i in range(len(names))], target, "VIEW")
 
 
 @dataclass(frozen=True)
@@ -266,7 +275,7 @@ class _Pieces:
     """The tables `raw0`, `raw1`, ... in DuckDB: each has `PIECE` columns, the table's first column and the target."""
 
     engine: Scratch
-    source: str
+    source: Callable[[Sequence[int]], str]  # the rows with some of the columns, in SQL
     columns: Sequence[str]  # in SQL
     target: int | None
     kind: str
@@ -276,7 +285,7 @@ class _Pieces:
         first, wide = piece * PIECE, len(self.columns) > PIECE
         places = dict.fromkeys([*range(first, min(first + PIECE, len(self.columns)))])
         places |= dict.fromkeys([0, *([] if self.target is None else [self.target])])
-        sql = f"SELECT {', '.join(self.columns[place] for place in places)} FROM {self.source}"
+        sql = f"SELECT {', '.join(self.columns[place] for place in places)} FROM {self.source([*places])}"
         if dropped:
             sql = f"SELECT * FROM ({sql}) WHERE COALESCE(c0 NOT IN ({', '.join(map(sql_literal, dropped))}), TRUE)"
         self.engine.backend.raw_sql(f"CREATE TEMPORARY {'TABLE' if wide else self.kind} raw{piece} AS {sql}")
@@ -357,7 +366,7 @@ class _Looker:
         columns = self._read(first, options, samples)
         columns = _measured(ask, columns, cells, total)
         columns = self._again(columns, total)
-        columns = _counted(ask, columns, cells, target)
+        columns = _counted(ask, columns, cells, target, total)
         columns = _told_apart(ask, columns, cells)
         spelling = _common(columns, self._place.format)
         return TableProfile(self._place, spelling, total, tuple(columns), unfit, self._empty_rows(columns, total))
@@ -524,7 +533,9 @@ class _Looker:
         for place, column in enumerate(columns):
             if column.reads == "date" and "%y" in column.form:
                 changed = self._century(column, self._cells[place], max(known, default=self._today))
-            elif column.reads in ("integer", "real") or (column.reads == "date" and not self._cells[place].is_moment):
+            elif column.reads in ("integer", "real"):
+                changed = self._codes(self._other_marks(column))
+            elif column.reads == "date" and not self._cells[place].is_moment:
                 changed = self._codes(column)
             else:
                 changed = column
@@ -532,6 +543,22 @@ class _Looker:
                 again[place] = changed
         changed_columns = [again.get(place, column) for place, column in enumerate(columns)]
         return _measured(self._ask, changed_columns, self._cells, total, again)
+
+    def _other_marks(self, column: ColumnProfile) -> ColumnProfile:
+        """Return the profile after the question how to read cells that are numbers by the other decimal mark only."""
+        others = FormatSettings(decimal="," if column.spelling.decimal == "." else ".")
+        texts = tuple(text for text in column.odd if number_of(text, others) is not None)
+        if not texts:
+            return column
+        options = {
+            "number": f"{listed(texts, EXAMPLES)}: missing, because the decimal mark differs from the other numbers'",
+            "text": "all cells stay texts",
+        }
+        if self._choices.choose(Question(self._place.label, column.name, options)) == "text":
+            return replace(column, reads="text", spelling=FormatSettings(), odd=())
+        remark = f"{listed(texts, EXAMPLES)}: read as missing, because the decimal mark differs from the other numbers'"
+        spelling = column.spelling.model_copy(update={"missing": (*column.spelling.missing, *texts)})
+        return replace(column, spelling=spelling, remarks=(*column.remarks, remark))
 
     def _century(self, column: ColumnProfile, cell: _Cell, latest: float) -> ColumnProfile:
         """Return the profile with the century of its two-digit years decided, by a question if dates lie after today.
@@ -594,7 +621,8 @@ class _Looker:
                 return replace(column, remarks=(*column.remarks, remark))
         present = [text for text in codes if text not in column.odd]
         remark = f"{listed(codes)}: read as a missing value"
-        spelling = column.spelling.model_copy(update={"missing": tuple(codes)})
+        without = (*dict.fromkeys((*column.spelling.missing, *codes)),)
+        spelling = column.spelling.model_copy(update={"missing": without})
         return replace(column, codes=tuple(present), spelling=spelling, remarks=(*column.remarks, remark))
 
 
@@ -806,12 +834,18 @@ def _measured(
     """
     places = [p for p, column in enumerate(columns) if column.reads != "text" and (only is None or p in only)]
     numbers = {place: _number_of(columns[place], cells[place]) for place in places}
-    facts = _of_numbers(ask, {i: [x] for i, x in numbers.items()}, lambda i, x: _measure(columns[i], cells[i], x[0]))
-    sample = f"{RAW} USING SAMPLE {100 * SAMPLED / total} PERCENT (bernoulli, 1)" if total > SAMPLED else RAW
-    middles = _one(ask, [(i, f"quantile_cont({x}, [0.01, 0.99])") for i, x in numbers.items()], sample)
+    is_large = total > SAMPLED
+
+    def parts(place: int, x: Sequence[str]) -> tuple[str, ...]:
+        return (*_measure(columns[place], cells[place], x[0]), "NULL" if is_large else _middle(x[0]))
+
+    facts = _of_numbers(ask, {place: [x] for place, x in numbers.items()}, parts)
+    if is_large:
+        sample = f"{RAW} USING SAMPLE {100 * SAMPLED / total} PERCENT (bernoulli, 1)"
+        facts[7::8] = _one(ask, [(place, _middle(x)) for place, x in numbers.items()], sample)
     measured = list(columns)
     for number, place in enumerate(places):
-        low, high, decimals, odd, count, parted, marked = facts[7 * number : 7 * number + 7]
+        low, high, decimals, odd, count, parted, marked, middle = facts[8 * number : 8 * number + 8]
         column = columns[place]
         is_number = column.reads in ("integer", "real")
         exact = not is_number or (count and max(abs(low), abs(high)) < 2**53)  # not so NaN, and long codes
@@ -824,13 +858,17 @@ def _measured(
             reads=("real" if decimals else "integer") if is_number else column.reads,
             low=low,
             high=high,
-            inner=tuple(middles[number] or (low, high)),
+            inner=tuple(middle or (low, high)),
             decimals=decimals,
             odd=_odd(column, odd or ()),
             parted=bool(is_number and parted),
             is_marked=bool(is_number and (parted or marked)),
         )
     return measured
+
+
+def _middle(x: str) -> str:
+    return f"quantile_cont({x}, [0.01, 0.99])"
 
 
 def _measure(column: ColumnProfile, cell: _Cell, x: str) -> tuple[str, ...]:
@@ -900,29 +938,40 @@ def _since_epoch(day: str) -> str:
     return f"DATE_DIFF('day', DATE '1970-01-01', {day})"
 
 
-def _counted(ask: Any, columns: list[ColumnProfile], cells: list[_Cell], target: int | None) -> list[ColumnProfile]:
+def _counted(
+    ask: Any, columns: list[ColumnProfile], cells: list[_Cell], target: int | None, total: int
+) -> list[ColumnProfile]:
     """Return the profiles, with counts for columns of few values, by target class if the target has few."""
     few = [place for place, column in enumerate(columns) if column.distinct <= FEW]
     label = cells[target].text if target is not None and target in few else "''"
     counts: dict[int, dict[str, dict[str, int]]] = {place: {} for place in few}
-    queries = [
-        (
-            place,
-            f"SELECT {place}, COALESCE({cells[place].text}, ''), COALESCE(y, ''), n "
-            f"FROM (SELECT c{place}, {label} AS y, COUNT(*) AS n FROM {RAW} GROUP BY ALL)",
-        )
-        for place in few
-    ]
-    counted = [
-        line for raw, some in _batches(queries) for line in ask(" UNION ALL ".join(some).replace(RAW, raw)).fetchall()
-    ]
-    for place, text, of, rows in sorted(counted):
+    if total > LONG:
+        parts = [
+            (
+                place,
+                f"SELECT {place}, COALESCE({cells[place].text}, ''), COALESCE(y, ''), n "
+                f"FROM (SELECT c{place}, {label} AS y, COUNT(*) AS n FROM {RAW} GROUP BY ALL)",
+            )
+            for place in few
+        ]
+        queries = [" UNION ALL ".join(some).replace(RAW, raw) for raw, some in _batches(parts)]
+    else:
+        queries = [_as_lines(piece, [*places], cells, label) for piece, places in groupby(few, lambda i: i // PIECE)]
+    for place, text, of, rows in sorted(line for query in queries for line in ask(query).fetchall()):
         classes = counts[place].setdefault(text, {})
         classes[of] = classes.get(of, 0) + rows
     return [
         replace(column, counts=counts[place], distinct=len(counts[place].keys() - {""})) if place in counts else column
         for place, column in enumerate(columns)
     ]
+
+
+def _as_lines(piece: int, places: Sequence[int], cells: Sequence[_Cell], label: str) -> str:
+    """Return the SQL that counts the values of some columns of a piece by class, with each cell as a line."""
+    texts = ", ".join(f"COALESCE({cells[place].text}, '') AS c{place}" for place in places)
+    names = ", ".join(f"c{place}" for place in places)
+    lines = f"UNPIVOT (SELECT {texts}, COALESCE({label}, '') AS y FROM raw{piece}) ON {names} INTO NAME c VALUE text"
+    return f"SELECT CAST(SUBSTR(c, 2) AS INT), text, y, COUNT(*) FROM ({lines}) GROUP BY ALL"
 
 
 def _told_apart(ask: Any, columns: list[ColumnProfile], cells: list[_Cell]) -> list[ColumnProfile]:

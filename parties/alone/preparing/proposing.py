@@ -97,6 +97,16 @@ class ColumnProposal:
 
 
 @dataclass(frozen=True)
+class ColumnPair:
+    """A column of ours beside an attribute of the peer's schema; one of the two is empty if it has no pair."""
+
+    ours: str
+    theirs: str
+    state: str
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class TableProposal:
     """A proposed schema, the proposals for each column, and remarks on several columns."""
 
@@ -105,6 +115,7 @@ class TableProposal:
     remarks: tuple[str, ...] = ()
     mapping: dict[str, dict[str, Any]] = field(default_factory=dict)  # `[tables.NAME.columns]`
     stubs: tuple[str, ...] = ()  # comments in `mapping`: attributes whose column the operator must name
+    pairs: tuple[ColumnPair, ...] = ()  # columns and attributes side by side, if the schema is the peer's
 
 
 def propose(

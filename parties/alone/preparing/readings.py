@@ -69,7 +69,8 @@ class Question:
     """A question to the operator: which reading of a column or file (`column` "*") is right? The first is likely.
 
     `options` maps the names of the readings for `--reading` to descriptions. With the flag `--column`, the question is
-    which of the table's columns is the attribute `column`, and `options` has the columns.
+    which of the table's columns is the attribute `column`, and `options` has the columns. With the flag `--table`, the
+    question is which sheet of a workbook has the rows.
     """
 
     place: str
@@ -79,7 +80,9 @@ class Question:
 
     @property
     def where(self) -> str:
-        """The subject of the question: a file's encoding, a table's column, or an attribute."""
+        """The subject of the question: a file's encoding, a table's column, an attribute, or a workbook's sheet."""
+        if self.flag == "--table":
+            return f"{self.place}, sheet"
         kind = "column" if self.flag == "--reading" else "attribute"
         return f"{self.place}, encoding" if self.column == "*" else f"{self.place}, {kind} {quoted(self.column)}"
 
@@ -88,6 +91,12 @@ class Question:
         """The line above the options at a terminal."""
         number = len(self.options)
         return f"{self.where} can be " + (f"read in {number} ways:" if self.flag == "--reading" else "one of these:")
+
+    @property
+    def remedy(self) -> str:
+        """The flags that decide."""
+        first = next(iter(self.options))
+        return f"--table '{first}'" if self.flag == "--table" else f"{self.flag} '{self.column}={first}', or --guess"
 
     @property
     def text(self) -> str:

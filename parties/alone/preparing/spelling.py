@@ -10,7 +10,7 @@ import unicodedata
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from parties.alone.preparing.readings import MOST, Choices, Question
 from parties.base.text import listed, quoted
 from parties.sources.delimited import is_gzip, open_text, read_header, sql_literal
+from parties.sources.excel import sheet_as_csv
 from parties.sources.formats import format_of
 from parties.sources.settings import FormatSettings, PlaceSettings, is_encoding
 from smc.errors import InputError
@@ -76,9 +77,19 @@ def spelling_of(place: PlaceSettings, choices: Choices) -> tuple[FormatSettings,
     Raises:
         InputError: The file cannot be read, or its encoding must be chosen.
     """
-    if "://" in place.source or format_of(Path(place.source), place.table) != "csv":
+    if "://" in place.source:
         return FormatSettings(), []
     path = Path(place.source)
+    match format_of(path, place.table):
+        case "csv":
+            return _spelling_of(path, choices)
+        case "excel":
+            with ExitStack() as resources:
+                return _spelling_of(sheet_as_csv(path, place.table, resources), Choices())
+    return FormatSettings(), []
+
+
+def _spelling_of(path: Path, choices: Choices) -> tuple[FormatSettings, list[str]]:
     try:
         encoding, remarks = _encoding(path, choices)
         with open_text(path, FormatSettings(encoding=encoding)) as stream:
@@ -258,7 +269,8 @@ def drop_non_rows(
 
 def _is_plain_csv(place: PlaceSettings) -> bool:
     path = Path(place.source)
-    return getattr(place, "query", None) is None and path.is_file() and format_of(path, place.table) == "csv"
+    is_file = getattr(place, "query", None) is None and path.is_file()
+    return is_file and format_of(path, place.table) in ("csv", "excel")
 
 
 def _encoding(path: Path, choices: Choices) -> tuple[str, list[str]]:

@@ -32,6 +32,7 @@ UNIQUE = 0.9  # a column of text with a greater share of distinct values counts 
 LOOKED_AT = 1000  # values from which a rule is guessed; all others are then checked against it
 LARGEST = 3  # most columns of a set whose uniqueness is counted
 COLUMNS = 20  # columns from which sets are formed
+AT_ONCE = 64  # columns whose distinct values are counted in a query: each takes memory of its own
 SAMPLE = 1 << 15  # distinct rows from which sets are selected
 CHOSEN = 6  # sets of each size that are then counted in all rows
 SHOWN = 3  # sets of each size that are reported
@@ -107,10 +108,14 @@ def propose(
     grouped = exp.Select().select(*cells, exp.Count(this=exp.Star()).as_("n")).group_by(*cells)
     distinct_rows = rows.engine.keep(grouped.from_(texts.from_(rows.query.subquery("t")).subquery("r")))
     doing("counting distinct values")
-    counted = [exp.Count(this=exp.Distinct(expressions=[_column(i)])) for i in range(len(names))]
-    columns = [count.as_(f"n{i}") for i, count in enumerate([exp.Count(this=exp.Star()), *counted])]
-    profile = exp.Select().select(_number(), *columns).from_(distinct_rows.subquery("t"))
-    total, lines, *distinct = rows.engine.counts(profile)[0].tolist()
+    distinct = list[int]()
+    for start in range(0, len(names), AT_ONCE):
+        some = range(start, min(start + AT_ONCE, len(names)))
+        counted = [exp.Count(this=exp.Distinct(expressions=[_column(i)])) for i in some]
+        columns = [count.as_(f"n{i}") for i, count in enumerate([exp.Count(this=exp.Star()), *counted])]
+        profile = exp.Select().select(_number(), *columns).from_(distinct_rows.subquery("t"))
+        total, lines, *numbers = rows.engine.counts(profile)[0].tolist()
+        distinct += numbers
     if total < K:
         raise InputError(f"{rows.engine.place}: {total} rows are too few to publish: a class needs {K}; give more rows")
     doing("looking for rules")

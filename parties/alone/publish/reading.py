@@ -19,7 +19,7 @@ from parties.sources import PlaceSettings, open_rows
 from parties.sources.column_formats import formats_of
 from parties.sources.derived import EPOCH
 from parties.sources.expressions import Cell, days_in, signed_text, unmarked
-from parties.sources.mapping import PLAIN, ColumnRule
+from parties.sources.mapping import PLAIN, ColumnRule, number_pattern
 from parties.sources.opened import RowQuery
 from parties.sources.settings import FormatSettings, SourceSettings
 from parties.tables.delimited import MISSING
@@ -186,8 +186,7 @@ def _plain(cell: exp.Expr, spelling: FormatSettings) -> exp.Expr:
     """Return the expression of a text normalised as in `rows_of`."""
     text: exp.Expr = exp.Trim(this=cell.copy())
     words, text = text, signed_text(text, spelling)
-    parted = f"|[0-9]{{1,3}}([{spelling.thousands}][0-9]{{3}})+" if spelling.thousands else ""
-    is_number = rf"^[+-]?([0-9]+{parted})([{spelling.decimal}][0-9]*)?$"
+    is_number = number_pattern(spelling.decimal, spelling.thousands)
     number = unmarked(text, spelling)
     plain = exp.case()
     if missing := [exp.Literal.string(word) for word in spelling.missing if word]:

@@ -64,6 +64,7 @@ def about(document: Document) -> list[str]:
     trees = sum(map(len, document["trees"]))
     tree_count = f"{trees} trees" if trees > 1 else "1 tree"
     lines = [f"{tree_count} of depth {document['depth']} at most, {document['objective']}, rate {document['rate']:g}"]
+    lines += map(shown, document.get("rounded", ()))
     if document.get("exact"):
         return [*lines, "leaves exact: each party knows the other's sums in them"]
     sigma = f"{document['law']} noise of sigma {document['sigma']:.4g} on the sums of each leaf"

@@ -288,6 +288,7 @@ class Boost(BySchema):
             f"We and {peer} both learn {trees} for {self.target} of both tables' rows together: at each node which "
             "split is best, or that none is.",
             leaves,
+            *self.rounded,
             f"{self.rounds} {'round' if self.rounds == 1 else 'rounds'}: {self.bits_of_splits}.",
             *nothing_else_of_rows(peer, settings.max_rows),
         ]
@@ -443,6 +444,7 @@ class Boost(BySchema):
             about |= {"epsilon": settings.epsilon, "delta": settings.delta, "adjacency": settings.adjacency}
             about |= self.noise.fields(Fraction(1, 1 << self.point))
         about |= {} if self.at_most is None else {"at_most": self.at_most}
+        about |= {"rounded": self.rounded} if self.rounded else {}
         about |= {"schema_digest": self.schema.digest(), "target": self.target}
         rounds = self._grown(state).rounds
         middle, span = map(float, self.scaled)

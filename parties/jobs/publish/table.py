@@ -248,6 +248,7 @@ class TableOfBoth(BySchema):
             "zeros": s.zeros,
             "rows": titles[0],
             "columns": titles[1] if len(titles) > 1 else [TOTAL],
+            **({"rounded": self.rounded} if self.rounded else {}),
         }
 
     def lines(self, cells: Any) -> list[Any]:

@@ -116,6 +116,7 @@ def about(document: Document) -> list[str]:
         lines[0] += f", {document['steps']} steps of rate {document['rate']:g}, clipped at {document['clip']:g}"
     if "choices" in document:
         lines[0] += f", {document['choices']} choices among {document['points']} weights"
+    lines += map(shown, document.get("rounded", ()))
     if "law" in document:
         of = "each moment" if "rmse" in document else "the weight of each category"
         of = "each sum of gradients" if "steps" in document else of

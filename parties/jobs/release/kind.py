@@ -45,7 +45,6 @@ from parties.jobs.release.settings import ReleaseSettings, check_columns, check_
 from parties.jobs.settings import public_parameters
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
-from parties.tables.types import rounded_numbers
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -202,12 +201,6 @@ class Release(BySchema):
         return noisy_max(self.epsilon, change, self.settings.adjacency, self.settings.together)
 
     # Description and disclosure.
-
-    @property
-    def rounded(self) -> list[str]:
-        """A sentence for each column whose numbers are rounded before they are counted."""
-        attributes = self.schema.attributes
-        return [line for name in self.columns for line in rounded_numbers(name, attributes[name])]
 
     @property
     @override

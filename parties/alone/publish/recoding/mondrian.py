@@ -96,14 +96,14 @@ class _Cutter:
         parts = []
         for turn in order:
             chosen = turn[remaining]
-            still_remaining = [remaining[widths[chosen, remaining] == 0]]
-            for i, dimension in enumerate(self._dimensions):
-                those = remaining[(chosen == i) & (widths[i, remaining] > 0)]
-                if len(those):
-                    low, high = (end[those] for end in extents[i])
-                    cut_parts, failed = self._cut_at(dimension, boxes.of(those), low, high)
-                    parts.append(cut_parts)
-                    still_remaining.append(those[failed])
+            is_wide = widths[chosen, remaining] > 0
+            still_remaining = [remaining[~is_wide]]
+            for i in np.unique(chosen[is_wide]):
+                those = remaining[is_wide & (chosen == i)]
+                low, high = (end[those] for end in extents[i])
+                cut_parts, failed = self._cut_at(self._dimensions[i], boxes.of(those), low, high)
+                parts.append(cut_parts)
+                still_remaining.append(those[failed])
             remaining = np.concatenate(still_remaining)
         none = boxes.of(np.zeros(0, dtype=np.int64))
         return boxes.of(np.sort(np.concatenate([small, remaining]))), joined(parts) if parts else none

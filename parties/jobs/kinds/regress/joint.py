@@ -206,6 +206,7 @@ class RegressJoint(BySchema):
         return [
             f"We and {peer} both learn {self._model} for {self.target} of both tables' rows together: {learnt}.",
             f"{changes(self.at_most, settings.adjacency == 'replace', 'any result is', factor)}.",
+            *self.rounded,
             nothing_else_of_either(peer, settings.max_rows, least),
         ]
 
@@ -301,6 +302,7 @@ class RegressJoint(BySchema):
         about |= {} if settings.regularisation is None else {"lambda": settings.regularisation}
         about |= {"epsilon": settings.epsilon, "adjacency": settings.adjacency}
         about |= {} if self.at_most is None else {"at_most": self.at_most}
+        about |= {"rounded": self.rounded} if self.rounded else {}
         about |= self.method.fields(state)
         weights, spread = self.method.weights(state), self.method.spread(state)
         about |= {} if spread is None else result.noise(self.features, weights, spread)
