@@ -169,7 +169,7 @@ def frequent(
         problem: The public parameters; both parties must agree.
         candidates: Sets of one level; public.
         own_counts: This party's rows with all items of each candidate, int64[candidates]; private.
-        rows: Number of this party's rows; private. None if `least_rows` is the larger bound, see `by_support`.
+        rows: Number of this party's rows; private. None if `by_support` opened that `least_rows` is larger.
 
     Returns:
         The frequent sets, in the order of the candidates. Both parties learn one bit a candidate.
@@ -211,7 +211,7 @@ def holding(engine: Engine, problem: Problem, rules: Sequence[Rule], counting: C
         The rules that hold, in the order of `rules`. Both parties learn one bit a rule.
 
     Raises:
-        InputError: A side is beyond the public bound, or a count does not fit the bits of `max_rows`.
+        InputError: A side of a comparison is beyond the public bound, or a count does not fit the bits of `max_rows`.
     """
     sets = list(dict.fromkeys(chain.from_iterable((tuple(sorted((*a, *b))), a, b) for a, b in rules)))
     counts = dict(zip(sets, counting(sets).tolist(), strict=True))
@@ -260,7 +260,7 @@ def _lift(side: int, width: int, lift: Fraction, form: Form) -> Netlist:
 
 
 def counted(lines: Iterable[Indices], values: Sequence[int], places: Indices, sets: Sequence[ItemSet]) -> Indices:
-    """Count own rows with all items of each set, int64[sets].
+    """Count this party's rows with all items of each set, int64[sets].
 
     Args:
         lines: Pieces of this party's rows, each int64[lines, columns + 1]. The last column is the number of equal rows.

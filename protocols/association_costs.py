@@ -80,7 +80,7 @@ def count(engine: CountingEngine, problem: Problem, numbers: Sequence[int]) -> N
     Args:
         engine: The engine that counts.
         problem: The public parameters.
-        numbers: Candidates of each length, then rules; see `most` and `typical`.
+        numbers: Number of candidates of each length, then number of rules, such as `most` or `typical` returns.
     """
     *candidates, rules = numbers
     for length, many in enumerate(candidates, start=1):

@@ -1,4 +1,4 @@
-"""Rows for the trees of a forest: each tree draws with replacement from all own rows, by this party's private key.
+"""Rows for the trees of a forest: each tree draws with replacement from this party's rows, by its private key.
 
 Tree i draws by the PRG of SHAKE-256(key, i), so a run that resumes from a level draws equal rows again. Neither party
 learns how often the other has drawn a row. Rules for leaves hold for distinct rows: a row drawn twice counts once.
@@ -19,7 +19,7 @@ DRAWN = 1 << 27  # upper bound on the rows of all trees together
 
 
 class Bootstrapped:
-    """A `protocols.counts.ForestCounts` of own rows drawn for each tree; raises InputError for too many rows."""
+    """A `protocols.counts.ForestCounts` of a party's rows drawn for each tree; raises InputError for too many rows."""
 
     def __init__(self, domains: Sequence[int], classes: int, rows: Rows, trees: int, key: bytes) -> None:
         lines = rows.distinct()
@@ -41,7 +41,7 @@ class Bootstrapped:
             )
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """Count own drawn rows in the open nodes, tree by tree; see `protocols.counts.ForestCounts.level`.
+        """Count the drawn rows in the open nodes, tree by tree; see `protocols.counts.ForestCounts.level`.
 
         Args:
             forest: The trees so far, one for each draw; public.

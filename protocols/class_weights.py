@@ -30,7 +30,7 @@ class Weighted:
         self._max_rows = max_rows
 
     def level(self, trees: Tree | Forest, attributes: bool) -> LevelCounts:
-        """Count own rows in the open nodes, times the weights; see `Counts.level` and `ForestCounts.level`.
+        """Count this party's rows in the open nodes, times the weights; see `Counts.level` and `ForestCounts.level`.
 
         Args:
             trees: The tree or the forest so far; public.

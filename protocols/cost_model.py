@@ -106,12 +106,12 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
 def typical_forest(engine: CountingEngine, problem: Problem, largest: int) -> None:
     """Count the cost of a run that ends with typical trees, `problem.trees` of them.
 
-    Each node compares `problem.drawn` attributes, or all that are left. All levels are counted in parts, see `typical`.
+    Each node compares `problem.drawn` attributes, or all that are left. All levels are counted in parts.
 
     Args:
         engine: The engine that counts.
         problem: The public parameters.
-        largest: Upper bound on the entropy counts of a part, see `typical`.
+        largest: Upper bound on the entropy counts of a part of a level.
     """
     single = replace(problem, trees=1, drawn=None)
     mean, every = mean_domain(problem), len(problem.domains)

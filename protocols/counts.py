@@ -1,4 +1,4 @@
-"""Own counts for a level of the tree: each party's private input to ID3, from rows in memory or elsewhere.
+"""A party's counts for a level of the tree: its private input to ID3, from rows in memory or elsewhere.
 
 A source of counts is called once for each level, for all open nodes and attributes together. Rows in memory are counted
 here; `parties.sources` queries databases.
@@ -23,7 +23,7 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class LevelCounts:
-    """Numbers of own rows in the n open nodes of a growing tree, in reading order.
+    """Numbers of a party's rows in the n open nodes of a growing tree, in reading order.
 
     `classes` is int64[n, classes]; `values` holds int64[n, values of the attribute, classes] for each attribute, in
     schema order; without attributes it is empty. If rows are repeated (weights, draws), `distinct` has the counts with
@@ -57,7 +57,7 @@ class Counts(Protocol):
     """Source of counts. A caller may pass a tree more than once."""
 
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
-        """Count own rows in the open nodes of a tree.
+        """Count this party's rows in the open nodes of a tree.
 
         Args:
             tree: The tree so far; public.
@@ -72,7 +72,7 @@ class ForestCounts(Protocol):
     """Source of counts for all trees. A caller may pass trees more than once."""
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """Count own rows in the open nodes of all trees.
+        """Count this party's rows in the open nodes of all trees.
 
         Args:
             forest: The trees so far; public.
@@ -90,7 +90,7 @@ class Unpartitioned:
         self._counts = counts
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """Count own rows in the open nodes of the only tree; see `ForestCounts.level`.
+        """Count this party's rows in the open nodes of the only tree; see `ForestCounts.level`.
 
         Args:
             forest: The tree so far, alone; public.
@@ -163,7 +163,7 @@ class RowCounts:
         self._numbers = None if numbers is None else numbers.astype(np.int64)
 
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
-        """Count own rows at the open nodes of a tree, by class and by attribute values; see `Counts.level`.
+        """Count this party's rows at the open nodes of a tree, by class and by attribute values; see `Counts.level`.
 
         Args:
             tree: The tree so far; public.

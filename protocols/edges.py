@@ -100,7 +100,7 @@ def compared(runs: Runs, domains: tuple[int, ...], most: int | None) -> tuple[in
     Args:
         runs: The questions of each ordered column; public.
         domains: Number of answers of each question.
-        most: Upper bound on the questions of one run, see `spread`; None for all questions.
+        most: Upper bound on the compared questions of one run; None for all questions.
     """
     if most is None:
         return domains
@@ -202,7 +202,7 @@ class Asked:
         self._questions = questions
 
     def level(self, trees: Tree | tuple[Tree, ...], attributes: bool) -> LevelCounts:
-        """Count own rows by questions; see `Counts.level` and `ForestCounts.level`.
+        """Count this party's rows by questions; see `Counts.level` and `ForestCounts.level`.
 
         Args:
             trees: The tree or the forest so far, split by questions; public.

@@ -42,14 +42,14 @@ Verdicts = tuple[int | None, ...]  # a split's class if it becomes a leaf; split
 
 @dataclass(frozen=True)
 class Parts:
-    """Own rows in two parts: a tree grows on the first and is pruned by the second."""
+    """A party's rows in two parts: a tree grows on the first and is pruned by the second."""
 
     growing: Counts
     held_out: Counts
 
 
 def parted(domains: Sequence[int], classes: int, rows: Rows, share: float, key: bytes) -> tuple[RowCounts, RowCounts]:
-    """Divide own rows into rows to grow on and rows held out.
+    """Divide this party's rows into rows to grow on and rows held out.
 
     Each row gets a 64-bit number from SHAKE-256(key); the rows with the least numbers are held out. A resumed run holds
     out equal rows again.

@@ -88,7 +88,7 @@ class OpenedLevel:
     left: int
 
     def counts(self) -> tuple[int, int, int]:
-        """Return the number of values of each of `KINDS`."""
+        """Return the number of opened values of each kind, in the order of `KINDS`."""
         nodes, leaves = len(self.decisions.leaves), int(self.decisions.leaves.sum())
         return nodes, leaves, len(self.choices or ())
 
@@ -117,7 +117,7 @@ def levels(problem: Problem, forest: Forest) -> Iterator[OpenedLevel]:
 
 
 def opened(problem: Problem, forest: Forest, depth: int | None = None) -> dict[str, int]:
-    """Count the opened values of each of `KINDS`.
+    """Return the number of opened values by kind, a name in `KINDS`.
 
     Args:
         problem: The public parameters of the run.

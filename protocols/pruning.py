@@ -153,7 +153,7 @@ def _cells(problem: Problem, tree: Tree, above: int = 1) -> Iterator[int]:
 
 @lru_cache(maxsize=4096)
 def description(values: int, classes: int, attributes: int, rows: int) -> gmpy2.mpfr:
-    """Return the description length of a split in nats, the penalty of `mdl`.
+    """Return the description length of a split in nats, the penalty of pruning by `mdl`.
 
     Args:
         values: Number of values of the attribute.
@@ -193,7 +193,7 @@ def complexity(classes: int, rows: int) -> gmpy2.mpfr:
 
 @lru_cache(maxsize=4096)
 def half_quantile(freedom: int, tests: int) -> gmpy2.mpfr:
-    """Return half of the value that chi-square exceeds with probability `LEVEL` / tests; the penalty of `chi2`.
+    """Return half of the value that chi-square exceeds with probability `LEVEL` / tests.
 
     Args:
         freedom: Degrees of freedom; 0 gives 0.

@@ -49,7 +49,7 @@ def mask(seed: bytes, question: bytes, number: int, size: int) -> Shares:
 
 
 def masked(numbers: Indices, seed: bytes, question: bytes, number: int) -> Shares:
-    """Return the share of party 1, uint64[size]: the numbers less the share of party 0; see `mask`.
+    """Return the share of party 1, uint64[size]: the numbers less the share of party 0, which `mask` returns.
 
     Args:
         numbers: The holder's numbers, int64[size]; private.
@@ -61,7 +61,7 @@ def masked(numbers: Indices, seed: bytes, question: bytes, number: int) -> Share
 
 
 class SharedCounts:
-    """Source of a party's shares of all counts: own counts, and the shares of the holders for the same level.
+    """Source of a party's shares of all counts: its own counts, and the holders' shares for the same level.
 
     The last level is cached, so a holder shares each level once.
     """
@@ -99,7 +99,7 @@ def flat(counts: LevelCounts) -> Indices:
 
 
 def unflattened(numbers: Shares, form: LevelCounts) -> LevelCounts:
-    """Return the inverse of `flat` for shares.
+    """Return the shares of the numbers of a level, in the form of its counts: the inverse of `flat`.
 
     Args:
         numbers: Shares, uint64[numbers].

@@ -42,14 +42,14 @@ def reached(left: Integer, right: Integer) -> Wire:
     """Return the wire that is 1 if the sum of two signed integers is at least 0, computed as ~right < left.
 
     Args:
-        left: Party 0's side.
-        right: Party 1's side, of equal width.
+        left: Party 0's integer.
+        right: Party 1's integer, of equal width.
     """
     return ~right < left
 
 
 def side_width(engine: Engine, sides: NDArray[np.int64], bound: int) -> int:
-    """Return the bits of a side in two's complement.
+    """Return the bits of one party's side of a comparison, in two's complement.
 
     Args:
         engine: The engine of this session. If its numbers are shares (`masked_numbers`), the bound is not checked.

@@ -142,7 +142,7 @@ def decode(path: Path, data: bytes, first: int = 1, start: int = 0) -> str:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a UTF-8 file, see `read_bytes` and `decode`."""
+    """Return the text of a UTF-8 file. Raise InputError if it cannot be read or decoded."""
     return decode(path, read_bytes(path))
 
 
@@ -242,7 +242,7 @@ def write_json(path: Path, document: object) -> None:
 
 
 def write_bytes(path: Path, data: bytes, private: bool = False) -> None:
-    """Replace a file by bytes, see `replacing`.
+    """Replace a file by bytes, completely or not at all.
 
     Args:
         path: The file.
@@ -323,7 +323,7 @@ def _is_taken(handle: int) -> bool:
 
 
 def ensure_absent(path: Path) -> None:
-    """Raise the `InputError` of `create_private` if the file exists."""
+    """Raise InputError if the file exists, as `create_private` would."""
     if os.path.lexists(path):
         raise InputError(f"cannot write {path}: {_reason(FileExistsError())}")
 

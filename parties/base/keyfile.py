@@ -145,7 +145,7 @@ def first_line(path: Path) -> tuple[str, str] | None:
 
 
 def secret_line(path: Path, key: str) -> str:
-    """Return the first line of a secret, see `first_line`.
+    """Return the first line of a secret from systemd's credential with the file's name, or from the file.
 
     Args:
         path: The file, whose name is also that of systemd's credential.

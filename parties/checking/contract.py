@@ -77,7 +77,7 @@ class Case:
     rows: int = 2
 
     def task(self, promise: Mapping[str, Any], at_most: int | None) -> Any:
-        """Return the job of this case with the given privacy promise.
+        """Return the task of this case, a `Kind`, with the given privacy promise.
 
         Args:
             promise: Settings such as epsilon, delta and adjacency.
@@ -319,7 +319,7 @@ class Run:
         return self._tape.uses
 
     def along(self, first: Rows) -> list[Use]:
-        """Return the uses of a run in which party 0 has these rows and all openings are those of this run.
+        """Return the noisy openings of a run in which party 0 has these rows, and sees this run's opened values.
 
         Party 1 has the same rows and sees the same openings, so it sends the same messages.
         """

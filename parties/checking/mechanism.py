@@ -84,7 +84,7 @@ def sample(
 
     Args:
         mechanism: The mechanism.
-        table: 0 or 1.
+        table: Number of the neighbouring table: 0 or 1.
         samples: Number of outcomes.
         seed: Seed for repeatable samples; None for the system's randomness.
         on_progress: Called with the number of finished samples.

@@ -94,7 +94,7 @@ class Tape:
         return value
 
     def numbers(self, values: NDArray[Any], law: Law, least: float = -np.inf) -> Any:
-        """Record numbers with noise and return the opened values.
+        """Record numbers with noise, and return the opened values, int64 in their shape.
 
         Args:
             values: Exact numbers.
@@ -111,9 +111,9 @@ class Tape:
         """Record a choice by noisy scores, and return the first candidates in their order, int64[first].
 
         Args:
-            scores: Exact scores.
+            scores: Scores without noise.
             law: Law of the noise.
-            what: Kind of use.
+            what: Mechanism of the choice, for the record.
             first: Number of opened candidates.
         """
         order = np.argsort(-scores, kind="stable") if self.far is None else self.far.permutation(len(scores))
@@ -176,7 +176,7 @@ class TapedEngine(ClearEngine):
         return np.asarray(sums, dtype=np.int64).reshape(values.shape)
 
     def secret(self, values: Sequence[int] | Numbers, width: int) -> Bits:
-        """Return integers as secrets without recording a public constant, because no party would know them.
+        """Return integers as secret bits. They are not recorded as public constants: no party would know them.
 
         Args:
             values: The integers; negative ones in two's complement.

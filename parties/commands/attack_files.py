@@ -69,7 +69,7 @@ def comparable_cells(
     Args:
         release: The published rows, or the model.
         path: The file.
-        config_file: party.toml; None to read the cells by `cells_of`.
+        config_file: party.toml; None to read the cells by the formats of `plan`.
         plan: Plan with the formats, if there is no party.toml.
 
     Raises:

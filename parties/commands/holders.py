@@ -49,7 +49,7 @@ def givers_of(flags: Mapping[str, Any], link: LinkSettings, rows: int) -> Givers
     """Return the holders that the flags name; None without any.
 
     Args:
-        flags: Values of `holder_options`.
+        flags: Values of the options about holders, by name; `holder_options` lists them.
         link: Settings of the link to the peer.
         rows: Upper bound on the rows of each holder; public.
 

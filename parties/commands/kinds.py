@@ -245,7 +245,7 @@ def read_flags(options: list[Parameter], flags: Mapping[str, Any]) -> dict[str, 
 
 
 def read_private(option: Parameter, text: str) -> Any:
-    """Return a typed private value; `-` reads it from standard input.
+    """Return a private value as int or text; `-` reads it from standard input.
 
     Args:
         option: The parameter.

@@ -46,7 +46,7 @@ def check_new(
     force: bool,
     added_to: Mapping[str, Path | None] | None = None,
 ) -> None:
-    """Check all outputs by `check_outputs`, and that no output exists already.
+    """Check that all outputs can be written, that none is an input, and that none exists unless `force` is set.
 
     Args:
         outputs: Files to write, by their flags.

@@ -140,7 +140,8 @@ def rotate(
     columns: tuple[str, ...] = option("Key of a column to replace by a new one; repeatable.", flag="--column KEY"),
     new_master: Path | None = option("File for a new master key, which encrypts all keys."),
 ) -> None:
-    """Replace keys of columns, or the master key. Older pseudonyms stay restorable, but do not join with later ones."""
+    """Replace keys of columns, or the master key. Pseudonyms of a replaced column key stay restorable, but do not join
+    with later ones."""
     from parties.alone.publish.keys.keyring import make_master
 
     if not columns and new_master is None:

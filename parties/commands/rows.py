@@ -55,7 +55,7 @@ def chosen(source: str, table: str | None, config_file: Path | None) -> PlaceSet
         config_file: party.toml; None for the one in this directory.
 
     Raises:
-        InputError: As for `place` and `choose`.
+        InputError: The source or table is wrong, or tables of party.toml at this place differ in rows or spelling.
     """
     where = place(source, table)
     choose(where, config_file)

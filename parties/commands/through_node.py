@@ -51,7 +51,7 @@ def ask(
     Raises:
         InputError: Several peers are known, and none is named.
         LinkError: The peer has not decided in time.
-        SmcError: The job has ended without a result, see `end_of`.
+        SmcError: The job has ended without a result; the message has the reason.
     """
     node, typed, public = node_of(config_file, None), _given(settings, "private"), _given(task.settings, "public")
     head = {name: text for name, text in (("peer", peer), ("purpose", purpose)) if text}

@@ -24,7 +24,7 @@ NOT_IN_A_NAME = re.compile(r'[\s",:\[\]{}]')
 
 
 def to_lightgbm(model: AnyModel, asked: Mapping[str, Asked]) -> str:
-    """Return the model as text.
+    """Return the model in LightGBM's text format.
 
     Args:
         model: The model.

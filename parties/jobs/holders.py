@@ -230,7 +230,7 @@ def send_sized(channel: Channel, step: str, data: bytes) -> None:
 
 
 def receive_sized(channel: Channel, step: str) -> bytes:
-    """Return a message that was sent by `send_sized`.
+    """Return a message of any size, whose size the peer sends first.
 
     Args:
         channel: The channel.

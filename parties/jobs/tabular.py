@@ -72,7 +72,7 @@ def file_of(path: Path | None, key: str) -> Path:
 
 
 def own_table(settings: TabularSettings) -> TableSettings:
-    """Return the file in the settings as a table."""
+    """Return the data file and schema file in the settings as a table's settings."""
     data, schema_file = file_of(settings.data, "data"), file_of(settings.schema_file, "schema")
     return TableSettings.model_construct(source=str(data), schema_file=schema_file)
 
@@ -210,7 +210,7 @@ class BySchema(Kind):
 
     @override
     def of_nobody(self) -> Any:
-        """Return the rows of a party without any."""
+        """Return the data of a party that has no rows."""
         import numpy as np  # loads slowly
 
         from protocols.counts import RowCounts
@@ -360,7 +360,7 @@ class StoppingKind(BySchema):
         return forecast(cost.program, choice.possible[0]).bytes
 
     def allowed_settings(self, most_bytes: int) -> Any:
-        """Return the settings with this limit."""
+        """Return the settings with this limit of bytes, both directions together."""
         return self.settings.model_copy(update={"most_bytes": most_bytes})
 
     def allowing(self, most_bytes: int) -> Self:

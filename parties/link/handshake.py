@@ -29,7 +29,7 @@ def make_hello(party: int, job: Mapping[str, Any], measure: bool = False, pace: 
         party: Number of this party.
         job: The job.
         measure: Ask for a measurement of the link.
-        pace: Pace of this machine, see `parties.link.pace`; 0 states none.
+        pace: This machine's time in hundredths of the usual machine's (`parties.link.pace`); 0 states none.
 
     Raises:
         InputError: The job is too large for a session.

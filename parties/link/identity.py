@@ -100,7 +100,7 @@ class Identity:
 
 
 def refuse_present(*paths: Path) -> None:
-    """Raise the InputError of `create` for an existing file, before a passphrase is asked for."""
+    """Raise InputError if a file exists, as `create` would, before a passphrase is asked for."""
     for path in paths:
         if os.path.lexists(path):
             raise InputError(f"{path} exists already; choose another name or directory, or remove it first")

@@ -49,7 +49,7 @@ class NaiveBayesModel:
         return LinearModel(self.target, tuple(self.classes), first, columns)
 
     def predict(self, rows: Columns) -> list[str]:
-        """Return the most probable class of every row, the first in a tie. Raise InputError as `LinearModel` does."""
+        """Return the most probable class of each row, the first in a tie. Raise InputError for an unknown cell."""
         return self.form.predict(rows)
 
     @property

@@ -52,7 +52,7 @@ def sums(paths: Sequence[Path]) -> dict[str, Any]:
 
 
 def union(paths: Sequence[Path], at_least: int) -> dict[str, Any]:
-    """Return the rules that several files have, most frequent first.
+    """Return a document with the rules that several files have, those in most files first.
 
     Args:
         paths: Files of rules.

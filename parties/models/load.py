@@ -59,7 +59,7 @@ def _model(path: Path) -> Classifier:
 
 
 def load_any(path: Path) -> AnyModel:
-    """Return the model or the trees in a file. Raise InputError as `load_model` does."""
+    """Return the model or the trees in a file. Raise InputError, naming the file, if it is invalid."""
     with file_kinds.expecting(path, MODELS, "give a file of a model or of trees that smc wrote"):
         fields = files.read_json(path)
     is_trees = isinstance(fields, dict) and "columns" not in fields and ("tree" in fields or "trees" in fields)

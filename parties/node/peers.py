@@ -72,7 +72,7 @@ class PeerIdentity:
 
     @property
     def acquaintance(self) -> PeerDescription:
-        """The peer without the link."""
+        """Description of the peer, without the link to it."""
         return PeerDescription(self.peer, self.settings, self.peer_name)
 
 
@@ -159,7 +159,7 @@ def acquaintances(file: NodeFile) -> list[PeerDescription]:
 
 
 def acquainted(file: NodeFile, name: str | None) -> PeerDescription:
-    """Return a peer of a node's file by name.
+    """Return the description of the peer with this name in a node's file.
 
     Args:
         file: Settings of the node.

@@ -48,7 +48,7 @@ def load(path: Path, schema: Schema, target: str, max_rows: int) -> Table:
         max_rows: Largest allowed number of rows.
 
     Raises:
-        InputError: As for `cells` and `encoded`.
+        InputError: The file cannot be read or has too many rows, or a cell is not a value of the schema.
     """
     return encoded(cells(path, max_rows), schema, target)
 

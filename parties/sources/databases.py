@@ -290,7 +290,7 @@ class Postgres(Database):
 
 
 class Spark(Database):
-    """A Spark session. Rows of frequent queries stay in Spark's memory or on its disk."""
+    """A Spark session. Rows that are queried often are cached in Spark's memory or on its disk."""
 
     reads_slowly = True
 

@@ -234,7 +234,7 @@ def read_csv(engine: Scratch, path: Path, spelling: FormatSettings) -> RowQuery:
         spelling: Separator, encoding and marks of numbers.
 
     Raises:
-        InputError: As for `open_csv`.
+        InputError: The file is not CSV of this format.
     """
     import ibis.expr.datatypes as dt
     import sqlglot.expressions as exp
@@ -263,7 +263,7 @@ def csv_columns(path: Path, spelling: FormatSettings = PLAIN, max_rows: int | No
         max_rows: Largest allowed number of rows; None for any number.
 
     Raises:
-        InputError: As for `open_csv`, or the file has more than `max_rows` rows.
+        InputError: The file is not CSV of this format, or has more than `max_rows` rows.
     """
     import duckdb  # its own interface loads faster than Ibis
 
@@ -335,7 +335,7 @@ def open_text(path: Path, spelling: FormatSettings, errors: str = "strict") -> T
     Args:
         path: The file.
         spelling: Format of the file; only its encoding is used.
-        errors: Treatment of bytes outside the encoding, as for `open`.
+        errors: Treatment of bytes outside the encoding, as for Python's `open`.
     """
     encoding = "utf-8-sig" if spelling.encoding == "utf-8" else spelling.encoding
     if is_gzip(path):

@@ -97,7 +97,7 @@ class Cell:
 
     @property
     def meaning(self) -> tuple[Any, ...]:
-        """Everything that decides the index, except the column's name."""
+        """Everything that decides the category index, except the column's name: columns with equal values share SQL."""
         rule = self._rule
         spelled = tuple(getattr(rule.spelling, name) for name in SPELLED)
         lookups = tuple(rule.texts.items()), rule.prefix, tuple(rule.starts.items())

@@ -248,8 +248,8 @@ class ColumnRule:
         All other indices equal those of `Ranges.place`. The rule must have `takes_numbers`.
 
         Args:
-            x: The cells.
-            places: Receives the indices.
+            x: The cells' numbers.
+            places: Filled in: the category index of each cell.
         """
         import numpy as np
 

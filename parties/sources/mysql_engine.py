@@ -55,7 +55,7 @@ TYPES: dict[int, dt.DataType] = {
 class MySql(Database):
     """A connection to MySQL or MariaDB that cannot write; it fetches rows as they are needed.
 
-    The database has no grouping sets and no temporary space for a reader. So rows of frequent queries are kept as
+    The database has no grouping sets and no temporary space for a reader. So rows that are queried often are kept as
     category indices in a DuckDB within the table's `memory`.
     """
 

@@ -39,7 +39,7 @@ def narrowed(query: exp.Query, names: Iterable[str]) -> exp.Query:
 class RowQuery:
     """Rows as a query in an engine, with the types of their columns. As a context manager it closes the engine.
 
-    `left_out` is a query for the numbers of left-out rows, see `row_filter`; None if the settings leave out none.
+    `left_out` is a query for the numbers of rows that the filter leaves out; None if the settings leave out none.
     """
 
     engine: Database

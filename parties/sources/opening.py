@@ -164,7 +164,7 @@ def from_frame(
         threads: Threads of DuckDB; None for its default.
 
     Raises:
-        InputError: As for `open_table`.
+        InputError: A column is missing, or its type or spelling does not fit the schema.
     """
     from parties.sources import frames
 

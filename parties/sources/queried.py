@@ -54,7 +54,7 @@ class QueriedSource(Source):
     ) -> None:
         """Take a `table` with columns of the given types; the last rule maps the target.
 
-        For `left_out` see `opened.RowQuery`. Set `streamed` if `batches` will read the rows.
+        `left_out` is a query for the numbers of left-out rows. Set `streamed` if `batches` will read the rows.
 
         Raises:
             InputError: A column is missing, or its type holds no categories.

@@ -367,7 +367,7 @@ class BudgetSettings(Settings):
 
     @property
     def words(self) -> str:
-        """Description of the budget."""
+        """The budget as text: epsilon, its window of time, and delta."""
         window = "" if self.per == "ever" else f" per {self.per}"
         at = f" at delta {self.delta:.3g}" if self.delta else ""
         return f"epsilon {self.epsilon:.6g}{window}{at}"

@@ -129,7 +129,8 @@ def merge_all(ours: Schema, others: Mapping[str, Schema], target: str | None = N
         target: Name of the class column; None for the one in the proposals.
 
     Raises:
-        InputError: As in `merge`; the message begins with the name of the other party if it concerns one.
+        InputError: Proposals have no common column, or their targets differ. The message begins with the name of
+            the other party if it concerns one.
     """
     if len(others) == 1:
         (theirs,) = others.values()

@@ -211,7 +211,7 @@ class FlagType(ColumnType):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Categories yes and no."""
+        """Categories: yes, then no."""
         return tuple(FLAGS)
 
     @property

@@ -238,7 +238,7 @@ def opened(columns: int, search: Found, step: int | None = None) -> dict[str, in
 
 
 def encode(search: Found) -> Any:
-    """Return the state of a search as JSON."""
+    """Return the state of a search as a JSON object of its fields; `published` only if it is opened."""
     published = None if search.published is None else [int(bit) for bit in search.published]
     return {"answers": list(search.answers), "node": None if search.node is None else list(search.node)} | (
         {} if published is None else {"published": published}

@@ -184,7 +184,7 @@ def chosen(engine: Engine, states: States, hidden: NDArray[np.bool_] | None) -> 
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
-        states: State of each cell, as from `cell_states`; public.
+        states: State of each cell: `ENOUGH`, `FEW` or `NONE`, int64[cells]; public.
         hidden: Cells to hide, bool[cells], at party 0; None at party 1.
 
     Raises:

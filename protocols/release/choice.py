@@ -54,7 +54,7 @@ def choice_law(
         sensitivity: Greatest change of a score by one row, in units of the score.
         monotone: True if an added row never lowers a score. The noise then has half the scale.
         candidates: Number of candidates.
-        security: Statistical parameter of the whole answer, see `security_for`. If in doubt, 40.
+        security: Statistical parameter: samples add at most 2^(2 - security) to delta. If in doubt, 40.
 
     Raises:
         InputError: The scale of the noise is not above 0, or its samples take too many digits.

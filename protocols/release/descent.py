@@ -69,7 +69,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Descent:
-    """Public settings of noisy gradient descent, equal at both parties; `variance` is that of each number's noise."""
+    """Public settings of noisy gradient descent, equal at both parties; `variance` is that of each number's noise.
+
+    Methods take `opened`: the opened sums of each step so far, with noise.
+    """
 
     change: Change
     steps: int
@@ -131,7 +134,7 @@ class Descent:
         return min(max(counted / (steps * COUNTED), noise, 2 * self.least_rows, 1), 2 * self.max_rows)
 
     def weights(self, opened: Sequence[Sums]) -> Floats:
-        """Return the learnt weights, float64[d]: the mean of the last half of the path."""
+        """Return the learnt weights, float64[d]: the mean of the weights after each step of the last half."""
         last = self.path(opened)[1:][len(opened) // 2 :]
         found = np.zeros(self.numbers)
         for weights in last:

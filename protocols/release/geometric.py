@@ -43,7 +43,7 @@ class DigitLaw(Law):
 
     @property
     def digits(self) -> int:
-        """Number k of binary digits of a geometric number."""
+        """Number k of binary digits of a sample, which is from 0 to 2^k - 1."""
         return digits_below(self.scale, self.security)
 
     @property

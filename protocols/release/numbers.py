@@ -37,13 +37,13 @@ MOST_BITS = 63  # of an opened sum
 
 @lru_cache(maxsize=64)
 def noisy_sum_netlist(width: int, law: Law, form: Form = "size", modular: bool = False) -> Netlist:
-    """Build the sum of two integers with noise, plus `from_zero_by`. Inputs: both integers, the law's uniform bits.
+    """Build the sum of two integers, noise and `from_zero_by(law)`. Inputs: both integers, the law's uniform bits.
 
     Args:
         width: Bits of each integer.
         law: Law of the noise.
         form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
-        modular: See `noisy_sum`.
+        modular: True for shares of width + 1 bits, whose sum is taken modulo 2^(width + 1).
     """
     builder = Builder(form)
     builder.output(noisy_sum(builder, width, law, modular))
@@ -62,7 +62,7 @@ def noisy_sum(builder: Builder, width: int, law: Law, modular: bool = False) -> 
         modular: True for shares of width + 1 bits, whose sum is taken modulo 2^(width + 1).
 
     Returns:
-        The sum with noise, at least 0; see `from_zero_by` for the shift.
+        The sum with noise, plus `from_zero_by(law)`, so that it is at least 0.
     """
     left, right = (builder.input(width + modular) for _ in range(2))
     noise = from_zero(law.draw(builder.input(law.bits)).resize(law.width))
@@ -131,7 +131,7 @@ def noisy_sums(
 
 @lru_cache(maxsize=64)
 def noisy_netlist(width: int, law: Law, form: Form = "size") -> Netlist:
-    """Build an integer with noise, plus `from_zero_by`. Inputs: the integer, the law's uniform bits.
+    """Build the sum of an integer, noise and `from_zero_by(law)`. Inputs: the integer, the law's uniform bits.
 
     Args:
         width: Bits of the integer.
@@ -146,7 +146,7 @@ def noisy_netlist(width: int, law: Law, form: Form = "size") -> Netlist:
 
 
 def noisy(engine: Engine, secrets: Bits, law: Law) -> Bits:
-    """Return secret integers with noise, plus `from_zero_by`, which stay secret, [bits, batch].
+    """Return secret integers with noise, plus `from_zero_by(law)`, which stay secret, [bits, batch].
 
     Large batches are run in parts.
 

@@ -40,7 +40,7 @@ def offset_law(epsilon: Fraction, answers: int, security: int = SECURITY) -> Pub
     Args:
         epsilon: Epsilon of one response, above 0.
         answers: Number of possible answers, from 2 to 4,096.
-        security: Statistical parameter of the response, see `security_for`. If in doubt, 40.
+        security: Statistical parameter: samples add at most 2^(2 - security) to delta. If in doubt, 40.
 
     Raises:
         InputError: Epsilon or the number of answers is out of range.
@@ -65,7 +65,7 @@ def respond(engine: Engine, secret: Bits, answers: int, law: Law) -> NDArray[np.
         engine: Engine of this party. The peer must pass equal public arguments.
         secret: Secret answers from 0 to answers - 1, [ceil(log2 answers), batch].
         answers: Number of possible answers; public.
-        law: Law of the offset, see `offset_law`; public.
+        law: Law of the offset, from `offset_law`; public.
 
     Raises:
         ProtocolError: The opened number is not an answer.

@@ -103,7 +103,7 @@ def top_law(
         candidates: Number of candidates.
         replaced: True if neighbouring tables differ by a replaced row, False by an added or removed row.
         batch: Number of groups.
-        security: Statistical parameter of the whole answer, see `security_for`. If in doubt, 40.
+        security: Statistical parameter: samples add at most 2^(2 - security) to delta. If in doubt, 40.
 
     Raises:
         InputError: Epsilon is not above 0, or the noise takes too many digits.

@@ -73,7 +73,7 @@ def private_tree(
 
     Raises:
         InputError: This party has more rows than agreed.
-        ProtocolError: An opened index is not that of a choice or a class.
+        ProtocolError: An opened index is beyond the choices or classes.
     """
     grower = Grower(problem.domains, problem.runs, problem.beginning if start is None else start)
     if problem.classes == 1:
@@ -222,8 +222,8 @@ def chosen(engine: Engine, problem: Problem, left: int, noisy: Bits, lengths: In
         engine: Engine of this party. The peer must pass equal public arguments.
         problem: Public problem of the trees.
         left: Greatest number of attributes left at a node, which is also the index of "stop"; public.
-        noisy: Secret scores as from `with_noise`, candidate by candidate and node by node. "Stop" is a node's last
-            candidate.
+        noisy: Secret scores with noise, from `with_noise`, candidate by candidate and node by node. "Stop" is a node's
+            last candidate.
         lengths: Number of attributes left at each node, int64[nodes]; public. Default: `left` at each.
     """
     candidates = problem.candidates(left)

@@ -205,8 +205,8 @@ def answer_law(bound: int, epsilon: Fraction, replaced: bool = False, together: 
     """Return the law of the noise on the number of triangles.
 
     Args:
-        bound: Private bound v, at least 1.
-        epsilon: Epsilon of the whole answer.
+        bound: The opened bound v on the local sensitivity, at least 1.
+        epsilon: Epsilon of v and the answer together; this noise takes half of it.
         replaced: True if neighbouring graphs differ by a replaced edge, False by an added or removed edge.
         together: Number of edges that are hidden together.
 

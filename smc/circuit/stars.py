@@ -44,7 +44,7 @@ class Stars:
 
 
 def in_stars(layers: Sequence[tuple[Gates, Gates]], slots: int) -> Stars:
-    """Group the AND gates of layers in stars.
+    """Return the AND gates of layers in stars: groups with one operand in common.
 
     Args:
         layers: The XOR gates and the AND gates of each layer, int32[g, 3] of (out, left, right), see `netlist.Layer`.

@@ -10,7 +10,7 @@ from smc.recipes import RECIPES, EngineName, Form, Garbling, Gates, OTKind, Pric
 
 @dataclass(frozen=True)
 class Profile:
-    """Engine, kind of OT, garbling scheme and form of the circuits; see `make_engine` for their meaning.
+    """Engine, kind of OT, garbling scheme and form of the circuits; `smc.engines.make_engine` explains them.
 
     `shards` is the number of shards that compute batches (`smc.engines.shards`). A name that `smc.recipes` does not
     list raises ValueError.

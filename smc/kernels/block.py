@@ -396,7 +396,7 @@ shift_left = _shift("shl")
 
 @intrinsic
 def low_words(typing: Any, value: Any, more: Any) -> Any:
-    """Return the low words of eight blocks side by side, the input of `test8`.
+    """Return the low words of eight blocks side by side, a `Blocks4`, such as `test8` tests.
 
     Args:
         typing: Passed by numba, not by the caller.

@@ -129,7 +129,7 @@ class Layout:
 
 
 def batches(count: int) -> Iterator[tuple[int, Layout]]:
-    """Yield the first OT and the layout of each message."""
+    """Yield for each message the index of its first OT, and its layout."""
     for start in range(0, count, BATCH):
         yield start, Layout(min(BATCH, count - start))
 

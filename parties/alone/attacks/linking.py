@@ -71,7 +71,7 @@ def link(columns: Sequence[Agreement], on_progress: OnProgress = lambda done, to
 
 
 def report(links: Links, right: Codes | None, threshold: float) -> dict[str, Any]:
-    """Return the figures of an attack, ready for JSON.
+    """Return the number of links at each threshold, and how many are right, as JSON.
 
     Args:
         links: the links

@@ -61,8 +61,8 @@ def shadows(
     """Learn models, each from a random half of the rows.
 
     Args:
-        learn: learns a model
-        rows: int64[rows, columns]
+        learn: function that learns a model from rows
+        rows: codes of the training rows, int64[rows, columns]
         labels: class of each row, int64[rows]
         models: number of models
         random: source of randomness
@@ -77,7 +77,7 @@ def shadows(
 
 
 def attack(observed: Shadows, epsilon: float | None, delta: float = 0.0) -> dict[str, Any]:
-    """Return the success of the attack, ready for JSON.
+    """Return the success rates of the attack, and their bound by epsilon, as JSON.
 
     Args:
         observed: the shadow models

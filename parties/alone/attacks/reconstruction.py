@@ -65,7 +65,7 @@ class Programme:
     hidden: Mapping[tuple[tuple[str, str], ...], NDArray[np.bool_]]
 
     def values(self, unknown: int) -> list[str]:
-        """Return the values of a combination."""
+        """Return the value of each column in the combination with this index."""
         return [axis[place] for axis, place in zip(self.axes.values(), self.combinations[:, unknown], strict=True)]
 
 

@@ -65,7 +65,7 @@ class Domain:
 
     @property
     def points_only(self) -> bool:
-        """Whether no interval has a width."""
+        """Whether each interval is a single point."""
         return bool((self.lower == self.upper).all())
 
     @property

@@ -54,7 +54,7 @@ class Noise(Protocol):
         An interval may be a point.
 
         Args:
-            bounds: float64[bounds]
+            bounds: bounds of the published value, float64[bounds]
             lower: lower ends of the intervals, float64[intervals]
             upper: upper ends of the intervals, float64[intervals]
         """
@@ -105,7 +105,7 @@ class Uniform:
         return _averaged(law, integral, bounds, lower, upper)
 
     def reach(self) -> float:
-        """Return alpha."""
+        """Return alpha, half the width of the noise."""
         return self.alpha
 
 

@@ -113,7 +113,7 @@ def mined(rows: RowQuery, plan: BlurPlan, names: Sequence[str] | None, bounds: B
         rows: the published rows
         plan: their plan
         names: categorical columns of the plan; None: all of them
-        bounds: thresholds
+        bounds: least support, and other thresholds of the rules
 
     Raises:
         InputError: a column is not categorical or has keep 0, or too many sets may be frequent

@@ -67,7 +67,7 @@ class Fixed:
     matrix: IntervalCodes
 
     def codes(self) -> IntervalCodes:
-        """Return the intervals."""
+        """Return the interval of each row in each column."""
         return self.matrix
 
     def part(self, column: int, rows: NDArray[np.bool_]) -> Fixed:

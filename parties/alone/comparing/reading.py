@@ -41,7 +41,7 @@ def read(original: PlaceSettings, synthetic: Path, schema_file: Path, target: st
         target: class column; None: that of the schema, if the synthetic table has it
 
     Raises:
-        InputError: a value is outside the schema, the own table lacks a column, the target does not exist, or the
+        InputError: a value is outside the schema, the party's table lacks a column, the target does not exist, or the
             synthetic table has fewer than two columns of the schema
     """
     agreed = schema.load(schema_file)

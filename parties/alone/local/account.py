@@ -111,7 +111,7 @@ def create(key_file: Path, device: Device) -> None:
 
 
 def load(key_file: Path, device: Device) -> Account:
-    """Return the account of a key.
+    """Return the privacy account of a device key.
 
     Args:
         key_file: path of the key; the account lies beside it

@@ -75,7 +75,7 @@ def document(
 
 
 def report_of(data: dict[str, Any]) -> Report:
-    """Return the document as text."""
+    """Return the estimates of a document as a text report."""
     report = Report(data)
     report.line(f"{data['question']}: {data['reports']:,} reports by {data['mechanism']}")
     report.lines([*_privacy(data), ""])

@@ -74,7 +74,7 @@ def reach_of(steps: int, parts: int) -> int:
 
 
 def law_of(steps: int, parts: int) -> tuple[Weights, int]:
-    """Return k and b (see `noise.kernel`) of a discrete Gaussian law.
+    """Return the weights k of a discrete Gaussian law, and its number b, as `noise.kernel` does.
 
     Args:
         steps: steps of the grid

@@ -135,7 +135,7 @@ class Mechanism(Declared, ABC):
 
     @abstractmethod
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the estimates from a tally.
+        """Return the estimated share of each name, or the mean of numbers, from a tally.
 
         Args:
             tally: sum of the tallies

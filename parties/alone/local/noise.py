@@ -60,7 +60,7 @@ def spread_out(law: tuple[Weights, int], steps: int) -> Weights:
     The last position's remainder (see the module) is left out.
 
     Args:
-        law: k and b
+        law: weights k and number b of the noise
         steps: steps of the grid
     """
     moved, anywhere = law

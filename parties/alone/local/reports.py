@@ -37,7 +37,7 @@ def header(plan: LocalPlan) -> bytes:
 
 
 def lines(reports: Reports) -> bytes:
-    """Encode reports, uint8[rows, width], as lines."""
+    """Encode reports, uint8[rows, width], as lines of a file of reports."""
     digits = 2 * reports.shape[1]
     text = np.frombuffer(reports.tobytes().hex().encode(), dtype=np.uint8).reshape(len(reports), digits)
     return np.column_stack([text, np.full(len(reports), ord("\n"), dtype=np.uint8)]).tobytes()

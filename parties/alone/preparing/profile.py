@@ -171,7 +171,7 @@ def _with_spelling(place: PlaceSettings, choices: Choices) -> tuple[PlaceSetting
 
 
 def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choices: Choices = REFUSE) -> TableProfile:
-    """Return the profile of all columns of a query's rows, see `profile`.
+    """Return the profile of all columns of a query's rows.
 
     Args:
         rows: The rows.

@@ -31,7 +31,7 @@ def apply(
 
     Rows in no class, or in a class in which these rows alone fail the models, are suppressed. Nothing is written after
     an error. Models of both parties' rows are not checked; the report names them. The publication is added to the
-    history, see `published`.
+    history before its rows are written.
 
     Args:
         recoding: the recoding of earlier rows

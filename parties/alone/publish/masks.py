@@ -34,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {"default": set(), "email": set(), "custom": {"fi
 
 
 class MaskPlan(Settings):
-    """The mask of a column."""
+    """Settings of the mask of a column."""
 
     kind: Literal["default", "email", "random", "custom"]
     first: Count | None = None

@@ -196,10 +196,11 @@ def published(
         cells: its cells
         partition: classes of the cells
         models: the models to be satisfied
-        hierarchy_of: hierarchy of a sensitive column
+        hierarchy_of: function that returns the hierarchy of a sensitive column
 
     Raises:
-        InputError: all publications together fail a model, or as in `version_of`; nothing is added
+        InputError: all publications together fail a model, two rows share an identifier or lack one, or equal rows are
+            in different classes; nothing is added
     """
     version = version_of(history, rows, cells, partition)
     verdicts = required(history, version, models, hierarchy_of) if history.versions or version.persons else []
@@ -320,7 +321,7 @@ def together(
     Args:
         versions: the publications
         models: the models
-        hierarchy_of: hierarchy of a sensitive column
+        hierarchy_of: function that returns the hierarchy of a sensitive column
     """
     rows, numbers, count = grouped(versions)
     places = {row: place for place, row in enumerate(rows)}
@@ -388,13 +389,13 @@ def _distinct(numbers: Counts, persons: Counts, count: int) -> Counts:
 def required(
     history: History, version: Version, models: Sequence[PrivacyModel], hierarchy_of: HierarchyOf
 ) -> list[dict[str, Any]]:
-    """Return the verdicts on all publications together; raise InputError if one fails.
+    """Return one verdict for each model, on all publications together. Raise InputError if rows fail a model.
 
     Args:
         history: the earlier publications
         version: the new publication
         models: the models
-        hierarchy_of: hierarchy of a sensitive column
+        hierarchy_of: function that returns the hierarchy of a sensitive column
     """
     verdicts = together([*history.versions, version], models, hierarchy_of)
     if failed := [verdict for verdict in verdicts if not verdict["holds"]]:

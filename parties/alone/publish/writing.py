@@ -198,7 +198,7 @@ def escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def escaped_text(texts: Sequence[str]) -> list[str]:
-    """Return the texts with the apostrophe of `escaped` where needed."""
+    """Return the texts, with an apostrophe before each that a spreadsheet would compute as a formula."""
     return escaped(pa.chunked_array([list(texts)], pa.string())).to_pylist()
 
 

@@ -106,7 +106,7 @@ class TrainingRows:
         return slopes
 
     def objective(self, loss: Loss, regularisation: float, weights: Floats) -> float:
-        """Return the objective J.
+        """Return the objective J: the mean loss of the rows, plus lambda / 2 times the squared norm of the weights.
 
         Args:
             loss: the loss

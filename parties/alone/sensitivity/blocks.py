@@ -34,8 +34,8 @@ def block_table(numbers: NDArray[np.int64], function: Function, blocks: int, low
         numbers: rows, int64[n]
         function: the function
         blocks: number of blocks, at most as many as rows
-        low: least result
-        high: greatest result
+        low: lower bound of a result
+        high: upper bound of a result
 
     Raises:
         InputError: a block would be empty

@@ -379,7 +379,7 @@ class Boost(BySchema):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the rounds. `data` are this party's rows, or None to count the cost."""
+        """Run the rounds, and return the opened numbers. `data` are this party's rows, or None to count the cost."""
         rows = (
             data
             if data is not None

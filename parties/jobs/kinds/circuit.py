@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class CircuitSettings(BooleanSettings):
-    """`smc circuit`."""
+    """Settings of `smc circuit`."""
 
     file: LocalPath | None = own_file("Circuit", "A circuit in Bristol format.", argument=True)
     input: str | None = private("Input", "Your input, private: binary digits or 0xHEX", metavar="BITS|0xHEX")
@@ -178,7 +178,7 @@ class Circuit(Batched):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the circuit; `data` is this party's input, uint8[width, 1], or None."""
+        """Return the circuit's outputs as hexadecimal texts; `data` is this party's input, uint8[width, 1], or None."""
         from protocols.circuit import evaluate
         from smc.primitives import bits as bitpack
 

@@ -29,7 +29,7 @@ OUTER = Fraction(1, 10)  # a quantile nearer to 0 or 1 has few rows beyond it
 
 
 class QuantileSettings(RoundedSettings):
-    """`smc quantile`."""
+    """Settings of `smc quantile`."""
 
     column: Name | None = public(
         None, "Column of numbers", "Column of numbers; its values in the schema are public", column=True
@@ -62,7 +62,7 @@ class Quantile(Release):
             raise InputError(f"at: {self.settings.at} has too many decimals; give at most three")
 
         def count(rows: Rows) -> Numbers:
-            """Return the number of own rows in each range, int64[ranges]."""
+            """Return the number of this party's rows in each range, int64[ranges]."""
             return cells.ranges(rows, ranges.range_of, len(ranges))[0]
 
         def show(state: Sequence[int]) -> Mapping[str, Any]:

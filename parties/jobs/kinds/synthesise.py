@@ -66,7 +66,7 @@ class Synthesise(Release):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> Synthesise:
-        """Put the columns into the schema's order."""
+        """Return the task with the columns in the schema's order."""
         chosen = settings.model_copy(update={"columns": ordered(settings.columns, schema)})
         return super().canonical(chosen, schema)
 
@@ -221,7 +221,7 @@ class Synthesise(Release):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the rounds; `data` are this party's counts."""
+        """Run the rounds, and return the measurements and rows. `data` are this party's counts of the marginals."""
         from protocols.release import aim, mst
 
         model = GraphicalModel(self.work)

@@ -126,7 +126,7 @@ def published_boxes(hierarchies: Sequence[Hierarchy], node: Sequence[int], publi
 
 
 def joint_in(path: Path, schema: Schema, recode: Sequence[str], command: str) -> dict[str, Any]:
-    """Return the result part of an earlier joint recoding.
+    """Return the joint result in the file of an earlier recoding, a JSON object.
 
     Args:
         path: The file.

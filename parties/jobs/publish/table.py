@@ -252,7 +252,7 @@ class TableOfBoth(BySchema):
         }
 
     def lines(self, cells: Any) -> list[Any]:
-        """Return the cells as lines of the table."""
+        """Return a flat list of all cells as the table's rows, a list of cells each."""
         return [cells[start : start + self.shape[1]] for start in range(0, len(cells), self.shape[1])]
 
     @classmethod

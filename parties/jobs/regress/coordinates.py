@@ -65,7 +65,7 @@ class Coordinates(Chosen, Stepwise):
 
     @override
     def own(self, rows: RowStream | None) -> Any:
-        """Return a function from weights and a feature to the own rows that each candidate weight classifies correctly.
+        """Return a function from weights and a feature to the rows that each candidate weight classifies correctly.
 
         The function returns int64[candidates].
         """

@@ -112,7 +112,7 @@ def target_of(schema: Schema, target: str) -> tuple[Column, tuple[bool, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class OwnMoments:
-    """Exact moments of a party's rows, see `Moments.sums`, and the number of rows."""
+    """Moments of a party's rows in units of 2^-28, without noise, and the number of rows."""
 
     sums: Numbers
     total: int

@@ -283,7 +283,7 @@ class Release(BySchema):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Open the answer; `data` are this party's numbers."""
+        """Open the answer, and return the opened values; `data` are this party's numbers."""
         on_step(Step(0, self.query.numbers, start, "adding noise" if self.query.mechanisms else "counting"))
         return self.query.open(engine, data)
 

@@ -31,13 +31,13 @@ Delta = Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)]
 
 
 def neighbours() -> AnyField:
-    """Return the field `adjacency`."""
+    """Return the field `adjacency`: the difference between neighbouring tables."""
     help_text = "Difference that the noise hides: a row added or removed, or a row replaced (often twice the noise)"
     return public("add-remove", "Neighbours", help_text, advanced=True)
 
 
 def loss(unless: str = "") -> AnyField:
-    """Return the field `epsilon`."""
+    """Return the field `epsilon`; `unless` names a setting that makes it unnecessary."""
     help_text = (
         "Privacy loss: one row changes any answer's probability at most by the factor e^epsilon. Less = more noise"
     )
@@ -45,7 +45,7 @@ def loss(unless: str = "") -> AnyField:
 
 
 def condition() -> AnyField:
-    """Return the field `where`."""
+    """Return the field `where`: a condition on the rows that are used."""
     return public(
         None,
         "Only rows where",

@@ -43,7 +43,7 @@ Splits = Literal["multiway", "binary", "ordered"]
 
 
 def criterion(default: Criterion, when: str = "") -> AnyField:
-    """Return the field `criterion`; `when` precedes its help.
+    """Return the field `criterion`: the measure by which a node chooses its split.
 
     Args:
         default: Default of the setting.
@@ -54,7 +54,7 @@ def criterion(default: Criterion, when: str = "") -> AnyField:
 
 
 def splits(default: Splits | None, left_out: str = "") -> AnyField:
-    """Return the field `splits`; `left_out` is the effect of omission.
+    """Return the field `splits`: the number of branches of a node.
 
     Args:
         default: Default of the setting.

@@ -171,7 +171,7 @@ class Graph:
         return self.step("Cast", leaves, to=TensorProto.INT64)
 
     def model(self, output: str, about: Mapping[str, str], *, labels: Sequence[str] | None = None) -> ModelProto:
-        """Return the model.
+        """Return the graph as an ONNX model, which gives one label or number for each row.
 
         Args:
             output: Result: the index of a label for each row, or the number.

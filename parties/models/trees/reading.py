@@ -35,7 +35,7 @@ def settled(tree: Node) -> Node:
 
 
 def asking(tree_file: TreeFile) -> TreeFile:
-    """Return the file with each tree simplified for prediction, see `settled`."""
+    """Return the file with each tree simplified for prediction: without questions whose answers all agree."""
     return replace(tree_file, tree=settled(tree_file.tree), others=tuple(map(settled, tree_file.others)))
 
 

@@ -230,7 +230,7 @@ class Runs:
 
         Args:
             identifier: The job.
-            step: The step.
+            step: Number of the step.
         """
         with self._log.writing():
             record = self._get_running(identifier)
@@ -338,7 +338,7 @@ class Runs:
 
         Args:
             identifier: The job.
-            why: The refusal.
+            why: Reason of the refusal.
         """
         with self._log.writing():
             record = self._jobs.get(identifier)

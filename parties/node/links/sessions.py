@@ -167,7 +167,10 @@ class Sessions:
     # The listening node.
 
     def admit(self, identifier: str) -> tuple[Outbox, Take]:
-        """Admit the peer's node to a session of this job, for the port. Raise RefusedError if it cannot begin now."""
+        """Return the outbox for the peer's stream of a job's session, and the function that starts it on the stream.
+
+        Raise RefusedError if the session cannot begin now.
+        """
         with self._lock:
             older = self._running.get(identifier)
         if older is not None:

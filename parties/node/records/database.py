@@ -132,7 +132,7 @@ def state(connection: sqlite3.Connection) -> int:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Migrate an earlier release's state, in one transaction. Raise InputError as `state` does."""
+    """Migrate an earlier release's state, in one transaction. Raise InputError if a later release wrote it."""
     number = state(connection)
     if number < STATE:
         steps = ";".join(STEPS[number:])

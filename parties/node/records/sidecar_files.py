@@ -164,7 +164,7 @@ def seal(database: Path, word: str) -> list[Path]:
 
     Args:
         database: The database.
-        word: The new passphrase; empty to decrypt.
+        word: The new passphrase; empty to decrypt. The present one is looked up.
 
     Returns:
         The files that were rewritten.

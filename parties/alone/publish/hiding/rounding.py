@@ -24,7 +24,7 @@ def randomly(values: Counts, base: int, draw: Draw = secrets.randbelow) -> Count
     """Return each count rounded to an adjacent multiple of the base, at random without bias; multiples stay.
 
     Args:
-        values: int64[...]
+        values: counts to round, int64[...]
         base: the base, 2 to 2^53
         draw: source of randomness
     """

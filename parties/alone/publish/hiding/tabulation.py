@@ -68,8 +68,8 @@ def tabulate(rows: RowQuery, by: str, across: str | None, summed: str | None = N
 
     Args:
         rows: the source
-        by: the first column
-        across: the second column; None: one column only
+        by: the column whose values are the table's rows
+        across: the column whose values are the table's columns; None: one column only
         summed: the column to be summed; None: rows are counted
         largest: number of largest contributions to find for each cell
 

@@ -46,7 +46,7 @@ class KeyFile:
         """Execute a change, and return the number of changed rows.
 
         Args:
-            change: SQL
+            change: SQL statement
             values: parameters of the change
         """
         with _usable(self.path):

@@ -50,7 +50,7 @@ _RECORD_KINDS = (int, str, str, str, str, str)
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A subject's key, and its handle."""
+    """Key of a subject, the person that rows are about, and its handle."""
 
     handle: bytes
     key: bytes

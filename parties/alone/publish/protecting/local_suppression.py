@@ -74,7 +74,7 @@ class LocalSuppression(Method):
 
 
 def suppressed(codes: Counts, k: int, prices: list[int]) -> Any:
-    """Return the cells to hide, bool[rows, columns]; deterministic.
+    """Return the mask of the cells to hide, bool[rows, columns]; deterministic.
 
     Args:
         codes: values of the rows, int64[rows, columns], at least k rows

@@ -68,7 +68,7 @@ def means(values: Floats, groups: Counts) -> Floats:
     """Return the mean of each row's group, float[rows].
 
     Args:
-        values: float[rows]
+        values: numbers of a column, float[rows]
         groups: group of each row, int64[rows]
     """
     averages: Floats = (np.bincount(groups, values) / np.bincount(groups))[groups]

@@ -52,7 +52,7 @@ def added(values: Floats, d: float, correlated: bool, transformed: bool, random:
     """Return values with noise, float[rows, columns].
 
     Args:
-        values: float[rows, columns]
+        values: numbers to change, float[rows, columns]
         d: variance of the noise as a share of each column's variance
         correlated: whether the noise has the columns' correlations
         transformed: whether the result keeps the columns' covariance

@@ -163,7 +163,7 @@ def write(rows: Rows, path: Path, escape_formulas: bool) -> None:
 
 
 def report_of(data: dict[str, Any]) -> Report:
-    """Return the report as text."""
+    """Return the figures of the protected rows as a text report."""
     from parties.alone.publish.recoding.report import NAMES, figure
 
     def worded(figures: dict[str, Any]) -> str:

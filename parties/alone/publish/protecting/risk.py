@@ -51,7 +51,7 @@ def individual_risks(frequencies: Counts, populations: Floats) -> Floats:
 
 
 def class_risks(rows: Rows) -> dict[str, Any]:
-    """Return the figures of classes by the quasi-identifiers, ready for JSON."""
+    """Return the number of unique rows and the re-identification risks of classes of equal rows, as JSON."""
     if not rows.quasi or not len(rows):
         return {}
     codes = rows.codes(rows.quasi)
@@ -74,8 +74,8 @@ def number_risks(original: Floats, protected: Floats, random: np.random.Generato
     within `INTERVAL`.
 
     Args:
-        original: float[rows, columns]
-        protected: float[rows, columns]
+        original: numbers before protection, float[rows, columns]
+        protected: numbers after it, in the same order of rows, float[rows, columns]
         random: source of randomness
     """
     places = random.permutation(len(original))[:LINKED]

@@ -27,7 +27,7 @@ from smc.errors import InputError
 
 
 def check(plan: PublishPlan, data: str | None) -> dict[str, Any]:
-    """Return the report on a published table, or on the plan's own source.
+    """Return the report on a published table, or on the plan's source, as JSON: verdicts on the models, and risks.
 
     Args:
         plan: the plan

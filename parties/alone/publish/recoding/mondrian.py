@@ -34,7 +34,7 @@ COUNTS = 1 << 22  # counts of their parts
 def mondrian(
     cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool] = (), relaxed: bool = False
 ) -> Partition:
-    """Return the partition.
+    """Return the partition of the rows into boxes by Mondrian.
 
     Args:
         cells: the table

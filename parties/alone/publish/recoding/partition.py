@@ -120,8 +120,8 @@ def at_node(cells: Cells, rollup: Rollup, node: Node, fits: Fits) -> Partition:
 
     Args:
         cells: the table
-        rollup: classes of nodes
-        node: the node
+        rollup: classes of rows at each node
+        node: levels of the hierarchies, one for each quasi-identifier
         fits: whether each class fits, bool[classes]
     """
     groups = rollup.groups(node)

@@ -86,7 +86,7 @@ class Recoding:
         return [name for name, column in self.plans().items() if column.shown]
 
     def made(self) -> list[PrivacyModel]:
-        """Return the models."""
+        """Return the privacy models of the recoding, made from its settings."""
         return [validated(ModelPlan, model).made() for model in self.models]
 
     def unchecked(self) -> list[str]:

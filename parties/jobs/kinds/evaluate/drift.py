@@ -28,7 +28,7 @@ MOST_VALUES = 4096  # of all columns
 
 
 class DriftSettings(DecisionSettings):
-    """`smc evaluate drift`."""
+    """Settings of `smc evaluate drift`."""
 
     columns: Columns | None = public(None, "Columns", "Columns to compare, separated by commas", column=True)
     level: Annotated[float, Field(strict=True, ge=1e-6, le=0.5)] = public(

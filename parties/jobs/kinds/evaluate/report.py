@@ -24,7 +24,7 @@ from smc.errors import InputError
 
 
 class ReportSettings(TargetSettings, DrawnSettings):
-    """`smc evaluate report`."""
+    """Settings of `smc evaluate report`."""
 
     by: Name | None = public(
         None,

@@ -31,7 +31,7 @@ COUNTABLE = 1 << 22  # maximum possible classes of all nodes: counting such a ru
 
 
 class LatticeSettings(RecodedSettings):
-    """`smc publish lattice`."""
+    """Settings of `smc publish lattice`."""
 
     recode: Columns | None = recoded(unless="plan")
     plan: LocalPath | None = own_file("Plan", "Take hierarchies and columns from a plan, publish.toml.")
@@ -219,7 +219,7 @@ class PublishLattice(Recoded):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the search. `data` are this party's distinct rows."""
+        """Run the search, and return its final state. `data` are this party's distinct rows."""
         from protocols.publish.lattice import Asking, levels
         from protocols.publish.lattice_search import bounds
 

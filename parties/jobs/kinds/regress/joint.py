@@ -273,7 +273,7 @@ class RegressJoint(BySchema):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the method. `data` is the value of `Method.own`."""
+        """Run the method, and return the opened values. `data` is the result of `Method.own`."""
 
         def tell(step: int, opened: State) -> None:
             words = f"step {step + 1} of {self.method.steps}" if self.method.steps > 1 else self.method.words

@@ -45,7 +45,7 @@ EACH = 1 - (1 - CONFIDENCE) / 6  # confidence of each sum, so that all six hold 
 
 
 class CorrelationSettings(GroupSettings, DrawnSettings):
-    """`smc release correlation`."""
+    """Settings of `smc release correlation`."""
 
     numeric: Columns | None = public(None, "Numbers", "Two columns of numbers, separated by a comma", column=True)
 
@@ -76,7 +76,7 @@ class Correlation(Release):
         groups = cells.groups.number // down.shape[1]
 
         def count(rows: Rows) -> Any:
-            """Return the nine own sums of each group, int64[9 groups]."""
+            """Return this party's nine sums of each group, int64[9 groups]."""
             by_first = cells.sums(rows, *across).reshape(3, groups, -1)  # of each value of the first column
             return own_vector(np.einsum("pv,qgv->pqg", down, by_first))
 

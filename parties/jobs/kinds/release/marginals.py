@@ -26,7 +26,7 @@ SPELT = 6  # maximum sets listed in a sentence
 
 
 class MarginalsSettings(columns.SetSettings):
-    """`smc release marginals`."""
+    """Settings of `smc release marginals`."""
 
     sets: Annotated[str, Field(max_length=20_000)] | None = public(
         None,
@@ -53,7 +53,7 @@ class Marginals(Release):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> Marginals:
-        """Put the sets and the columns into the schema's order."""
+        """Return the task with the sets and the columns in the schema's order."""
         if settings.sets is None:
             chosen = settings.model_copy(update={"columns": columns.ordered(settings.columns, schema)})
             _ = _sets(chosen)

@@ -23,7 +23,7 @@ from smc.errors import InputError
 
 
 class TableSettings(DrawnSettings):
-    """`smc release table`."""
+    """Settings of `smc release table`."""
 
     by: Columns | None = public(
         None, "Columns", "Columns whose combinations are counted, separated by commas", column=True

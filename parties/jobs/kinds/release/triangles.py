@@ -33,7 +33,7 @@ COUNTABLE_PAIRS = 1 << 17  # pairs of 512 vertices
 
 
 class TrianglesSettings(GaussianSettings):
-    """`smc release triangles`."""
+    """Settings of `smc release triangles`."""
 
     columns: Columns | None = public(None, "Ends", "Two columns: the vertices that a row joins", column=True)
     delta: Delta | None = public(

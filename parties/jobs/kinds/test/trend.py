@@ -29,7 +29,7 @@ MOST_WIDTH = 60  # bits of a sum
 
 
 class TrendSettings(SignificanceSettings):
-    """`smc test trend`."""
+    """Settings of `smc test trend`."""
 
     target: Name | None = public(None, "Outcome", "Column of the outcome", column=True)
     value: Name | None = public(
@@ -90,7 +90,7 @@ class Trend(Significance):
             )
 
         def own(counts: Any) -> Numbers:
-            """Return N, R, A, B, C of own rows, see `protocols.significance`."""
+            """Return N, R, A, B, C of this party's rows, as `protocols.significance` defines them."""
             of_yes, rows = (table := by_group(counts))[:, 0], table.sum(axis=1)
             return np.array([rows.sum(), of_yes.sum(), of_yes @ weights, rows @ weights, rows @ weights**2])
 

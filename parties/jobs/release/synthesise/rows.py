@@ -60,7 +60,7 @@ def agreed(
 
 
 def most(settings: SynthesiseSettings) -> int:
-    """Return the largest number of rows."""
+    """Return the upper bound on the number of synthetic rows."""
     return settings.rows or 2 * settings.max_rows
 
 
