@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from parties.sources.opened import RowQuery
     from parties.sources.source import Source
 
-SMALL = 1 << 20  # bytes of a file that is counted sooner than an engine is loaded
+SMALL = 1 << 21  # bytes of a file that is counted sooner than an engine is loaded
 LARGE = 1 << 26  # bytes of a file in which no line is looked up for a message
 OPENED_BY = {  # the function for each scheme of a URL
     "postgresql": "parties.sources.postgres:open_database",

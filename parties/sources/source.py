@@ -206,9 +206,7 @@ class Source(ABC):
             fewer = f"fewer than {self._least_rows}, the public bound (least_rows)"
             raise UnfitError(f"{self._place}: {total} rows, {fewer}", loggable=f"{self._place}: the rows are {fewer}")
 
-    def _unfit(
-        self, rule: ColumnRule, text: str | None, complaint: str, attributes: Sequence[str] = ()
-    ) -> UnfitError:
+    def _unfit(self, rule: ColumnRule, text: str | None, complaint: str, attributes: Sequence[str] = ()) -> UnfitError:
         """Return the error that a text of the rule's column is not in the schema; None means no value."""
         where, line = self._where(rule), self.line_of(rule.column, text)
         kind = "no value, and the schema has no category for that" if text is None else "a value not in the schema"
