@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -138,10 +139,12 @@ class BySchema(Kind):
         from smc.counting.rates import CELL_SECONDS, ENGINE_SECONDS, PASS_SECONDS, QUERIED_CELL_SECONDS
 
         cells, table = self.settings.max_rows * len(self.columns), self.settings.own_table
-        if not (cells * CELL_BYTES < SMALL if table is None else is_csv(table, SMALL)):
-            seconds = {"opening the table": ENGINE_SECONDS + cells * QUERIED_CELL_SECONDS}
-        else:
-            seconds = {"opening the table": cells * CELL_SECONDS}
+        is_small = cells * CELL_BYTES < SMALL
+        if table is not None and (re.search("://|[*]", table.source) or Path(table.source).exists()):
+            is_small = is_csv(table, SMALL)
+        seconds = {
+            "opening the table": cells * CELL_SECONDS if is_small else ENGINE_SECONDS + cells * QUERIED_CELL_SECONDS
+        }
         return seconds | ({"passing over rows": self.passes * cells * PASS_SECONDS} if self.passes else {})
 
     @property
