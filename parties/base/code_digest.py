@@ -109,7 +109,9 @@ def _plain(node: Any) -> str:
         if name in IGNORED or (value := getattr(node, name, None)) is None or value == []:
             continue
         if name == "body" and isinstance(value, list):
-            value = [line for line in value if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))]
+            value = [
+                line for line in value if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))
+            ]
         fields.append(f"{name}={_plain(value)}")
     return f"({type(node).__name__} {' '.join(fields)})"
 
