@@ -158,7 +158,7 @@ class RowCounts:
                 raise InputError(f"a category index is outside 0..{size - 1}")
         self._domains = tuple(domains)
         self._classes = classes
-        self._rows = rows.astype(np.int64)
+        self._rows = rows.astype(np.int16 if max(domains, default=0) <= 1 << 15 else np.int64)
         self._labels = labels.astype(np.int64)
         self._numbers = None if numbers is None else numbers.astype(np.int64)
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
-from parties.alone.comparing.reading import mapped
+from parties.alone.regression.features import Features
 from parties.alone.regression.losses import LossName, loss
 from parties.alone.regression.perturbation import Way, perturbed
+from parties.alone.regression.rows import TrainingRows
 from parties.base import console, files
 from parties.base.randomness import private
 from parties.base.report import Report
@@ -25,12 +25,10 @@ from parties.jobs.regress import result
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
 from parties.jobs.regress.settings import SQUARES, Method, RegressSettings
 from parties.jobs.settings import MAX_ROWS
-from parties.sources.cells import cells
+from parties.sources.opening import open_table
 from parties.sources.settings import TableSettings
-from parties.tables import rows as tables
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
-from protocols.counts import RowCounts
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 from smc.errors import InputError
 
@@ -126,7 +124,7 @@ def _classifier(
     label = schema.choose_target(target)
     features, used = features_of(schema, label, columns, numeric)
     with console.progress("fitting"):
-        rows = rows_of(_source(data, used, label), features)
+        rows = _rows(data, used, label, features)
         fit = perturbed(rows, loss(named, huber), regularisation, epsilon, method, private())
     return {
         "method": method,
@@ -144,18 +142,18 @@ def _classifier(
     }
 
 
-def _source(data: Path, schema: Schema, target: str) -> RowCounts:
-    """Return a file's rows; cells are categories of the schema, or for a schema with types raw values."""
-    features, sizes = schema.features(target), {name: len(values) for name, values in schema.attributes.items()}
-    domains = [sizes[name] for name in features]
+def _rows(data: Path, schema: Schema, target: str, features: Features) -> TrainingRows:
+    """Return a file's rows: cells are the schema's categories as they stand, else raw values of its types."""
+    table = TableSettings.model_construct(source=str(data), max_rows=MAX_ROWS << 8)
+    as_it_stands = Schema({name: tuple(values) for name, values in schema.attributes.items()})
     try:
-        encoded = tables.encoded(cells(data, MAX_ROWS << 8), schema, target)
+        with open_table(table, as_it_stands, target) as source:
+            return rows_of(source, features)
     except InputError:
         if not schema.has_types:
             raise
-        columns = mapped(TableSettings.model_construct(source=str(data)), schema, [*features, target])
-        return RowCounts(domains, sizes[target], np.column_stack([columns[name] for name in features]), columns[target])
-    return RowCounts(domains, sizes[target], encoded.rows, encoded.classes)
+    with open_table(table, schema, target) as source:
+        return rows_of(source, features)
 
 
 def _listed(words: str | None) -> tuple[str, ...] | None:

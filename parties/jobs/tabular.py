@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -30,7 +31,7 @@ from parties.jobs.settings import ENGINE, own_file, public_parameters
 from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
-from parties.tables.types import rounded_numbers, type_of
+from parties.tables.types import rounded_numbers
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -135,15 +136,16 @@ class BySchema(Kind):
 
     def own_seconds(self) -> dict[str, float]:
         """Return the expected seconds of local work for max_rows rows, by description; here for reading the table."""
-        from parties.sources.opening import LARGE, is_plain
+        from parties.sources.opening import SMALL, is_csv
         from smc.counting.rates import CELL_SECONDS, ENGINE_SECONDS, PASS_SECONDS, QUERIED_CELL_SECONDS
 
         cells, table = self.settings.max_rows * len(self.columns), self.settings.own_table
-        is_queried = cells * CELL_BYTES >= LARGE or any(map(type_of, self.schema.attributes.values()))
-        if self.is_grouped or (is_queried if table is None else not is_plain(table, self.schema)):
-            seconds = {"opening the table": ENGINE_SECONDS + cells * QUERIED_CELL_SECONDS}
-        else:
-            seconds = {"opening the table": cells * CELL_SECONDS}
+        is_small = cells * CELL_BYTES < SMALL
+        if table is not None and (re.search("://|[*]", table.source) or Path(table.source).exists()):
+            is_small = is_csv(table, SMALL)
+        seconds = {
+            "opening the table": cells * CELL_SECONDS if is_small else ENGINE_SECONDS + cells * QUERIED_CELL_SECONDS
+        }
         return seconds | ({"passing over rows": self.passes * cells * PASS_SECONDS} if self.passes else {})
 
     @property
@@ -181,10 +183,7 @@ class BySchema(Kind):
         Raises:
             InputError: The rows do not fit, or the settings and the table bound the rows per person differently.
         """
-        from parties.sources.delimited import csv_columns
-        from parties.sources.opening import is_plain, open_table
-        from parties.tables import rows
-        from protocols.counts import RowCounts
+        from parties.sources.opening import open_table
 
         table, bound = self.settings.own_table or own_table(self.settings), self.settings.own_max_rows
         bound = self.settings.max_rows if bound is None else bound
@@ -194,19 +193,13 @@ class BySchema(Kind):
                 + (f"of people, at most {table.at_most} rows of each" if table.at_most else "of rows, not of people")
                 + ": `person` and `at_most` of [tables.NAME] in --config say whose rows they are"
             )
-        if self.is_grouped or not is_plain(table, schema):
-            mapping = {name: column for name, column in table.columns.items() if name in schema.attributes}
-            mapped = table.model_copy(update={"max_rows": bound, "columns": mapping})
-            source = open_table(mapped, schema, target, streamed=self.streamed)
-            atexit.register(source.close)  # a tree queries it level by level until the command ends
-            source.check()
-            is_plain_file = self.settings.own_table is None and not schema.has_types
-            return source, [name for name in source.names if is_plain_file and name not in schema.attributes]
-        columns = csv_columns(file_of(self.settings.data, "data"), max_rows=bound)
-        encoded = rows.encoded(columns, schema, target)
-        sizes = {name: len(values) for name, values in schema.attributes.items()}
-        domains = [sizes[name] for name in schema.features(target)]
-        return RowCounts(domains, sizes[target], encoded.rows, encoded.classes), list(encoded.ignored)
+        mapping = {name: column for name, column in table.columns.items() if name in schema.attributes}
+        mapped = table.model_copy(update={"max_rows": bound, "columns": mapping})
+        source = open_table(mapped, schema, target, streamed=self.streamed)
+        atexit.register(source.close)  # a tree queries it level by level until the command ends
+        source.check()
+        is_plain_file = self.settings.own_table is None and not schema.has_types
+        return source, [name for name in source.names if is_plain_file and name not in schema.attributes]
 
     @override
     def of_nobody(self) -> Any:

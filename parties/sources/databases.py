@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import sqlglot.expressions as exp
 from ibis.backends.sql import SQLBackend
+from typing_extensions import override
 
 from parties.base.temporary import HeldDirectory
 from parties.base.text import printable
@@ -139,6 +140,15 @@ class Database(ABC):
 
 class DuckDb(Database):
     """A DuckDB that the caller has opened; it is only read."""
+
+    @override
+    def counts(self, query: exp.Query) -> Indices:
+        with self.reporting():
+            table = self.backend.raw_sql(self.sql(query)).fetch_arrow_table()
+            lines = np.empty(table.shape, dtype=np.int64, order="F")
+            for place, column in enumerate(table.columns):
+                lines[:, place] = column.cast(pa.int64()).combine_chunks().to_numpy()  # no NULL is cast
+            return lines
 
     def _fetch(self, sql: str) -> Sequence[Sequence[Any]]:
         return self.backend.raw_sql(sql).fetchall()

@@ -254,6 +254,25 @@ def read_csv(engine: Scratch, path: Path, spelling: FormatSettings) -> RowQuery:
     return RowQuery(engine, query, dict.fromkeys(named, dt.string))
 
 
+def small_columns(path: Path, spelling: FormatSettings) -> dict[str, Sequence[str]] | None:
+    """Return the cells of each named column as they are written; None if the file is irregular or not UTF-8.
+
+    Args:
+        path: A file that fits into memory.
+        spelling: Separator, encoding and marks of numbers.
+    """
+    if spelling.encoding != "utf-8" or spelling.skip or spelling.drop_rows or is_gzip(path):
+        return None
+    names, _ = read_header(path, spelling)
+    look = _Look(len(names), spelling)
+    with path.open("rb") as stream:
+        look.through(stream)
+    if not look.is_regular:
+        return None
+    columns = list(zip(*(record for _, record in records_of(path, spelling)), strict=True)) or [()] * len(names)
+    return {name: column for name, column in zip(names, columns, strict=True) if name}
+
+
 def csv_columns(path: Path, spelling: FormatSettings = PLAIN, max_rows: int | None = None) -> Columns:
     """Return a file as text, column by column, with `?` for empty cells and without unnamed columns.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from parties.base.text import did_you_mean, instead, quoted
 from parties.sources.formats import format_of
 from parties.sources.mapping import ColumnRule, rules
-from parties.sources.settings import ColumnSettings, FormatSettings, PlaceSettings, TableSettings
+from parties.sources.settings import ColumnSettings, PlaceSettings, TableSettings
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from parties.sources.opened import RowQuery
     from parties.sources.source import Source
 
-LARGE = 1 << 26  # bytes of a file from which on an engine reads faster, and in less memory
+SMALL = 1 << 21  # bytes of a file that is counted sooner than an engine is loaded
+LARGE = 1 << 26  # bytes of a file in which no line is looked up for a message
 OPENED_BY = {  # the function for each scheme of a URL
     "postgresql": "parties.sources.postgres:open_database",
     "postgres": "parties.sources.postgres:open_database",
@@ -55,42 +56,42 @@ def open_table(
     """
     wanted = rules(settings.columns, schema, _chosen(schema, target, columns), settings.format)
     source = _source(settings, wanted, streamed)
-    if not ("://" in settings.source or settings.is_chosen) and settings.source:
-        path = Path(settings.source)
-        if format_of(path, settings.table) == "csv" and path.stat().st_size < LARGE:
-            from parties.sources.delimited import line_of  # loads numpy
+    if is_csv(settings, LARGE):
+        from parties.sources.delimited import line_of  # loads numpy
 
-            source.line_of = partial(line_of, path, settings.spelling)
+        source.line_of = partial(line_of, Path(settings.source), settings.spelling)
     return source
 
 
 def _source(settings: TableSettings, wanted: Sequence[ColumnRule], streamed: bool) -> Source:
+    bounds = settings.max_rows, settings.least_rows
+    if is_csv(settings, SMALL) and not settings.derives:
+        from parties.sources.delimited import small_columns
+        from parties.sources.in_memory import InMemory
+
+        if (cells := small_columns(Path(settings.source), settings.spelling)) is not None:
+            return InMemory(settings.label, cells, wanted, *bounds)
     rows = open_rows(settings)
     from parties.sources.queried import QueriedSource
 
     try:
-        bounds = settings.max_rows, settings.least_rows
         return QueriedSource(rows.engine, rows.query, rows.types, wanted, *bounds, rows.left_out, streamed)
     except BaseException:
         rows.engine.close()
         raise
 
 
-def is_plain(table: TableSettings, schema: Schema) -> bool:
-    """Return True for a CSV file of moderate size whose cells are the schema's values without a mapping.
+def is_csv(table: TableSettings, size: int) -> bool:
+    """Return True for a CSV file of less than `size` bytes from which the settings leave out no rows.
 
     Args:
         table: The table in party.toml.
-        schema: The public schema.
+        size: Limit of the size in bytes.
     """
-    if table.is_chosen or "://" in table.source or table.table is not None or table.columns:
-        return False
-    if table.derived or table.format != FormatSettings() or schema.has_types:
-        return False
     path = Path(table.source)
-    if not path.exists():
-        return "*" not in path.name
-    return path.is_file() and path.stat().st_size < LARGE and format_of(path, None) == "csv"
+    if table.is_chosen or not table.source or "://" in table.source or not path.is_file():
+        return False
+    return path.stat().st_size < size and format_of(path, table.table) == "csv"
 
 
 def open_rows(settings: PlaceSettings) -> RowQuery:

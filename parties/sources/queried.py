@@ -14,7 +14,6 @@ import numpy as np
 import sqlglot.expressions as exp
 from typing_extensions import override
 
-from parties.base.text import listed
 from parties.sources.databases import Database
 from parties.sources.expressions import Cell
 from parties.sources.levels import GrowingTree
@@ -84,9 +83,7 @@ class QueriedSource(Source):
         if unfit:
             rule, cell = unfit[0]
             text = self._first_unknown(cell)
-            error = self._unfit(rule, text, cell.complaint(text))
-            error.attributes = [rule.attribute for rule, _ in unfit]
-            raise error
+            raise self._unfit(rule, text, cell.complaint(text), [rule.attribute for rule, _ in unfit])
         self._checked = True
         return total
 
@@ -167,7 +164,7 @@ class QueriedSource(Source):
         rows = self._table.subquery("t")
         count = exp.Select().select(exp.Count(this=exp.Star())).from_(rows).where(nameless)
         if self._engine.counts(count)[0, 0]:
-            raise self._unfit(rule, None, "a row has no value here, so it is in no basket: leave it out by `where`")
+            raise self._nameless(rule)
         order = exp.Order(expressions=[exp.Ordered(this=name.copy())])
         number = exp.Window(this=exp.Anonymous(this="DENSE_RANK"), order=order).as_("basket")
         cells = [_placed(cell).as_(column) for cell, column in zip(self._cells, self._names, strict=True)]
@@ -264,10 +261,7 @@ class QueriedSource(Source):
         return self._engine.text(query.where(cell.index.is_(exp.Null())))
 
     def _cell(self, rule: ColumnRule, types: Mapping[str, dt.DataType]) -> Cell:
-        self._require(rule, types)
-        if self._folded[rule.column.lower()] > 1:
-            twins = [name for name in types if name.lower() == rule.column.lower()]
-            raise InputError(f"{self._where(rule)}: rename {listed(twins)}: these names differ only in case")
+        self._require(rule, types, self._folded)
         try:
             return Cell(rule, types[rule.column], self._engine.lists)
         except InputError as error:

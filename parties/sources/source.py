@@ -6,14 +6,14 @@ import hashlib
 import hmac
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.base.text import instead, quoted
+from parties.base.text import instead, listed, quoted
 from parties.sources.mapping import ColumnRule
 from parties.tables.unfit import NoColumnError, UnfitError
 from protocols.counts import Indices, LevelCounts
@@ -206,17 +206,24 @@ class Source(ABC):
             fewer = f"fewer than {self._least_rows}, the public bound (least_rows)"
             raise UnfitError(f"{self._place}: {total} rows, {fewer}", loggable=f"{self._place}: the rows are {fewer}")
 
-    def _unfit(self, rule: ColumnRule, text: str | None, complaint: str) -> UnfitError:
+    def _unfit(self, rule: ColumnRule, text: str | None, complaint: str, attributes: Sequence[str] = ()) -> UnfitError:
         """Return the error for a text of the rule's column that is not in the schema; None is a missing value."""
         where, line = self._where(rule), self.line_of(rule.column, text)
         kind = "no value, and the schema has no category for that" if text is None else "a value not in the schema"
         there = where if line is None else where.replace(self._place, f"{self._place}, line {line}", 1)
-        return UnfitError(f"{there}: {complaint}", loggable=f"{where}: {kind}")
+        return UnfitError(f"{there}: {complaint}", f"{where}: {kind}", attributes)
 
-    def _require(self, rule: ColumnRule, names: Collection[str]) -> None:
-        """Raise InputError unless `names` has the rule's column."""
+    def _nameless(self, rule: ColumnRule) -> UnfitError:
+        """Return the error that a row has no value in the column that names its basket."""
+        return self._unfit(rule, None, "a row has no value here, so it is in no basket: leave it out by `where`")
+
+    def _require(self, rule: ColumnRule, names: Collection[str], folded: Mapping[str, int]) -> None:
+        """Raise InputError unless `names` has the rule's column once; `folded` counts the names in lower case."""
         if rule.column not in names:
             raise NoColumnError(f"{self._where(rule)}: there is no such column{instead(rule.column, names)}")
+        if folded.get(rule.column.lower(), 0) > 1:
+            twins = [name for name in names if name.lower() == rule.column.lower()]
+            raise InputError(f"{self._where(rule)}: rename {listed(twins)}: these names differ only in case")
 
     def _where(self, rule: ColumnRule) -> str:
         attribute = "" if rule.column == rule.attribute else f" (attribute {quoted(rule.attribute)})"
