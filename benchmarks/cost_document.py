@@ -145,7 +145,7 @@ def trees() -> str:
             "tables."
         ),
         "",
-        _line(("levels", "targets", "within 2", "other columns", "within 2")),
+        _line(("levels of the trees", "targets", "within a factor of 2", "other columns", "within a factor of 2")),
         _line(("---", *["---:"] * 4)),
     ]
     for which, name in WHICH.items():

@@ -174,8 +174,8 @@ def markdown(results: list[Row]) -> str:
     """Return the table in docs/protocols.md."""
     lines = [
         "| rows right | rows | the most frequent class | `--splits multiway` | by default "
-        "| scikit-learn, as many leaves | as deep | pruned "
-        "| leaves, multiway | by default | pruned | MB, multiway | by default | at most |",
+        "| scikit-learn: as many leaves | scikit-learn: as deep | scikit-learn: pruned "
+        "| leaves: multiway | leaves: default | leaves: pruned | MB: multiway | MB: default | MB: default, at most |",
         f"|---{'|---' * 13}|",
     ]
     for row in results:

@@ -140,7 +140,7 @@ def classifiers(behind: Behind) -> str:
             yield ["", "diffprivlib's best", *(f"{percent(1 - p['accuracy'])} ± {percent(p['spread'])}" for p in peers)]
             yield ["", "the commonest class", *[percent(constant)] * len(EPSILONS)]
 
-    return table(("% of unseen rows wrong", "epsilon", *EPSILONS), lines())
+    return table(("% of unseen rows wrong, by table", "method; epsilon:", *EPSILONS), lines())
 
 
 def regression(behind: Behind) -> str:
@@ -159,7 +159,7 @@ def regression(behind: Behind) -> str:
             yield ["", "diffprivlib's best C", *(percent(1 - theirs[e]) for e in EPSILONS)]
             yield ["", "the commonest class", *[percent(constant)] * len(EPSILONS)]
 
-    return table(("% of unseen rows wrong", "epsilon", *EPSILONS), lines())
+    return table(("% of unseen rows wrong, by table", "method; epsilon:", *EPSILONS), lines())
 
 
 def clusters(behind: Behind) -> str:
@@ -178,7 +178,7 @@ def clusters(behind: Behind) -> str:
                 f"{100 * sum(row['doubted'] for row in here.values()) / len(here):.0f}",
             ]
 
-    return table(("inertia, 1 = without noise", "one centroid; epsilon", *EPSILONS, "said, %"), lines())
+    return table(("inertia, 1 = without noise", "one centroid; epsilon:", *EPSILONS, "said, %"), lines())
 
 
 def sigma(behind: Behind) -> str:
@@ -253,7 +253,7 @@ def local(behind: Behind) -> str:
         least = [next(row for row in found if row["epsilon"] == e and "least" in row) for e in (0.5, 1.0, 3.0)]
         yield ["the least there is", "", *(f"{1e6 * row['least']:,.0f}" for row in least)]
 
-    return table(("mean square error of shares, millionths", "beside; epsilon", "0.5", "1", "3"), lines())
+    return table(("mean square error of shares, millionths", "compared with; epsilon:", "0.5", "1", "3"), lines())
 
 
 def synthesis(behind: Behind) -> str:

@@ -154,7 +154,7 @@ def timed(work: Callable[[], object]) -> dict[str, Any]:
 def markdown(report: dict[str, Any]) -> str:
     """Return the table of docs/measured.md."""
     lines = [
-        "| a pass | seconds | of processors | memory | DuckDB's sums | of processors |",
+        "| a pass | seconds | processor seconds | memory | DuckDB's sums: seconds | processor seconds |",
         "|---|---|---|---|---|---|",
     ]
     for row in report["passes"]:

@@ -40,7 +40,10 @@ COMMANDS = {  # module:function, and the line in the list; the kinds of jobs are
     "predict": ("parties.commands.alone:predict", "Apply a model to rows on this machine."),
     "export": ("parties.commands.export:export", "Export a model as SQL, ONNX or PMML."),
     "serve": ("parties.commands.serve:serve", "Serve a model over HTTP on this machine."),
-    "contribute": ("parties.commands.contribute:contribute_command", "Give shares of your rows to two who compute."),
+    "contribute": (
+        "parties.commands.contribute:contribute_command",
+        "Give secret shares of your numbers to two parties that compute.",
+    ),
     "run": ("parties.commands.run:run", "Run your own program on the engine."),
     "estimate": ("parties.commands.estimate:group", "Estimate the cost of a job before it runs."),
     "node": ("parties.commands.node:node", "Run a node: a service that takes jobs and runs the permitted ones."),

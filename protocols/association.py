@@ -9,20 +9,20 @@ and all rules X -> Y of frequent sets X u Y, X and Y not empty and disjoint, wit
 
     n(X u Y) >= confidence n(X)  and  n(X u Y) N >= lift n(X) n(Y).
 
-Leakage: one more bit, opened first: whether support N >= least_rows, so that a set is compared with the larger bound
-only. The candidates of a level follow from the frequent sets of the level before, and so do those for rules. Each other
-opened bit belongs to the output: a candidate is frequent or not, a rule holds or not. No count is opened. The bounds
-are public; given the output, so are sizes and order of all messages. Security is that of the engine. A rule of
-confidence 1 reveals that no row of either party contradicts it.
+Leakage: one more bit, opened first: whether support N >= least_rows. A set is then compared with the larger bound only.
+The candidates of a level follow from the frequent sets of the level before. The candidate rules follow from all
+frequent sets. Each other opened bit belongs to the output: a candidate is frequent or not, a rule holds or not. No
+count is opened. The bounds are public. The sizes and the order of all messages follow from the output. Security is that
+of the engine. A rule of confidence 1 reveals that no row of either party contradicts it.
 
 Papers: Agrawal, Srikant, "Fast Algorithms for Mining Association Rules" (VLDB 1994); Kantarcioglu, Clifton, "Privacy-
 Preserving Distributed Mining of Association Rules on Horizontally Partitioned Data" (IEEE TKDE 16, 2004), whose secure
 union and sum need three parties or more: here both thresholds are circuits on two parties' counts.
 
-A share p / q of all rows is a whole number of rows at each party, rounded up by party 0 and down by party 1, and a
-remainder. n(X) >= support N if n(X) is at least the sum of both numbers. It must be one more if party 1's remainder is
-greater than the amount that party 0 added. That is one secret bit for all sets of a level (`_share`). A share modulo
-2^64 has no such parts: there q n(X) - p N is compared with 0, which costs log2(q) ANDs more for each candidate.
+Let the support be p / q. Party 0 rounds its p rows / q up to a whole number, party 1 rounds its own down. n(X) >=
+support N if n(X) is at least the sum of both numbers. It must be one more if party 1's remainder is greater than the
+amount that party 0 added. That is one secret bit for all sets of a level (`_share`). A share modulo 2^64 has no such
+parts: there q n(X) - p N is compared with 0, which costs log2(q) ANDs more for each candidate.
 
 A linear threshold for each of c candidates, with counts of w bits, costs about w + 2 ANDs and opens one bit. Each of r
 rules costs log2(q) ANDs more. With a limit on lift it also takes two products of w + 1 bits, about 4 w^2 ANDs.
@@ -60,7 +60,7 @@ MOST_CELLS = 1 << 22  # largest table of counts that is kept in memory
 
 @dataclass(frozen=True)
 class Problem:
-    """Public parameters. `columns` holds the column of each item; no row has two items of one column."""
+    """Public parameters of a run. `columns` holds the column of each item; no row has two items of one column."""
 
     columns: tuple[int, ...]
     max_rows: int
@@ -91,7 +91,7 @@ class Problem:
             The sets, each with its items in rising order; an empty list beyond `max_length`.
 
         Raises:
-            InputError: There are too many candidates, or too many rules of the sets so far. The rules are decided last.
+            InputError: There are too many candidates, or the frequent sets have too many rules.
         """
         length = len(levels) + 1
         limit = self.most or MOST_CANDIDATES
@@ -170,7 +170,7 @@ def frequent(
         problem: The public parameters; both parties must agree.
         candidates: Sets of one level; public.
         own_counts: This party's rows with all items of each candidate, int64[candidates]; private.
-        rows: Number of this party's rows; private. None if `least_rows` is the larger bound, see `by_support`.
+        rows: Number of this party's rows; private. None if `by_support` opened that `least_rows` is larger.
 
     Returns:
         The frequent sets, in the order of the candidates. Both parties learn one bit a candidate.
@@ -192,9 +192,9 @@ def frequent(
 
 
 def _share(engine: Engine, share: Fraction, rows: int) -> tuple[int, Bits]:
-    """Return this party's part of the least number of rows that is a share of all, plus 1; and a secret bit [1, 1].
+    """Return this party's number own_i and a secret bit [1, 1].
 
-    The number is own_0 + own_1 - bit.
+    own_0 + own_1 - bit is the share of all rows of both parties, rounded up.
     """
     whole, rest = divmod(share.numerator * rows, share.denominator)
     added = -rest % share.denominator  # added by party 0, which rounds up
@@ -210,13 +210,13 @@ def holding(engine: Engine, problem: Problem, rules: Sequence[Rule], counting: C
         problem: The public parameters; both parties must agree.
         rules: Rules of frequent sets, at least one; public.
         counting: A function from sets to this party's rows with all items of each, int64[sets]; its counts are private.
-        rows: Number of this party's rows; private. Used if `problem.lift` is above 0.
+        rows: Number of this party's rows; private. Only used if `problem.lift` is above 0.
 
     Returns:
         The rules that hold, in the order of `rules`. Both parties learn one bit a rule.
 
     Raises:
-        InputError: A side is beyond the public bound, or a count does not fit the bits of `max_rows`.
+        InputError: A side of a comparison is beyond the public bound, or a count does not fit the bits of `max_rows`.
     """
     sets = list(dict.fromkeys(chain.from_iterable((tuple(sorted((*a, *b))), a, b) for a, b in rules)))
     counts = dict(zip(sets, counting(sets).tolist(), strict=True))
@@ -237,7 +237,7 @@ def holding(engine: Engine, problem: Problem, rules: Sequence[Rule], counting: C
 def _lifted(
     engine: Engine, problem: Problem, sides: Indices, side: int, counts: Sequence[Indices]
 ) -> NDArray[np.uint8]:
-    """Open whether confidence and lift are reached, uint8[rules], of the counts of both, if, then and all rows."""
+    """Open whether each rule reaches confidence and lift, uint8[rules]; `counts`: rows with both, if, then; all."""
     width = problem.max_rows.bit_length()
     netlist = _lift(side, width, problem.lift, engine.form)
     numbers = [(sides, side, True), *((summands(engine, n, width, "the count"), width, False) for n in counts)]
@@ -252,7 +252,7 @@ def _lifted(
 
 @lru_cache(maxsize=64)
 def _lift(side: int, width: int, lift: Fraction, form: Form) -> Netlist:
-    """Build "the sum of the sides is 0 or more, and n(both) N >= lift n(if) n(then)", of counts of `width` bits."""
+    """Build a circuit for "both parties' sides add up to 0 or more, and n(both) N >= lift n(if) n(then)"."""
     builder = Builder(form)
     left, right = builder.input(side + 4 * width), builder.input(side + 4 * width)
     both, of_if, of_then, rows = (
@@ -265,7 +265,7 @@ def _lift(side: int, width: int, lift: Fraction, form: Form) -> Netlist:
 
 
 def counted(lines: Iterable[Indices], values: Sequence[int], places: Indices, sets: Sequence[ItemSet]) -> Indices:
-    """Count own rows with all items of each set, int64[sets].
+    """Count this party's rows with all items of each set, int64[sets].
 
     Args:
         lines: Pieces of this party's rows, each int64[lines, columns + 1]. The last column is the number of equal rows.
@@ -293,7 +293,7 @@ def counted(lines: Iterable[Indices], values: Sequence[int], places: Indices, se
 
 
 def _by_columns(places: Indices, sets: Sequence[ItemSet]) -> Iterator[tuple[tuple[int, ...], Indices, Indices]]:
-    """Yield the sets by their columns: the columns, the categories int64[n, columns], and the sets' positions."""
+    """Yield the sets grouped by their columns: columns, categories int64[n, columns], positions in `sets` int64[n]."""
     chosen = np.fromiter(sets, dtype=object, count=len(sets))
     lengths = np.array([len(items) for items in sets], dtype=np.int64)
     for length in np.unique(lengths):
@@ -307,7 +307,7 @@ def _by_columns(places: Indices, sets: Sequence[ItemSet]) -> Iterator[tuple[tupl
 
 
 def _cell(shape: Sequence[int], categories: Sequence[Indices]) -> Indices:
-    """Return the cell number of each row of categories in a table of this shape, at most 2^62 cells."""
+    """Return each row's cell number in a table of this shape (2^62 cells at most), from one array for each column."""
     cells = np.zeros(len(categories[0]), dtype=np.int64)
     for size, column in zip(shape, categories, strict=True):
         cells = cells * size + column

@@ -45,7 +45,7 @@ def sets(problem: Problem) -> list[int]:
 
 
 def most(problem: Problem) -> list[int]:
-    """Return upper bounds on the candidates of each length that a run decides, then on the rules."""
+    """Return upper bounds on the numbers of candidates of each length that a run decides, then on that of rules."""
     columns = len(set(problem.columns))
     rate = min(1 / problem.support, Fraction(2 * problem.max_rows, problem.least_rows))
     lengths = range(1, problem.max_length + 1)
@@ -53,7 +53,7 @@ def most(problem: Problem) -> list[int]:
 
 
 def typical(problem: Problem) -> list[int]:
-    """Return the candidates of each length that a typical run decides, then the rules."""
+    """Return the number of candidates of each length that a typical run decides, then the number of rules."""
     columns = len(set(problem.columns))
     columns = min(columns, BASKET) if columns == len(problem.columns) else columns
     lengths = range(1, problem.max_length + 1)
@@ -80,7 +80,7 @@ def count(engine: CountingEngine, problem: Problem, numbers: Sequence[int]) -> N
     Args:
         engine: The engine that counts.
         problem: The public parameters.
-        numbers: Candidates of each length, then rules; see `most` and `typical`.
+        numbers: Number of candidates of each length, then number of rules, such as `most` or `typical` returns.
     """
     *candidates, rules = numbers
     for length, many in enumerate(candidates, start=1):
@@ -134,14 +134,14 @@ def most_bytes(problem: Problem, profile: Profile) -> int:
 
 
 def _any_sets(engine: CountingEngine, problem: Problem, most: int, rows: int | None) -> None:
-    """Count an upper bound for any number of sets up to `most`: a few sets take circuits of more gates."""
+    """Count an upper bound for any number of sets up to `most`; small batches may take circuits with more gates."""
     _sets(engine, problem, most, rows)
     if most > FEW and engine.form != "size":
         _sets(engine, problem, FEW, rows)
 
 
 def _any_rules(engine: CountingEngine, problem: Problem, most: int) -> None:
-    """Count an upper bound for any number of rules up to `most`; with lift, their circuits have one form."""
+    """Count an upper bound for any number of rules up to `most`."""
     if most:
         _rules(engine, problem, most)
     if most > FEW and engine.form != "size" and not problem.lift:

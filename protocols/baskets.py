@@ -16,7 +16,7 @@ WORD = 64  # baskets of a word
 
 @dataclass(frozen=True, eq=False)
 class Baskets:
-    """The `number` baskets of a party: bit b of `present`, uint64[items, words], is 1 if basket b has the item."""
+    """Baskets of a party, `number` of them: bit b of `present[i]`, uint64[items, words], is 1 if b has item i."""
 
     number: int
     present: NDArray[np.uint64]

@@ -52,7 +52,7 @@ CORRECTION = [  # log2(1 + f) - f in the middle of each cell, in units of 2^-KEP
 
 
 def _worst() -> float:
-    """Return the largest error of a logarithm, at both ends of the interval of every value of the kept bits."""
+    """Return the largest error of a logarithm, over both ends of the interval of every value of the kept bits."""
     unit, off = 2.0**-KEPT, 0.0
     for first in range(1 << KEPT):
         value = (first + CORRECTION[first >> (KEPT - TABLE)]) * unit
@@ -90,13 +90,13 @@ class Gains:
         return math.ceil(amount * (1 << self.point))
 
     def rounded(self, sums: Indices) -> Indices:
-        """Return own sums, in units of 2^-FINE, rounded to units of 2^-point."""
+        """Return this party's sums, integers in units of 2^-FINE, rounded to units of 2^-point."""
         shift = FINE - self.point
         return sums if not shift else (sums + (1 << (shift - 1))) >> shift
 
     @property
     def sill(self) -> int:
-        """Lower limit of the gain's logarithm, times S, in units of 2^-KEPT; see `_winner_netlist`."""
+        """Logarithm of `gamma` in units of 2^-KEPT, for gains in units of 2^-point; 0 without `gamma`."""
         return 0 if self.gamma <= 0 else round((math.log2(self.gamma) + self.point) * (1 << KEPT))
 
 
@@ -118,7 +118,7 @@ def log2(x: Integer) -> tuple[Integer, Integer]:
 
 @lru_cache(maxsize=16)
 def _score_netlist(least: int, form: Form) -> Netlist:
-    """Build a circuit: inputs G_L S - G H_L and both sides of H_L and of H_R; output the gain's logarithm, times S."""
+    """Build a circuit: inputs G_L S - G H_L, parts of H_L and H_R; output log2(gain S), shifted; 0 if infeasible."""
     builder = Builder(form)
     moved = builder.input(2 * WIDTH)
     sides = [builder.input(WIDTH) for _ in range(4)]
@@ -142,7 +142,7 @@ def _score_netlist(least: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _duel_netlist(known: int, form: Form) -> Netlist:
-    """Build a circuit: inputs 2^GROUP_BITS scores with `known` bits of their indices; output the first best one."""
+    """Build a circuit: inputs 2^GROUP_BITS scores, each with `known` index bits; output the first of the best."""
     builder = Builder(form)
     row = [
         (player[known:], player[:known]) for player in (builder.input(known + SCORE) for _ in range(1 << GROUP_BITS))
@@ -165,7 +165,7 @@ def _duel_netlist(known: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _winner_netlist(index_bits: int, opened: int, sill: int, bounded: bool, form: Form) -> Netlist:
-    """Build a circuit: inputs a winner and S; outputs whether the node is split, and `opened` bits of the index."""
+    """Build a circuit: inputs the best score with its index, and S; outputs whether to split, and the index."""
     builder = Builder(form)
     winner, whole = builder.input(index_bits + SCORE), builder.input(WIDTH + 1)
     index, score = winner[:index_bits], winner[index_bits:]
@@ -258,7 +258,7 @@ def opened_bits(chosen: Indices, candidates: int) -> BitMatrix:
 
 
 def _node_bits(engine: Engine, slopes: Indices, curvatures: Indices) -> tuple[Bits, Bits]:
-    """Return S, in WIDTH + 1 bits, and G + 2^WIDTH, of each node."""
+    """Return the secret bits of S, WIDTH + 1 of them, and of G + 2^WIDTH, for each node."""
     words, first = engine.words, engine.party == 0
     offset = (1 << WIDTH) if first else 0
     both = words.bits(words.input(np.concatenate([curvatures, slopes + offset]), WIDTH + 1))

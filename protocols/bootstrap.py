@@ -1,4 +1,4 @@
-"""Rows for the trees of a forest: each tree draws with replacement from all own rows, by this party's private key.
+"""Rows for the trees of a forest: each tree draws with replacement from this party's rows, by its private key.
 
 Tree i draws by the PRG of SHAKE-256(key, i), so a run that resumes from a level draws equal rows again. Neither party
 learns how often the other has drawn a row. Rules for leaves hold for distinct rows: a row drawn twice counts once.
@@ -19,12 +19,15 @@ DRAWN = 1 << 27  # upper bound on the rows of all trees together
 
 
 class Bootstrapped:
-    """A `protocols.counts.ForestCounts` of own rows drawn for each tree; raises InputError for too many rows."""
+    """A `protocols.counts.ForestCounts` of a party's rows drawn for each tree; raises InputError for too many rows."""
 
     def __init__(self, domains: Sequence[int], classes: int, rows: Rows, trees: int, key: bytes) -> None:
         lines = rows.distinct()
         if (count := int(lines[:, -1].sum())) * trees > DRAWN:
-            raise InputError(f"{count:,} rows are too many for {trees:,} trees: at most {DRAWN // trees:,} are drawn")
+            raise InputError(
+                f"{count:,} rows are too many for {trees:,} trees: at most {DRAWN // trees:,} are drawn; "
+                "take fewer trees"
+            )
         line = np.repeat(np.arange(len(lines)), lines[:, -1])  # the line of each row
         self._trees = []
         for tree in range(trees):
@@ -38,7 +41,7 @@ class Bootstrapped:
             )
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """Count own drawn rows in the open nodes, tree by tree; see `protocols.counts.ForestCounts.level`.
+        """Count the drawn rows in the open nodes, tree by tree; see `protocols.counts.ForestCounts.level`.
 
         Args:
             forest: The trees so far, one for each draw; public.
@@ -55,7 +58,7 @@ class Bootstrapped:
 
 
 def joined(trees: Sequence[LevelCounts]) -> LevelCounts:
-    """Return the counts of all trees' nodes, one tree after the other."""
+    """Return the counts of all trees' open nodes as one level, one tree after the other."""
     values = tuple(np.concatenate(tables) for tables in zip(*(counts.values for counts in trees), strict=True))
     return LevelCounts(np.concatenate([counts.classes for counts in trees]), values)
 

@@ -1,4 +1,4 @@
-"""Public class weights: a row counts as often as the weight of its class; applied locally before the protocol.
+"""Public class weights: each row's multiplicity is the weight of its class; applied locally before the protocol.
 
 The tree is that of the rows repeated by their weights. Rules for leaves hold for the rows without weights.
 """
@@ -30,7 +30,7 @@ class Weighted:
         self._max_rows = max_rows
 
     def level(self, trees: Tree | Forest, attributes: bool) -> LevelCounts:
-        """Count own rows in the open nodes, times the weights; see `Counts.level` and `ForestCounts.level`.
+        """Count this party's rows in the open nodes, times the weights; see `Counts.level` and `ForestCounts.level`.
 
         Args:
             trees: The tree or the forest so far; public.

@@ -18,7 +18,7 @@ the bound on a party's rows, n the number of columns.
 
 These numbers are fitted to trees of ten public tables (benchmarks/tree_costs.py), with the usual k and plain, and of a
 chess endgame (benchmarks/peers/endgame.py). The forecast is least certain for very many columns of little information.
-Such a tree asks the widest columns and has more nodes.
+Such a tree splits by the columns with most values and has more nodes.
 
 In a tree of binary splits that compares some edges of a column (`Problem.edges`), two nodes follow every split, so
 little is uncertain. g = 1.9, because a few nodes of each level have rows of one class, and r = 0.65 sqrt(R / k). A node
@@ -68,18 +68,18 @@ def with_tree(engine: CountingEngine, problem: Problem, tree: Tree) -> None:
 
 
 def with_forest(engine: CountingEngine, problem: Problem, forest: Forest) -> None:
-    """Count the cost of the run that ends with these trees.
+    """Count the cost of a run whose result is a given forest.
 
     Args:
         engine: The engine that counts.
         problem: The public parameters.
-        forest: The trees, decided everywhere.
+        forest: The final trees, without open nodes.
     """
     grown(engine, problem, _opening(engine, problem, iter(_forest_answers(problem, forest))))
 
 
 def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
-    """Count the cost of a typical run: the tree's shape and its attributes' numbers of values are typical.
+    """Count the cost of a run that ends with a typical tree; see the module's first lines.
 
     Args:
         engine: The engine that counts.
@@ -116,14 +116,14 @@ def _ordered(problem: Problem) -> Problem:
 
 
 def typical_forest(engine: CountingEngine, problem: Problem, largest: int) -> None:
-    """Count the cost of a run that ends with typical trees, as many as the problem has.
+    """Count the cost of a run that ends with typical trees, `problem.trees` of them.
 
-    Each node chooses from as many attributes as it may. All levels are counted in parts, see `typical`.
+    Each node compares `problem.drawn` attributes, or all that are left. All levels are counted in parts.
 
     Args:
         engine: The engine that counts.
         problem: The public parameters.
-        largest: Number of entropy counts that the parts keep to, see `typical`.
+        largest: Upper bound on the entropy counts of a part of a level.
     """
     single, every = replace(problem, trees=1, drawn=None), len(problem.domains)
     ordered = _ordered(single)
@@ -147,7 +147,7 @@ def level_in_parts(
     left: tuple[int, ...],
     largest: int,
 ) -> None:
-    """Count the cost of a level by one of its equal parts, times the number of parts.
+    """Count the cost of a level: that of one of its equal parts, times the number of parts.
 
     Args:
         engine: The engine that counts.
@@ -156,7 +156,7 @@ def level_in_parts(
         nodes: Number of open nodes of the level.
         splits: Number of these nodes that are split.
         left: Numbers of values of the attributes that a node compares.
-        largest: Number of entropy counts that a part keeps to; a part has at least one split.
+        largest: Upper bound on the entropy counts of a part; a part has at least one split in any case.
     """
     times = max(1, min(splits, -(-splits * sum(left) * (problem.classes + 1) // max(1, largest))))
     with engine.session.phase(f"level {depth}"), engine.repeated(times):
@@ -189,7 +189,7 @@ def typical_splits(problem: Problem) -> list[int]:
 
 
 def typical_cells(problem: Problem) -> int:
-    """Return about how many counts the entropies of a typical tree have; they take most of the time of `typical`."""
+    """Return the approximate number of counts in a typical tree's entropies; they take most of `typical`'s time."""
     return sum(problem.compared) * (problem.classes + 1) * sum(typical_splits(problem))
 
 
@@ -206,7 +206,7 @@ def counted_typically(problem: Problem, largest: int) -> int:
 
 
 def at_most(engine: CountingEngine, problem: Problem) -> None:
-    """Count a run that is an upper bound for every run of this problem, in every counted figure.
+    """Count the largest run of this problem: no run has more bytes, messages, rounds or gates.
 
     Args:
         engine: The engine that counts.
@@ -244,7 +244,7 @@ def most_bytes(problem: Problem, profile: Profile, largest: int) -> int:
 
 
 def counted_cells(problem: Problem, largest: int) -> int:
-    """Return the number of entropy counts that `most_bytes` goes through; they take most of its time.
+    """Return the number of entropy counts that `most_bytes` counts; they take most of its time.
 
     Args:
         problem: The public parameters.
@@ -257,9 +257,9 @@ def counted_cells(problem: Problem, largest: int) -> int:
 
 
 def _level_bytes(problem: Problem, profile: Profile, depth: int, nodes: int, splits: int) -> int:
-    """Count a level in a session of its own, after the messages that begin a session with the root.
+    """Return the bytes of a level in a session of its own; below the root without the messages that begin the session.
 
-    With silent OT the level costs the whole session: OTs left from the beginning would serve it at no cost.
+    With silent OT they are included, because OTs left over from them would serve the level at no cost.
     """
 
     def level(engine: CountingEngine) -> None:
@@ -273,7 +273,7 @@ def _level_bytes(problem: Problem, profile: Profile, depth: int, nodes: int, spl
 
 
 def _bytes(program: Program, profile: Profile, phase: str | None = None) -> int:
-    """Return the bytes that party 0 counts in both directions, of one phase or of all."""
+    """Return the bytes of both directions, counted as party 0; of one phase, or of all phases."""
     session = CountingSession(0)
     program(make_counting_engine(session, profile))
     cost = session.meter.total if phase is None else session.meter.phases[phase]
@@ -281,7 +281,7 @@ def _bytes(program: Program, profile: Profile, phase: str | None = None) -> int:
 
 
 class _LevelCountedError(Exception):
-    """The counting of one level is complete."""
+    """Signal that a level has been counted; it ends the run."""
 
 
 def _level(
@@ -326,7 +326,7 @@ def mean_domain(problem: Problem) -> float:
 
 
 def _left(problem: Problem, depth: int) -> tuple[int, ...]:
-    """Return upper bounds on the domains of a node's attributes at this depth, the largest first."""
+    """Return upper bounds on the numbers of values of a node's attributes left at this depth, the largest first."""
     return tuple(sorted(problem.compared, reverse=True)[: len(problem.domains) - depth])
 
 
@@ -346,12 +346,12 @@ def _compared_at(problem: Problem, depth: int) -> int:
 
 
 def _single(problem: Problem, number: int) -> Runs:
-    """Return runs of one question each, if there are any: of more, a node has fewer questions left."""
+    """Return `number` runs of one question each if the problem has runs; longer runs would leave fewer questions."""
     return tuple(Run(i, i + 1) for i in range(number)) if problem.runs else ()
 
 
 def _largest(problem: Problem) -> Iterator[tuple[int, int]]:
-    """Yield upper bounds on the nodes and splits of each level."""
+    """Yield upper bounds on the nodes and on the splits of each level."""
     domains, possible, nodes, product = sorted(problem.domains, reverse=True), _possible(problem), 1, 1
     for size in domains[: _depth(problem)]:
         splits = min(nodes, possible)
@@ -378,12 +378,12 @@ def _cells_of_a_split(problem: Problem, depth: int) -> int:
 
 
 def _possible(problem: Problem) -> int:
-    """Return an upper bound on the nodes of a level with enough rows, of two classes at least, to be split."""
+    """Return an upper bound on the nodes of a level that can be split: they have enough rows, of two classes."""
     return 2 * problem.max_rows // max(2, problem.min_rows + 1, problem.rules.k)
 
 
 def _opening(engine: CountingEngine, problem: Problem, answers: Answers) -> ForestCounts:
-    """Set the answers that an engine opens, and return a source without rows."""
+    """Set the values that a counting engine opens, and return a source of counts that are all 0."""
     engine.answers = answers
     source, on_shares = NoRows(problem.domains, problem.classes), engine.masked_numbers
     return Grouped(source, problem.rules.k, groups=True) if on_shares and problem.rules.against == "peer" else source
@@ -391,7 +391,7 @@ def _opening(engine: CountingEngine, problem: Problem, answers: Answers) -> Fore
 
 @lru_cache(maxsize=2)  # the counts of all profiles use these answers
 def _forest_answers(problem: Problem, forest: Forest) -> tuple[list[BitMatrix], ...]:
-    """Return the bits that are opened, in order, for these trees."""
+    """Return the opened bits, in order, of the run that ends with these trees."""
     answers = []
     for level in levels(problem, forest):
         answers.append([level.decisions.bits(problem.classes)])
@@ -403,9 +403,9 @@ def _forest_answers(problem: Problem, forest: Forest) -> tuple[list[BitMatrix], 
 def _full_answers(
     problem: Problem, most: Sequence[int], nodes: int = 1, left: int | None = None, depth: int = 0
 ) -> Iterator[list[BitMatrix]]:
-    """Yield the bits that `id3` opens for a tree that splits all nodes of a level, but at most `most`.
+    """Yield the bits that `id3` opens for a tree that splits at most `most[depth]` nodes at each depth, else all nodes.
 
-    The tree begins with these nodes at this depth, with `left` attributes left.
+    The tree begins at `depth` with `nodes` nodes, each with `left` remaining attributes; None: all attributes.
     """
     left = len(problem.domains) if left is None else left
     while nodes:

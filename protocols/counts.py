@@ -1,7 +1,7 @@
-"""Own counts for a level of the tree: each party's private input to ID3, from rows in memory or elsewhere.
+"""A party's counts for a level of the tree: its private input to ID3, from rows in memory or elsewhere.
 
-A source of counts is asked once a level, for all open nodes and attributes together. Rows in memory are counted here;
-`parties.sources` queries databases.
+A source of counts is called once for each level, for all open nodes and attributes together. Rows in memory are counted
+here; `parties.sources` queries databases.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class LevelCounts:
-    """Numbers of own rows in the n open nodes of a growing tree, in reading order.
+    """Numbers of a party's rows in the n open nodes of a growing tree, in reading order.
 
     `classes` is int64[n, classes]; `values` holds int64[n, values of the attribute, classes] for each attribute, in
-    schema order; without attributes it is empty. Where a tree has repeated rows, `distinct` counts each row once.
-    `are_shares` marks shares of joint numbers (`protocols.inputs`), to which no bound on rows applies. `groups` has two
-    numbers in place of the classes, see `protocols.feasibility.Grouped`.
+    schema order; without attributes it is empty. If rows are repeated (weights, draws), `distinct` has the counts with
+    each row once. `are_shares` marks shares of joint numbers (`protocols.inputs`), to which no bound on rows applies.
+    `groups` has two numbers in place of the classes, see `protocols.feasibility.Grouped`.
     """
 
     classes: Indices
@@ -93,7 +93,7 @@ class Counts(Protocol):
     """Source of counts. A caller may pass a tree more than once."""
 
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
-        """Count own rows in the open nodes of a tree.
+        """Count this party's rows in the open nodes of a tree.
 
         Args:
             tree: The tree so far; public.
@@ -108,7 +108,7 @@ class ForestCounts(Protocol):
     """Source of counts for all trees. A caller may pass trees more than once."""
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """Count own rows in the open nodes of all trees.
+        """Count this party's rows in the open nodes of all trees.
 
         Args:
             forest: The trees so far; public.
@@ -126,7 +126,7 @@ class Unpartitioned:
         self._counts = counts
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """Count own rows in the open nodes of the only tree; see `ForestCounts.level`.
+        """Count this party's rows in the open nodes of the only tree; see `ForestCounts.level`.
 
         Args:
             forest: The tree so far, alone; public.
@@ -175,8 +175,8 @@ class Rows(Counts, Protocol):
 class RowCounts:
     """Counts of rows in memory: category indices int[rows, attributes] and their classes int[rows].
 
-    `numbers`, int[rows], is how often each row counts; None counts each row once. Raise InputError for shapes that do
-    not fit, or for an index outside its domain.
+    `numbers`, int[rows], is the multiplicity of each row; None: 1. Raise InputError for shapes that do not fit, or for
+    an index outside its domain.
     """
 
     def __init__(
@@ -194,12 +194,12 @@ class RowCounts:
                 raise InputError(f"a category index is outside 0..{size - 1}")
         self._domains = tuple(domains)
         self._classes = classes
-        self._rows = rows.astype(np.int64)
+        self._rows = rows.astype(np.int16 if max(domains, default=0) <= 1 << 15 else np.int64)
         self._labels = labels.astype(np.int64)
         self._numbers = None if numbers is None else numbers.astype(np.int64)
 
     def level(self, tree: Tree, attributes: bool) -> LevelCounts:
-        """Count own rows at the open nodes of a tree, by class and by attribute values; see `Counts.level`.
+        """Count this party's rows at the open nodes of a tree, by class and by attribute values; see `Counts.level`.
 
         Args:
             tree: The tree so far; public.
@@ -254,7 +254,7 @@ class RowCounts:
 
 
 def _count(shape: tuple[int, ...], numbers: Indices | None, *columns: Indices) -> Indices:
-    """Count each combination of indices, int64[shape]; `numbers` is how often each line occurs."""
+    """Count each combination of indices, int64[shape]; `numbers` is the multiplicity of each row."""
     cell: Indices = np.zeros(len(columns[0]), dtype=np.int64)
     for indices, size in zip(columns, shape, strict=True):
         cell = cell * size + indices

@@ -54,7 +54,7 @@ def _whole(max_rows: int) -> int:
 
 @lru_cache(maxsize=16)
 def _value_netlist(width: int, fraction: int, form: Form) -> Netlist:
-    """Build the circuit of a value: inputs x, y; outputs x floor(2^fraction x / (x + y)), and whether it has a row."""
+    """Build the circuit of a value: inputs x, y; outputs x floor(2^fraction x / (x + y)), and whether x + y > 0."""
     builder = Builder(form)
     x, y = builder.input(width), builder.input(width)
     n = x.wide_add(y)

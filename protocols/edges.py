@@ -1,4 +1,4 @@
-"""Questions of ordered columns, "is x below an edge?", and own counts by question from prefix sums.
+"""Questions on ordered columns, "is x below an edge?", and a party's counts by question, from prefix sums.
 
 A *question* has answers, one child for each. A column without an order is one question, whose answers are its values.
 An ordered column of v values, the numbers 0 to v - 1 in their order, is v - 1 questions of two answers: whether its
@@ -100,7 +100,7 @@ def compared(runs: Runs, domains: tuple[int, ...], most: int | None) -> tuple[in
     Args:
         runs: The questions of each ordered column; public.
         domains: Number of answers of each question.
-        most: Upper bound on the questions of one run, see `spread`; None for all questions.
+        most: Upper bound on the compared questions of one run; None for all questions.
     """
     if most is None:
         return domains
@@ -158,7 +158,7 @@ class Questions:
     def deepest(self) -> int:
         """Largest number of questions on a path of the tree.
 
-        A column of v ordered values has v - 1 edges, and so at most v - 1 questions; a category has one.
+        A column of v ordered values has at most v - 1 questions on a path, a column without order has one.
         """
         return len(self.asked) - len(self.middle)
 
@@ -202,7 +202,7 @@ class Asked:
         self._questions = questions
 
     def level(self, trees: Tree | tuple[Tree, ...], attributes: bool) -> LevelCounts:
-        """Count own rows by questions; see `Counts.level` and `ForestCounts.level`.
+        """Count this party's rows by questions; see `Counts.level` and `ForestCounts.level`.
 
         Args:
             trees: The tree or the forest so far, split by questions; public.

@@ -67,7 +67,7 @@ def conditional_entropies(
 
 
 def entropies(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: Indices) -> Word:
-    """Return |T| H(class | attribute) of tables of any numbers of values, secret.
+    """Return |T| H(class | attribute) of tables that may differ in their number of values; secret.
 
     Args:
         engine: The engine of this session.
@@ -96,7 +96,7 @@ def _batched(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes:
 
 
 def _scores(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: Indices) -> Word:
-    """Return the entropies of some candidates, from this party's counts and the number of values of each."""
+    """Return the entropies of some tables in one batch; arguments as for `entropies`."""
     words = engine.words
     precision = problem.precision(words.prices)
     values = np.concatenate(counts).astype(np.uint64)
@@ -130,7 +130,7 @@ def group_entropies(engine: Engine, problem: Problem, classes: Indices) -> Word:
 
 
 def groups(starts: Indices, lengths: Indices) -> Indices:
-    """Return rows start, start + 1, ... of the given lengths, filled up with -1.
+    """Return the index ranges start, start + 1, ... of the given lengths as rows, filled up with -1.
 
     Args:
         starts: First number of each row, int64[rows].

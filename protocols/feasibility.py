@@ -1,4 +1,4 @@
-"""Secret decision which splits keep the rules for leaves (`protocols.rules`), before anything is opened.
+"""Secret decision whether each possible split keeps the rules for leaves (`protocols.rules`); nothing is opened.
 
 Ideal functionality. Inputs: both parties' counts by class of every group into which a remaining attribute would split
 an open node; for the root also the root's own counts. Output, secret: for every open node and remaining attribute,
@@ -20,14 +20,14 @@ rows: a circuit that finds the largest number of N parties costs N times as much
 counts and decide:
 
 * k and distinct l with comparisons;
-* t in cross-multiplied integers: with n rows in the group, N in all, n(c) and N(c) of class c, t = a / b and
-  d(c) = b (n(c) N - n N(c)), the variational distance asks whether sum |d(c)| <= 2 a n N. As all d(c) sum to 0, the
-  last class counts by the sum of the others. The ordered distance of m classes asks whether sum |d(1) + ... + d(i)|
-  over i < m is at most (m - 1) a n N; of two classes it is the same and shorter. sum |g| <= h is computed as
-  2 sum max(0, g) <= h + sum g;
+* t in cross-multiplied integers: with n rows in the group, N in all, n(c) and N(c) of class c, t = a / b and d(c) = b
+  (n(c) N - n N(c)), the variational distance asks whether sum |d(c)| <= 2 a n N. As all d(c) sum to 0, d of the last
+  class is minus the sum of the others. The ordered distance of m classes asks whether sum |d(1) + ... + d(i)| over i <
+  m is at most (m - 1) a n N; for two classes both distances are equal, and this form is shorter. sum |g| <= h is
+  computed as 2 sum max(0, g) <= h + sum g;
 * entropy l from n H = n ln n - sum n(c) ln n(c), computed with an error of at most 2 n e, where e is the proven error
-  of a logarithm (`Precision.error`): kept if what was computed is n (ln l + 2 e) or more. So H >= ln l wherever it is
-  found to be kept, and it is found to be wherever H >= ln l + delta, for 4 e <= delta (but for a rounding far below).
+  of a logarithm (`Precision.error`): the rule is kept if the computed n H is n (ln l + 2 e) or more. So a kept rule
+  implies H >= ln l, and H >= ln l + delta implies a kept rule, for 4 e <= delta (apart from a far smaller rounding).
 
 Cost of g groups of m classes, counts of N bits, against the public: for k N g input bits from each party and 3 N ANDs
 a group, for distinct l m N g bits and (2 m + 1) N ANDs; t takes 2 m - 1 products of N by 2 N bits a group, and circuits
@@ -62,7 +62,7 @@ from smc.primitives.bits import BitMatrix
 
 @dataclass(frozen=True)
 class Ruling:
-    """Verdict of the rules on the nodes of a level: secret bits [1, nodes]."""
+    """Secret verdicts of the rules for a level, bits [1, nodes]: on the splits of each node, and on the root."""
 
     # by position among a node's remaining attributes: whether the split keeps the rules; see `rule`
     feasible: tuple[Bits, ...]
@@ -73,12 +73,12 @@ class Ruling:
 
     @property
     def bits(self) -> tuple[Bits, ...]:
-        """Secret bits by which the circuit decides which nodes are leaves."""
+        """Verdicts that the leaf circuit reads: those of `candidates`, then that on the root, if there is one."""
         return (*self.candidates, *([] if self.root_feasible is None else [self.root_feasible]))
 
     @property
     def candidates(self) -> tuple[Bits, ...]:
-        """Bits of which a node needs at least one to be split."""
+        """Bits [1, nodes]; a node is a leaf unless at least one of its bits is 1."""
         return self.feasible if self.askable is None else (self.askable,)
 
 
@@ -154,9 +154,7 @@ def rule(
 
 
 def by_place(engine: Engine, feasible: Bits, lengths: Indices) -> tuple[Bits, ...]:
-    """Return for each position among a node's remaining attributes whether the rules allow a split by this attribute.
-
-    See `Ruling`.
+    """Return the verdicts on splits by the attribute's position among the node's remaining attributes.
 
     Args:
         engine: The engine of this session.
@@ -210,7 +208,7 @@ def _kept_by_each(engine: Engine, problem: Problem, splits: list[Indices], whole
 def kept_by_both(
     engine: Engine, problem: Problem, splits: Sequence[Indices], whole: Indices
 ) -> tuple[Bits, Word | None]:
-    """Decide in secret whether the rows of both parties keep the rules in all groups of each split.
+    """Decide in secret whether the union of both parties' rows keeps the rules in all groups of each split.
 
     Args:
         engine: The engine of this session.
@@ -231,7 +229,7 @@ def kept_by_both(
 
 
 def _kept(engine: Engine, problem: Problem, splits: Sequence[Indices], whole: Indices) -> tuple[Bits | Word, ...]:
-    """Return the verdicts, a few splits at a time; the sum of n H follows with entropy l-diversity."""
+    """Return the results of `kept_by_both` without None, computed a few splits at a time."""
     parts = [_kept_in_batch(engine, problem, part, whole) for part in batches(splits, problem.classes)]
     sums = [word for _, word in parts if word is not None]
     return (Bits.join([bits for bits, _ in parts]), *([engine.words.join(sums)] if sums else []))
@@ -332,7 +330,7 @@ def sums_netlist(classes: int, width: int, k: int, diversity: int, form: Form = 
 
 
 def _sums(engine: Engine, problem: Problem, counts: Indices) -> tuple[Bits, Bits, list[Bits]]:
-    """Return whether each group keeps k and distinct l, its rows, and with t the rows of each class but the last."""
+    """Return whether each group keeps k and distinct l, its rows, and with t its rows of each class but the last."""
     rules, width = problem.rules, problem.count_width
     distinct = int(rules.l) if rules.diversity == "distinct" else 1
     if distinct == 1 and not rules.close:
@@ -386,7 +384,7 @@ def _close(engine: Engine, problem: Problem, rows: Bits, classes: list[Bits], wh
 
         Args:
             word: The addends, block by block.
-            blocks: Numbers of the blocks in each sum.
+            blocks: Indices of the blocks that each sum adds up.
             width: Bits of a sum.
         """
         longest = max(len(line) for line in blocks)
@@ -407,7 +405,7 @@ def _close(engine: Engine, problem: Problem, rows: Bits, classes: list[Bits], wh
 
 
 def _all_rows(engine: Engine, problem: Problem, whole: Indices, b: int, factor: int) -> Word:
-    """Return, for the rows in all, N: b N(c) for each class but the last, b N, factor N."""
+    """Return b N(c) for each class but the last, b N and factor N, for all N rows of both parties."""
     words = engine.words
     _, rows, classes = _sums(engine, problem, whole[None])
     onehot: BitMatrix = np.zeros((2, len(classes) + 2), dtype=np.uint8)

@@ -131,7 +131,7 @@ def _informations(
     candidates: Sequence[Sequence[int]],
     tables: Sequence[Indices],
 ) -> tuple[Word, Word]:
-    """Return gain and split information of each candidate, node by node; the logarithms of some nodes at a time."""
+    """Return gain and split information of each candidate, node by node, computed a few nodes at a time."""
     sizes = [sum(problem.domains[attribute] for attribute in line) * (problem.classes + 1) for line in candidates]
     cuts = np.flatnonzero(np.diff((np.cumsum(sizes) - 1) // BATCH)) + 1
     parts = [
@@ -168,7 +168,7 @@ def _of_nodes(
 
 
 def _filled(lines: Sequence[Sequence[int]]) -> Indices:
-    """Return lists of positions as one table, filled up with -1."""
+    """Return lists of positions as one array, int64[lists, longest], filled up with -1."""
     longest = max(map(len, lines))
     return np.array([[*line, *[-1] * (longest - len(line))] for line in lines])
 
@@ -208,7 +208,7 @@ def _sum_netlist(members: int, width: int, form: Form) -> Netlist:
 
 @kept
 def _rank_netlist(gain: int, split: int, whole: int, number: int, form: Form) -> Netlist:
-    """Return whether a gain is at least the mean, from the sum and number of all gains, and whether it splits."""
+    """Build a circuit that returns whether a gain is at least the mean, and whether split information is above 0."""
     builder = Builder(form)
     gains, splits, sums, numbers = (builder.input(width) for width in (gain, split, whole, number))
     builder.output([multiply(gains, numbers, gain + number) >= sums, any_of(splits.wires)])

@@ -1,4 +1,4 @@
-"""Trees that grow together, level by level: their open nodes, the nodes' parents, and states to resume from.
+"""Trees that grow together, level by level: their open nodes, the nodes' parents, and the trees to resume from.
 
 The open nodes of all trees are at one depth. They are numbered tree by tree and left to right; every count, circuit and
 message of a level lists them in this order. The caller decides each level by its own rule:
@@ -29,7 +29,7 @@ OPEN = Open()
 
 @dataclass(frozen=True)
 class Level:
-    """Step of a run, before the open nodes of `trees` at `depth` are decided."""
+    """Step of a run: the open nodes of `trees` at `depth`, which are decided next; `nodes` is their number."""
 
     depth: int
     nodes: int
@@ -37,7 +37,7 @@ class Level:
 
     @property
     def tree(self) -> Tree:
-        """The only tree."""
+        """The tree, if there is exactly one."""
         (tree,) = self.trees
         return tree
 
@@ -61,7 +61,7 @@ class Node:
     decided: Tree | None = None  # the tree below, once it has no open node; cached for the next levels
 
     def frozen(self) -> Tree:
-        """Return the tree from this node on, with its open nodes."""
+        """Return the branch below and including this node as an immutable tree; undecided nodes are open."""
         if self.decided is not None:
             return self.decided
         if self.label is not None:
@@ -76,10 +76,10 @@ class Node:
 
 
 class Grower:
-    """Growing trees: `nodes` are the open ones at `depth`; `parents` int64[nodes] numbers each node's parent.
+    """Growing trees: `nodes` are the open nodes, at `depth`; `parents` int64[nodes] is the index of each node's parent.
 
-    Parents are the splits of the level above, in their order; each root is its own parent. Raises ValueError if the
-    open nodes of the trees to start from are at different depths.
+    The index counts the splits of the level above, in their order; each root is its own parent. Raises ValueError if
+    the open nodes of the trees to start from are at different depths.
     """
 
     def __init__(self, domains: Sequence[int], runs: Runs, start: Forest, draw: Draw | None = None) -> None:
@@ -138,7 +138,7 @@ class Grower:
             node.candidates = node.attributes if draw is None else draw(tree, self.depth, place, node.attributes)
 
     def _descend(self) -> None:
-        """Move to the children of this level's splits."""
+        """Make the children of this level's splits the open nodes."""
         splits = [node for node in self.nodes if node.attribute is not None]
         for node in splits:
             assert node.attribute is not None

@@ -6,10 +6,10 @@ correctly as the branch. Splits of the branch may already be leaves. The leaf ha
 was grown on, the first among equals.
 
 Ideal functionality. Inputs: the tree, public; each party's counts by class of both kinds of rows in its splits. Output
-to both: which splits become leaves, and their classes. Leakage: nothing else; but both have seen the tree. Each party
-computes locally how many held-out rows of class c a branch classifies correctly but a leaf of class c does not, because
-the branch is public. So a split takes one linear threshold for each class (`protocols.threshold`), of which the
-majority's is opened.
+to both: which splits become leaves, and their classes. Leakage: nothing else, besides the tree that both know. Each
+party computes locally how many held-out rows of class c a branch classifies correctly but a leaf of class c does not,
+because the branch is public. So a split takes one linear threshold for each class (`protocols.threshold`). Only the
+majority's result is opened.
 
 Cost of a level of n splits, c classes, counts of N bits, held-out rows of w bits, the sign included: 2 c (N + w) input
 bits, n (about 3 c N + c w) ANDs, n (1 + ceil(log2 c)) bits opened, one round trip.
@@ -42,17 +42,17 @@ Verdicts = tuple[int | None, ...]  # a split's class if it becomes a leaf; split
 
 @dataclass(frozen=True)
 class Parts:
-    """Own rows in two parts: a tree grows on the first and is pruned by the second."""
+    """A party's rows in two parts: a tree grows on the first and is pruned by the second."""
 
     growing: Counts
     held_out: Counts
 
 
 def parted(domains: Sequence[int], classes: int, rows: Rows, share: float, key: bytes) -> tuple[RowCounts, RowCounts]:
-    """Divide own rows into rows to grow on and rows held out.
+    """Divide this party's rows into rows to grow on and rows held out.
 
-    Held out are the rows with the least of random numbers of 64 bits, by SHAKE-256(key). A run that goes on from a
-    level holds out equal rows again.
+    Each row gets a 64-bit number from SHAKE-256(key); the rows with the least numbers are held out. A resumed run holds
+    out equal rows again.
 
     Args:
         domains: Number of values of each attribute; public.
@@ -76,11 +76,11 @@ def parted(domains: Sequence[int], classes: int, rows: Rows, share: float, key: 
 
 
 def pruned(tree: Tree, levels: Sequence[Verdicts]) -> Tree:
-    """Return the tree after these verdicts.
+    """Return the tree in which these verdicts turn splits into leaves.
 
     Args:
         tree: The grown tree; it is not changed.
-        levels: Verdicts on the splits at each depth, the deepest first. Depths without verdicts keep their splits.
+        levels: Class of each split that becomes a leaf, else None; the deepest depth first. Others keep their splits.
 
     Examples:
         >>> tree = Split(0, (Leaf(1), Split(1, (Leaf(0), Leaf(1)))))
@@ -91,7 +91,7 @@ def pruned(tree: Tree, levels: Sequence[Verdicts]) -> Tree:
     height = heights(tree)
 
     def at(node: Tree, depth: int) -> Tree:
-        """Return a node with its branches pruned.
+        """Return the branch below and including a node, pruned.
 
         Args:
             node: The node.

@@ -160,7 +160,7 @@ def _all_rows(problem: Problem, counts: ForestCounts) -> Indices:
 def _ruling(
     engine: Engine, problem: Problem, nodes: list[Node], tables: LevelCounts, whole: Indices, depth: int, last: bool
 ) -> Ruling:
-    """Return the verdict of the rules on every node and remaining attribute, and on the root."""
+    """Return the secret verdicts of the rules on the splits of every node, and at depth 0 on the root."""
     tables = tables.groups or tables.distinct or tables
     splits = [[tables.values[a][i] for a in node.candidates if not last] for i, node in enumerate(nodes)]
     with engine.session.phase("rules"):
@@ -168,7 +168,7 @@ def _ruling(
 
 
 def _askable(engine: Engine, nodes: list[Node]) -> Ruling:
-    """Return which nodes have a remaining attribute, if nodes of one depth may differ in this."""
+    """Return public bits in place of verdicts: whether each node has a remaining attribute."""
     left = np.array([[bool(node.candidates) for node in nodes]], dtype=np.uint8)
     return Ruling((), None, None, engine.constant(left))
 
@@ -185,7 +185,7 @@ def _leaves(
     ruling: Ruling,
     last: bool,
 ) -> tuple[Indices, Bits]:
-    """Decide which nodes are leaves; return the positions of the others and every split's (secret) majority."""
+    """Open which nodes are leaves; return the indices of the others, int64[splits], and their secret majorities."""
     width = problem.count_width
     # At the last level every node is a leaf: the same circuit with a limit that no node exceeds.
     min_rows = (1 << width) - 1 if last else min(problem.min_rows, (1 << width) - 1)
@@ -208,9 +208,9 @@ def _leaves(
 def _decided(
     engine: Engine, width: int, min_rows: int, classes: Indices, inherited: Bits, bits: list[Bits], root: bool
 ) -> tuple[Bits, ...]:
-    """Return the majority of each node, and whether it is a leaf with its class, from own counts int64[nodes, classes].
+    """Return each node's secret majority, and its leaf bit with the leaf's class, from own int64[nodes, classes].
 
-    `bits` are those of its `Ruling`, the last one that of the `root` if there is one.
+    `bits` is `Ruling.bits`.
     """
     netlist = leaf_netlist(classes.shape[1], width, min_rows, engine.form, len(bits) - root, root)
     return tuple(engine.run(netlist, *_leaf_inputs(engine, classes, width), inherited, *bits))
@@ -222,9 +222,9 @@ def _leaf_inputs(engine: Engine, classes: Indices, width: int) -> list[Bits]:
 
 
 def _parents_majorities(engine: Engine, problem: Problem, tables: LevelCounts, parents: Indices, depth: int) -> Bits:
-    """Return the (secret) majority class of each parent of the first level's nodes, from the sums over its children.
+    """Return the secret majority class of each parent of the first level's nodes, summed over its children.
 
-    The root has none above it: if nobody has a row, the tree is the first class. An only child needs none.
+    At the root, and for a single node, the result is class 0 without a computation.
     """
     width = index_width(problem.classes)
     first = engine.constant(np.zeros((width, int(parents[-1]) + 1), dtype=np.uint8))
@@ -280,7 +280,7 @@ def _splits(
 
 
 def _least(engine: Engine, most: int, lengths: Indices, scores: Word, feasible: list[Bits]) -> tuple[Bits, ...]:
-    """Return the position of each node's least score, from `lengths` scores node by node, at most `most` for a node."""
+    """Return the secret position of each node's least score; node i has `lengths[i]` of the scores, at most `most`."""
     bits = engine.words.bits(scores)
     inputs = [bits.take(column) for column in padded(lengths, np.cumsum(lengths) - lengths, most).T]
 

@@ -1,15 +1,16 @@
 """Private integers as inputs of an engine.
 
-A protocol begins with *joint numbers*: each is the sum of one number of either party. Usually these are a party's own
-numbers, from 0 up to a public bound. With `Engine.masked_numbers` they are shares: integers modulo 2^64, each uniform,
-whose sum modulo 2^64 is the joint number. It then includes the rows of more parties (docs/holders.md). The public bound
-of a party becomes half the bound on the joint number, so the joint number fits the sum of two own numbers.
+A protocol begins with *joint numbers*: each is the sum of one number of either party. Usually the two summands are the
+parties' own numbers, from 0 up to a public bound. With `Engine.masked_numbers` they are shares: integers modulo 2^64,
+each uniform, whose sum modulo 2^64 is the joint number. The joint number then includes the rows of further holders
+(docs/holders.md). The public bound of a party becomes half the bound on the joint number, so the joint number fits the
+sum of both parties' numbers.
 
 A circuit that adds both inputs modulo 2^width, and whose width holds the joint number, takes shares as they are
-("modular"). Every other circuit takes two numbers of `width` bits, so it computes as on own numbers. If the width holds
-the joint number ("whole"), these are the sum of the shares modulo 2^width, and 0. Else ("two") `split_netlist` adds the
-shares modulo 2^(width + 1) and cuts the sum into two numbers. An input that is no
-summand, such as a bit of a party's own rows, enters by `Engine.both`. Its protocol has no meaning on shares.
+("modular"). Every other circuit takes two numbers of `width` bits with that sum. If the width holds the joint number
+("whole"), these are the sum of the shares modulo 2^width, and 0. Else ("two") `split_netlist` adds the shares modulo
+2^(width + 1) and cuts the sum into two numbers. An input that is not a summand, such as a bit of a party's own rows,
+enters by `Engine.both`. Protocols with such inputs do not work on shares.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ SHOWN_CHARACTERS = 40  # an error shows a value up to this length
 
 
 def checked(values: Numbers, width: int, what: str) -> NDArray[np.uint64]:
-    """Return the values as uint64[batch]; 3.0 counts as the whole number 3.
+    """Return the values as uint64[batch]; floats without a fraction, such as 3.0, are whole numbers.
 
     Args:
         values: This party's numbers.
@@ -115,7 +116,7 @@ def _whole(value: Any, what: str, place: int) -> int:
 
 
 def _fraction(value: Any) -> Fraction | None:
-    """Return the decimal number that Python prints for a value; None unless it is a finite number."""
+    """Return a number exactly as Python prints it in decimal; None unless it is a finite number."""
     try:
         return Fraction(operator.index(value))
     except TypeError:
@@ -132,24 +133,24 @@ def _shown(value: Any) -> str:
 
 
 def summands(engine: Engine, values: Numbers, width: int, what: str) -> NDArray[np.uint64]:
-    """Return this party's numbers as uint64[batch] after `checked`, or its shares, which always fit.
+    """Return this party's summands as uint64[batch]: its numbers, checked, or its shares of joint numbers, unchecked.
 
     Args:
         engine: The engine of this session.
-        values: This party's numbers; private.
+        values: This party's numbers, or with `Engine.masked_numbers` its shares; private.
         width: Bits of a number, 1 to 64; public.
         what: Name of the value in an error, such as "the count".
 
     Raises:
-        InputError: See `checked`.
+        InputError: A number is not a whole number, is negative, or does not fit the width.
     """
     return np.asarray(values).astype(np.uint64) if engine.masked_numbers else checked(values, width, what)
 
 
 def from_zero_by(engine: Engine, width: int, signed: bool) -> int:
-    """Return the integer that this party adds to its numbers, so that they are from 0 up: 2^(width - 1) if signed.
+    """Return the integer that this party adds to its numbers to make them 0 or more: 2^(width - 1) if signed, else 0.
 
-    For shares the joint number must be from 0 up: party 0 adds 2^width.
+    For shares the joint number must be 0 or more: if signed, party 0 adds 2^width and party 1 adds 0.
 
     Args:
         engine: The engine of this session.
@@ -198,7 +199,7 @@ def both_inputs(
 
     Args:
         engine: The engine of this session.
-        values: This party's numbers, integers [batch] of `width` bits, or any shares; private. See `summands`.
+        values: This party's summands: integers [batch] of `width` bits, or shares of joint numbers; private.
         width: Bits of a number, the sign included; public. A sum of shares fits width + 1 bits: from 0 to
             2^(width + 1) - 2, or if signed from -2^width to 2^width - 2.
         signed: True for numbers in two's complement.
@@ -221,12 +222,12 @@ def both_inputs(
 
 
 def both_rows(engine: Engine, numbers: Sequence[tuple[NDArray[Any], int, bool]]) -> tuple[Bits, Bits]:
-    """Enter several private summands of each instance; see `both_inputs`.
+    """Enter several private summands of each instance; `both_inputs` enters one.
 
     Args:
         engine: The engine of this session.
         numbers: For each summand of an instance this party's numbers, integers [batch] or shares; the width; and
-            whether it is signed. The numbers are private, all else is public. The caller has checked own numbers.
+            whether it is signed. The numbers are private, all else is public. The caller has checked them.
 
     Returns:
         Two batches of secret bits, [sum of widths, batch] each, with the bits of the summands in their order.
@@ -246,15 +247,15 @@ def both_rows(engine: Engine, numbers: Sequence[tuple[NDArray[Any], int, bool]])
 
 
 def run_on_both(engine: Engine, netlist: Netlist, values: NDArray[np.uint64], sums: Sums = "two") -> BitMatrix:
-    """Run a circuit on a number of either party and open its only output.
+    """Run a circuit on pairs of numbers, one from each party, and open its only output.
 
     Large batches are run in parts to bound the memory; all outputs are opened at once.
 
     Args:
         engine: The engine of this session.
         netlist: A circuit of two inputs of one width, the first for party 0; public.
-        values: This party's numbers, uint64[batch]; private. See `summands`.
-        sums: How the circuit takes shares, see `both_inputs`.
+        values: This party's numbers, or shares of joint numbers, uint64[batch], from `summands`; private.
+        sums: How the circuit adds shares: "modular", "whole" or, in doubt, "two"; `both_inputs` explains them.
 
     Returns:
         The output, uint8[width, batch]; both parties learn it.

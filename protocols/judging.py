@@ -70,8 +70,7 @@ def _larger_netlist(width: int, form: Form) -> Netlist:
 
 
 def _areas(engine: Engine, tables: Indices, width: int) -> tuple[list[Bits], list[Bits]]:
-    """Return S of each table of this party's int64[tables, 2, bins], and the numbers of rows by table and label: those
-    of party 0, then of party 1."""
+    """Return the secret S of each table, and each party's rows by table and label, from own int64[tables, 2, bins]."""
     count, _, bins = tables.shape
     below = 2 * (tables[:, 0].cumsum(axis=1) - tables[:, 0]) + tables[:, 0]
     words, size = engine.words, 2 * width + 3
@@ -97,7 +96,7 @@ def at_least(engine: Engine, table: Indices, numerator: int, denominator: int, m
         table: This party's rows by label (0, 1) and bin of the score, the lowest bin first, int64[2, bins]; private.
         numerator: Numerator of the limit, 0 or more; public.
         denominator: Denominator of the limit, above 0; public.
-        max_rows: Upper bound on the rows of a party; public. See `check_rows`.
+        max_rows: Upper bound on the rows of a party, at most 2^30 - 1; public.
 
     Returns:
         True if the area is large enough, False without a row of either label; both parties learn it.
@@ -128,7 +127,7 @@ def larger(engine: Engine, first: Indices, second: Indices, max_rows: int) -> bo
         engine: The engine of this session.
         first: This party's rows by label (0, 1) and bin of the first score, int64[2, bins]; private.
         second: This party's rows by label and bin of the second score, int64[2, bins]; private. Its bins may be others.
-        max_rows: Upper bound on the rows of a party; public. See `check_rows`.
+        max_rows: Upper bound on the rows of a party, at most 2^30 - 1; public.
 
     Returns:
         True if the first area is larger, False if either score lacks a label; both parties learn it.

@@ -26,7 +26,7 @@ def leaf_netlist(
 
     Returns:
         The circuit. Its inputs are the class counts of party 0 and of party 1, the parent's majority, and the verdicts.
-        Its outputs are the majority, then the leaf's bit with its class. A split has class 0 there.
+        Its outputs are the majority; then a bit, 1 for a leaf, followed by the leaf's class. For a split these are 0.
     """
     builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
@@ -46,7 +46,7 @@ def leaf_netlist(
 
 
 def _small_leaf(left: list[Integer], right: list[Integer], min_rows: int) -> tuple[Integer, Wire, Wire]:
-    """Build majority, leaf or not, empty or not, with few gates: one class if the greatest count equals the sum."""
+    """Build the majority and the bits "leaf" and "empty" with few gates: one class if the greatest count is the sum."""
     counts = [a + b for a, b in zip(left, right, strict=True)]
     rows = total(counts, len(counts[0]))
     most, winner = maximum(counts)
@@ -54,9 +54,9 @@ def _small_leaf(left: list[Integer], right: list[Integer], min_rows: int) -> tup
 
 
 def _shallow_leaf(left: list[Integer], right: list[Integer], min_rows: int) -> tuple[Integer, Wire, Wire]:
-    """Build majority, leaf or not, empty or not, in few levels.
+    """Build the majority and the bits "leaf" and "empty" in few levels.
 
-    No sum is carried out before it is compared. There is one class if no two classes have a row.
+    Counts are compared without adding them first. There is one class if no two classes have a row.
     """
     limit = Integer.constant(left[0].graph, min_rows + 1)
     few = total([*left, *right], len(left[0]) + 1, minus=[limit])[-1]

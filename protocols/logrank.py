@@ -89,7 +89,7 @@ def _bin_netlist(width: int, fraction: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _test_netlist(width: int, fraction: int, quantile: int, form: Form) -> Netlist:
-    """Build the circuit of the test: inputs the second arm's events of party 0, of party 1, expected events, V."""
+    """Build the circuit of the test: inputs D_1 of party 0 and of party 1, the expected events of the second arm, V."""
     builder = Builder(form)
     left, right = builder.input(width), builder.input(width)
     expected, variance = builder.input(width + 1 + fraction), builder.input(width + 1 + fraction)
@@ -107,7 +107,7 @@ def differ(engine: Engine, rows: Indices, quantile: float, max_rows: int) -> boo
 
     Args:
         engine: The engine of this session.
-        rows: This party's rows by arm, event (0 if censored) and bin of time, int64[2, 2, bins]; private.
+        rows: This party's rows by arm, event (0 = censored, 1 = event) and bin of time, int64[2, 2, bins]; private.
         quantile: Quantile of chi-square with one degree of freedom, such as 3.84 for a level of 5 %; public.
         max_rows: Upper bound on the rows of a party; public.
 

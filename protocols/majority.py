@@ -39,7 +39,7 @@ def greatest_sum(left: Sequence[Integer], right: Sequence[Integer]) -> Integer:
 
     Args:
         left: Unsigned integers of one width, at least one.
-        right: As many integers, of equal width, in one graph with `left`.
+        right: As many integers, of equal width, in the circuit graph of `left`.
     """
     width, graph = len(left[0]), left[0].graph
     if graph.form == "size" or not 1 < len(left) <= GROUP:
@@ -58,7 +58,7 @@ def count_inputs(engine: Engine, counts: NDArray[Any], width: int, sums: Sums = 
         engine: The engine of this session.
         counts: This party's counts, whole numbers [classes, batch]; private.
         width: Bits of a count, 1 to 64; public.
-        sums: How the circuit takes shares of joint counts, see `both_inputs`.
+        sums: How the circuit adds shares of joint counts; `both_inputs` explains the values.
 
     Returns:
         Secret bits [width, batch] for each class of party 0, then for each class of party 1.

@@ -29,7 +29,7 @@ def index_width(count: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """First opening of a level: bool[nodes], and the leaves' classes int64[nodes], 0 for a split."""
+    """First opening of a level: `leaves` bool[nodes], and the leaves' classes `labels` int64[nodes], 0 for a split."""
 
     leaves: NDArray[np.bool_]
     labels: NDArray[np.int64]
@@ -81,7 +81,7 @@ def read_choices(bits: BitMatrix, left: Bounds) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class OpenedLevel:
-    """Openings of one level; `choices` is None without a choice. A split has at most `left` remaining attributes.
+    """Openings of one level; `choices` is None if no split has a choice. A split has at most `left` attributes left.
 
     Any node of the level had at most `offered`.
     """
@@ -98,7 +98,7 @@ class OpenedLevel:
         return nodes, nodes - leaves, self.offered
 
     def counts(self) -> tuple[int, int, int]:
-        """Return the number of values of each of `KINDS`."""
+        """Return the number of opened values of each kind, in the order of `KINDS`."""
         nodes, leaves = len(self.decisions.leaves), int(self.decisions.leaves.sum())
         return nodes, leaves, len(self.choices or ())
 
@@ -127,7 +127,7 @@ def levels(problem: Problem, forest: Forest) -> Iterator[OpenedLevel]:
 
 
 def opened(problem: Problem, forest: Forest, depth: int | None = None) -> dict[str, int]:
-    """Count the opened values of each of `KINDS`.
+    """Return the number of opened values by kind, a name in `KINDS`.
 
     Args:
         problem: The public parameters of the run.

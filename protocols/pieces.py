@@ -2,8 +2,8 @@
 
     (index,) = in_shards(engine, _least, weights, lambda part: (problem, scores.take(part)))
 
-Without shards the engine does the work itself, with the messages of a direct call. The cut of a batch is public: it
-follows from public weights.
+Without shards the engine does the work itself, with the messages of a direct call. The boundaries of the pieces follow
+from public weights.
 """
 
 from __future__ import annotations

@@ -58,7 +58,16 @@ class Precision:
     @property
     def error(self) -> Fraction:
         """Proven bound on |result - ln x| for every count from 1 to the bound."""
-        return _truncation(self.cells, self.terms) + _rounding(self.cells, self.digits, self.scales, self.count_width)
+        return sum(self.error_parts, Fraction(0))
+
+    @property
+    def error_parts(self) -> tuple[Fraction, Fraction, Fraction]:
+        """Parts of `error`: terms that are left out, digits of d that are cut off, and rounded table entries."""
+        return (
+            _truncation(self.cells, self.terms),
+            _cuts(self.cells, self.digits, self.count_width),
+            _rounding(self.cells, self.scales),
+        )
 
     @property
     def log_width(self) -> int:
@@ -67,9 +76,9 @@ class Precision:
 
     @property
     def sum_width(self) -> int:
-        """Bits of any sum of +- x ln x whose counts of either sign add up to at most `bound`, as a signed integer.
+        """Bits of a signed sum of terms +- x ln x, if the counts x of each sign add up to at most `bound`.
 
-        Both sums lie between -bound error and bound (ln bound + error), their difference within that plus bound error.
+        Each sum is from -bound error to bound (ln bound + error); their difference exceeds that by bound error at most.
         """
         top = Fraction(math.log(self.bound) + 1e-9) + 2 * self.error
         return math.ceil(self.bound * top * (1 << self.fraction)).bit_length() + 1
@@ -94,22 +103,27 @@ def _truncation(cells: int, terms: int) -> Fraction:
     return ratio ** (terms + 1) / ((terms + 1) * (1 - ratio))
 
 
-def _rounding(cells: int, digits: tuple[int, ...], scales: tuple[int, ...], width: int) -> Fraction:
-    radius = Fraction(1, 2 << cells)
-    terms = len(digits)
-    error = Fraction(1, 2 << scales[terms])
-    partial = Fraction(1, terms)  # G_j
-    for j in range(terms - 1, -1, -1):
+def _cuts(cells: int, digits: tuple[int, ...], width: int) -> Fraction:
+    radius, error = Fraction(1, 2 << cells), Fraction(0)
+    partial = Fraction(1, len(digits))  # G_j
+    for j in range(len(digits) - 1, -1, -1):
         cut = Fraction(0) if digits[j] == width - 1 else Fraction(1, 1 << digits[j])
-        error = Fraction(1, 2 << scales[j]) + radius * error + cut * partial
+        error = radius * error + cut * partial
         if j:
             partial = Fraction(1, j) + radius * partial
+    return error
+
+
+def _rounding(cells: int, scales: tuple[int, ...]) -> Fraction:
+    radius, error = Fraction(1, 2 << cells), Fraction(0)
+    for scale in reversed(scales):
+        error = Fraction(1, 2 << scale) + radius * error
     return error + Fraction(1, 2 << scales[0])
 
 
 @lru_cache(maxsize=256)
 def derive(delta: float, bound: int, terms: int | None = None, prices: Prices = GARBLED) -> Precision:
-    """Return the cheapest parameters found with error <= delta / 4.
+    """Return the cheapest of the searched parameters with error <= delta / 4.
 
     Args:
         delta: Tolerance of ID3-delta, above 0 and at most 1; public. See `Problem.delta`.
@@ -142,7 +156,7 @@ def derive(delta: float, bound: int, terms: int | None = None, prices: Prices = 
 
 
 def _fewest_digits(bound: int, cells: int, terms: int, target: Fraction) -> Precision | None:
-    """Return the fewest digits that leave half of the error to the scale; None if the series is too short."""
+    """Return a precision with the fewest digits Q_j that use half of the error; None if the series is too short."""
     width = count_width(bound)
     room = target - _truncation(cells, terms)
     if room <= 0 or cells >= width - 1:
@@ -156,7 +170,7 @@ def _fewest_digits(bound: int, cells: int, terms: int, target: Fraction) -> Prec
 
 
 def _smallest_scale(precision: Precision, target: Fraction) -> list[Precision]:
-    """Return the precision with the smallest scale that keeps the error within the target, if one fits a word."""
+    """Return the precision with the smallest scale s that keeps the error within the target, if one fits a word."""
     for scale in range(MAX_WIDTH):
         scaled = replace(precision, scale=scale)
         if scaled.sum_width > MAX_WIDTH:

@@ -21,7 +21,7 @@ Criterion = Literal["entropy", "gini", "gain-ratio"]
 
 @dataclass(frozen=True)
 class Problem:
-    """Public parameters, on which both parties must agree."""
+    """Public parameters of an ID3, equal at both parties."""
 
     domains: tuple[int, ...]  # number of values of each attribute (answers of each question), in the public order
     classes: int
@@ -53,7 +53,7 @@ class Problem:
         self.rules.check(self.classes, self.max_rows)
 
     def check(self) -> None:
-        """Raise InputError if the scores that attributes are compared by do not fit 64-bit words."""
+        """Raise InputError if the scores of attributes do not fit 64-bit words."""
         if self.criterion == "gini":
             self.fractions()
         if self.criterion != "gini" or self.rules.diversity == "entropy" or self.prune in ("mdl", "chi2"):
@@ -87,7 +87,7 @@ class Problem:
 
     @property
     def compared(self) -> tuple[int, ...]:
-        """Numbers of values of the root's candidates; no node has larger ones."""
+        """Numbers of values of the attributes that the root compares; no node compares attributes with more values."""
         return compared(self.runs, self.domains, self.edges)
 
     def candidates(self, tree: int, depth: int, place: int, left: Sequence[int]) -> tuple[int, ...]:

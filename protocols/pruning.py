@@ -1,22 +1,21 @@
 """Pruning while a tree grows: decides in secret which splits are worth their leaves, before anything is opened.
 
 Ideal functionality. Inputs: both parties' counts by value and class of every open node and remaining attribute. Output,
-secret: for each whether the split gains more than a public penalty. A node without such a split is a leaf, and only
-such splits are compared. Leakage: the numbers of nodes, attributes and their values, bound, classes, and the tree
-above.
+secret: whether each split gains more than a public penalty. A node without such a split is a leaf. Only such splits are
+compared. Leakage: the numbers of nodes, attributes and their values, bound, classes, and the tree above.
 
 A node of n rows has a remaining attributes; an attribute has v values:
 
 * `mdl`, the minimum description length (Quinlan, Rivest 1989; Rissanen 1996). The gain is n (H(class) - H(class |
-  attribute)): the nats that telling the classes of the rows takes less. The penalty is ln a, to name the attribute,
-  and v C(m / v) - C(m) for the distributions of the classes, C(m) being the logarithm of the parametric complexity of a
-  multinomial of m rows (Kontkanen, Myllymaki 2007). How many rows a node has is secret: m is the bound on all rows,
-  divided by the numbers of values of the attributes asked above, and so public.
+  attribute)): the nats that the split saves in a description of the rows' classes. The penalty is ln a, to name the
+  attribute, and v C(m / v) - C(m) for the distributions of the classes, C(m) being the logarithm of the parametric
+  complexity of a multinomial of m rows (Kontkanen, Myllymaki 2007). A node's number of rows is secret. So m is a public
+  number: the bound on all rows, divided by the numbers of values of the attributes that split above the node.
 * `chi2`. The gain is the same; twice of it is the likelihood-ratio statistic of the table of values and classes, which
   is distributed as chi-square with (v - 1) (classes - 1) degrees of freedom if they are independent. The penalty is
-  half of what it exceeds then with probability `LEVEL` / a: as many attributes are tried (Bonferroni).
-* `pessimistic` (Quinlan 1987). The gain is how many rows more the majorities of the parts get right than that of the
-  node, the penalty half a row for every part but one.
+  half of the value that it exceeds then with probability `LEVEL` / a, because a attributes are tried (Bonferroni).
+* `pessimistic` (Quinlan 1987). The gain is the number of rows in the majorities of the parts, less those in the node's
+  majority. The penalty is half a row for every part but one.
 
 Error. `pessimistic` is exact. The others compare fixed-point numbers. The four sums of x ln x in a gain are of counts
 that add up to n each, so the gain is wrong by at most 4 n e <= n delta, where e is the proven error of a logarithm. So
@@ -61,7 +60,7 @@ def pruned(
     tables: LevelCounts,
     ruling: Ruling,
 ) -> Ruling:
-    """Narrow the verdicts of the rules on a level to the splits that are worth their leaves, in secret.
+    """Add the verdict of pruning to the verdicts of the rules on a level, in secret: 1 if both allow the split.
 
     Args:
         engine: The engine of this session.
@@ -144,7 +143,7 @@ def _penalties(problem: Problem, forest: Forest, left: Sequence[tuple[int, ...]]
 
 
 def _cells(problem: Problem, tree: Tree, above: int = 1) -> Iterator[int]:
-    """Yield for every open node the product of the numbers of values of the attributes asked above it."""
+    """Yield for every open node the product of the numbers of values of the attributes that split above it."""
     if isinstance(tree, Open):
         yield above
     elif isinstance(tree, Split):
@@ -154,7 +153,7 @@ def _cells(problem: Problem, tree: Tree, above: int = 1) -> Iterator[int]:
 
 @lru_cache(maxsize=4096)
 def description(values: int, classes: int, attributes: int, rows: int) -> gmpy2.mpfr:
-    """Return the description length of a split in nats, the penalty of `mdl`.
+    """Return the description length of a split in nats, the penalty of pruning by `mdl`.
 
     Args:
         values: Number of values of the attribute.
@@ -173,11 +172,11 @@ def description(values: int, classes: int, attributes: int, rows: int) -> gmpy2.
 
 @lru_cache(maxsize=4096)
 def complexity(classes: int, rows: int) -> gmpy2.mpfr:
-    """Return the logarithm of the parametric complexity of a multinomial: the price of a distribution of classes.
+    """Return the logarithm of the parametric complexity of a multinomial, C(rows) of the module's first lines.
 
-    The complexity sums the greatest likelihood over all counts by class that add up to `rows`.
-    For two classes it is Szpankowski's approximation, off by less than 1 / rows. For c + 2 classes it is that for c +
-    1, and rows / c times that for c.
+    The complexity sums the greatest likelihood over all counts by class that add up to `rows`. For two classes
+    Szpankowski's approximation is used; its error is below 1 / rows. The complexity for c + 2 classes is that for c + 1
+    classes plus rows / c times that for c classes.
 
     Args:
         classes: Number of classes.
@@ -194,7 +193,7 @@ def complexity(classes: int, rows: int) -> gmpy2.mpfr:
 
 @lru_cache(maxsize=4096)
 def half_quantile(freedom: int, tests: int) -> gmpy2.mpfr:
-    """Return half of the value that chi-square exceeds with probability `LEVEL` / tests; the penalty of `chi2`.
+    """Return half of the value that chi-square exceeds with probability `LEVEL` / tests.
 
     Args:
         freedom: Degrees of freedom; 0 gives 0.
@@ -242,10 +241,10 @@ def most_netlist(classes: int, width: int, form: Form = "size") -> Netlist:
 
 @kept
 def more_netlist(parts: int, width: int, form: Form = "size") -> Netlist:
-    """Build a circuit that returns whether the sum of some unsigned integers exceeds the sum of two more.
+    """Build a circuit that returns whether the sum of `parts` unsigned integers exceeds the sum of two further ones.
 
     Args:
-        parts: Number of the first integers.
+        parts: Number of integers in the first sum.
         width: Bits of an integer.
         form: "size" for few gates, "depth" for few levels.
     """
@@ -257,7 +256,7 @@ def more_netlist(parts: int, width: int, form: Form = "size") -> Netlist:
 
 
 def _right(engine: Engine, problem: Problem, each: Sequence[Indices]) -> tuple[Bits]:
-    """Return the number of rows in each group's majority, from own int64[groups, classes] of each split."""
+    """Return the secret number of rows of each group's majority, from own int64[groups, classes] of each split."""
     netlist = most_netlist(problem.classes, problem.count_width, engine.form)
     parts = [
         count_inputs(engine, np.concatenate(part).T, problem.count_width, sums="modular")
@@ -267,7 +266,7 @@ def _right(engine: Engine, problem: Problem, each: Sequence[Indices]) -> tuple[B
 
 
 def _right_more(engine: Engine, problem: Problem, left: Sequence[tuple[int, ...]], tables: LevelCounts) -> Bits:
-    """Return whether the majorities of the parts gain enough correct rows over the node's majority, [1, splits]."""
+    """Return whether each split's gain is above its penalty by the rule "pessimistic", secret bits [1, splits]."""
     splits = [tables.values[attribute][node] for node, line in enumerate(left) for attribute in line]
     each = [*splits, *tables.classes[:, None]]  # then the nodes themselves, as one group each
     weights = np.array([len(part) for part in each])

@@ -1,17 +1,17 @@
-"""Joint quantile of both parties' values on a public grid, by search with sixteen parts a round.
+"""Joint quantile of both parties' values on a public grid, by a search that cuts the range into 16 parts a round.
 
 Ideal functionality. Inputs: from each party, for every grid position, the number of its values up to that position;
 public: the grid, the share p = a / b. Output to both: the first position j with b F(j) >= a n, where F(j) is the number
 of both parties' values up to position j, and n the number of all values. For p = 0 this is the least value: the first
-position j with F(j) >= 1, or the last position if there are no values. Leakage: nothing else. Every threshold opened on
-the way follows from the output: it is 1 from that position on, 0 before (F is monotone). Security is that of the
+position j with F(j) >= 1, or the last position if there are no values. Leakage: nothing else. Every opened threshold
+follows from the output: it is 1 from that position on and 0 before, because F is monotone. Security is that of the
 engine.
 
 Paper: Aggarwal, Mishra, Pinkas, "Secure Computation of the k-th Ranked Element" (EUROCRYPT 2004; J. Cryptology 23,
-2010), whose bisection compares both parties' ranks; against parties that leave the protocol they need a further check
-that answers are consistent, which is not made here.
+2010), whose bisection compares both parties' ranks. They also check the consistency of answers against a malicious
+party. This module does not.
 
-The exact answer is one of the values that rows have, or a cell of the grid in which one lies: a coarse grid tells less.
+The exact answer is the value of a row, or the cell of the grid in which it lies. A coarser grid reveals less.
 
 Cost of a grid of g places, sides of w bits: ceil(log16 g) rounds of at most 15 thresholds each.
 """

@@ -1,7 +1,7 @@
 """Public quantiles of the chi-square and of Student's distribution, for whole degrees of freedom.
 
-Student's has a closed form then (Abramowitz, Stegun, 26.7.3, 26.7.4); a quantile is found by halving an interval. Both
-parties compute equal quantiles: each is rounded up to a fraction of `FRACTION` bits.
+Student's tail has a closed form for whole degrees (Abramowitz, Stegun, 26.7.3, 26.7.4). A quantile is found by
+bisection. Both parties compute equal quantiles: each is rounded up to a fraction of `FRACTION` bits.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def t_tail(t: float, degrees: int) -> float:
 def chi2_quantile(level: float, degrees: int) -> Fraction:
     """Return the value that a chi-square variable exceeds with probability `level`.
 
-    By Newton's method from a cube of a normal variable (Wilson, Hilferty 1931): five tails in place of forty.
+    Newton's method starts from the approximation by Wilson, Hilferty (1931) and takes about five evaluations.
 
     Args:
         level: The probability, above 0 and below 1.
@@ -83,7 +83,7 @@ def t_quantile(level: float, degrees: int) -> Fraction:
 
 
 def _quantile(tail: Callable[[float], float], level: float, near: float = 0.0) -> Fraction:
-    """Return the value that a variable exceeds with probability `level`, by halving; `near` is a first guess."""
+    """Return the value that a variable exceeds with probability `level`, by bisection; `near` is a first guess."""
     within = 2 ** -(FRACTION + 9) * max(1.0, near)
     low, high = max(0.0, near - within), near + within
     if not (low and tail(low) > level >= tail(high)):

@@ -1,4 +1,4 @@
-"""Ranking of columns by their information on a class, decided in secret: the first k columns, in order.
+"""Ranking of columns by their information on a class: opens the first k columns in order, and no score.
 
 Ideal functionality. Inputs: each party's own counts n(v, c) by value and class of every column. Output to both: the
 indices of the k columns with the greatest scores, in falling order, the lower index among equals. Leakage: nothing
@@ -13,12 +13,12 @@ else; neither a score nor a count is opened. Security is that of the engine. The
 
   where a, b are the rows of both classes by value and A, B their sums. The halves are for values that one class lacks.
   All columns have the same A B, so it is computed times A B: sum_v (a(v) B - b(v) A) (ln(2 a(v) + 1) - ln(2 b(v) + 1)),
-  each logarithm within `LOGARITHM` / 4 (`protocols.logarithm`); ln A - ln B falls out, as the first factors add up to
-  0. So the information value is known within `LOGARITHM`.
+  each logarithm within `LOGARITHM` / 4 (`protocols.logarithm`); ln A - ln B cancels, because the first factors add up
+  to 0. So the information value has an error of at most `LOGARITHM`.
 
-Scores nearer to each other than that may change places. Every two columns are compared, a batch; a column's rank is the
-number of those that beat it. Cost for c columns: the scores, c (c - 1) / 2 comparisons, c sums of c - 1 bits, and
-c ceil(log2(k + 1)) bits opened, which say no more than the k indices.
+Columns whose scores differ by less than the error may change places. All pairs of columns are compared in one batch. A
+column's rank is the number of columns with better scores. Cost for c columns: the scores, c (c - 1) / 2 comparisons, c
+sums of c - 1 bits, and c ceil(log2(k + 1)) opened bits, which follow from the k indices.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def rank(engine: Engine, measure: str, tables: Sequence[Indices], first: int, bo
 
     Raises:
         InputError: This party has more than `bound` rows, or the bound is too large for the computation.
-        ProtocolError: The opened ranks are no order.
+        ProtocolError: The opened ranks are not those of an order.
     """
     with engine.session.phase("scores"):
         scores, signed = _scores(engine, measure, tables, bound)
@@ -103,7 +103,7 @@ def _information(engine: Engine, tables: Sequence[Indices], bound: int) -> Bits:
 
 @lru_cache(maxsize=32)
 def _information_netlist(width: int, log_width: int, values: int, form: Form) -> Netlist:
-    """Build (a B - b A) (ln a - ln b): a, b, A, B of party 0 and of party 1, then both logarithms."""
+    """Build the sum of (a B - b A) (ln a - ln b) over values: inputs a, b, A, B of each party, then both logarithms."""
     builder = Builder(form)
     a, b, all_a, all_b = (builder.input(width).wide_add(builder.input(width)) for _ in range(4))
     logs = [builder.input(log_width, signed=True) for _ in range(2)]
@@ -132,7 +132,7 @@ def _order(engine: Engine, scores: Bits, signed: bool, first: int) -> list[int]:
     ranks = index_below(opened, first + 1, "a rank")
     expected = np.minimum(np.arange(columns), first)
     if ranks.any() and not np.array_equal(np.sort(ranks), expected):  # a counting engine opens zeros
-        raise ProtocolError("the ranks that were opened are no order: the peer's messages are wrong")
+        raise ProtocolError("the opened ranks do not form an order: the peer's messages are wrong")
     return np.argsort(ranks, kind="stable")[:first].tolist()
 
 
@@ -145,7 +145,7 @@ def _less_netlist(width: int, signed: bool, form: Form) -> Netlist:
 
 @lru_cache(maxsize=32)
 def _rank_netlist(others: int, first: int, form: Form) -> Netlist:
-    """Build the number of ones among `others` bits, but at most `first`."""
+    """Build a circuit that counts the ones among `others` bits, but returns at most `first`."""
     builder = Builder(form)
     bits: list[Integer] = [builder.input(1) for _ in range(others)]
     count = total(bits, others.bit_length())

@@ -1,4 +1,4 @@
-"""Private sums of squares over their root: x_c^2 / n for class counts x_c that add up to n.
+"""Private quotients x_c^2 / n for class counts x_c that add up to n.
 
 Ideal functionality. Inputs: from each party the class counts of a batch of tables; all tables of a sum have at most
 `bound` rows. Output: fixed-point secret integers with `Parameters.fraction` fraction bits; their sum over the classes
@@ -12,8 +12,8 @@ set: m_c = x_c 2^(N - 1 - p). Then x_c / n = m_c / (2^(N - 1) u), and 1 / u come
     1 / u = sum_{j >= 0} a_j d^j,        a_j = (-1)^j / c^(j+1),        |a_j| <= 1,
 
 cut off after j = k and computed by Horner's rule on integers, W_k = A_k, W_{j-1} = A_{j-1} + D_j W_j, with the scales
-and digits of that module. No product is rounded; W_0 is cut to G fraction bits, as bits of a circuit, so that what it
-is multiplied with has room in a word.
+and digits of that module. No product is rounded; W_0 is converted to bits and cut to G fraction bits, so that its
+products fit a word.
 
 Error of 1 / u. The cut of the series costs at most r^(k+1) / (1 - r). With w_j the value of W_j and p_j that of the cut
 series, |p_j| <= 1 / (1 - r), and t_j = 2^-Q_j (0 if all digits are used),
@@ -112,7 +112,7 @@ def _truncation(cells: int, terms: int) -> Fraction:
 
 @lru_cache(maxsize=64)
 def derive(error: Fraction, bound: int, prices: Prices = GARBLED) -> Parameters:
-    """Return the cheapest parameters found for 1 / u within an error.
+    """Return the cheapest of the searched parameters for 1 / u within an error.
 
     Args:
         error: Upper bound on the error of 1 / u, above 0; public.
@@ -135,7 +135,7 @@ def derive(error: Fraction, bound: int, prices: Prices = GARBLED) -> Parameters:
 
 
 def _precise(error: Fraction, bound: int, cells: int, terms: int) -> Iterator[Parameters]:
-    """Yield the fewest digits that leave half of the error to the scale, and the smallest scale, if it fits."""
+    """Yield parameters with the fewest digits that use half of the error, and the smallest scale, if it fits a word."""
     fraction_bits = math.ceil(-math.log2(error / 4))
     room, radius = error - _truncation(cells, terms) - Fraction(1, 1 << fraction_bits), Fraction(1, 2 << cells)
     if room <= 0:

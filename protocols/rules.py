@@ -1,4 +1,4 @@
-"""Rules for the leaves of an exact tree: no leaf of few rows, of too similar classes, or far from all rows.
+"""Rules for the leaves of an exact tree: k-anonymity, l-diversity and t-closeness of the rows of a leaf.
 
 A leaf discloses something about its *group*, the rows that end in it, with n rows, n(c) of class c. The group keeps the
 rules if it is empty, or if
@@ -7,20 +7,20 @@ rules if it is empty, or if
 * it is l-diverse (Machanavajjhala, Kifer, Gehrke, Venkitasubramaniam 2007). Distinct: l classes have a row. Entropy:
   e^H >= l with H the entropy of its classes, that is n ln n - sum_c n(c) ln n(c) >= n ln l;
 * it is t-close (Li, Li, Venkatasubramanian 2007): its classes are distributed at a distance of at most t from those of
-  all rows, the root's. The distance is half the sum of the differences (variational), or for classes whose order says
-  how near they are the earth mover's: with m classes, the sum of the absolute differences of the distributions'
-  partial sums, divided by m - 1 (ordered). Two classes have the same distance either way.
+  all rows, the root's. The distance is half the sum of the absolute differences (variational). For ordered classes it
+  is the earth mover's: with m classes, the sum of the absolute differences of the distributions' partial sums, divided
+  by m - 1 (ordered). For two classes both distances are equal.
 
 k = l = t = 1 rule out nothing.
 
-Against whom. `public`: the group is that of the union; who has no row of his own is kept from less than the rules say,
-but a party subtracts its own rows and is left with a group that may keep nothing. `peer`: each party's own rows in the
-leaf must by themselves be none or keep the rules, compared with that party's own rows in all. That is what is left
-when the peer subtracts its own (m-privacy for m = 1: Goryczka, Xiong, Fung 2013). For k and l the union then keeps the
-rules too (an entropy is concave); for t it need not, if the parties' own distributions differ.
+Against whom. `public`: the group is that of the union. It protects against readers without rows. But a party can
+subtract its own rows, and the rest of the group may break the rules. `peer`: each party's own rows in the leaf must be
+none or keep the rules, compared with all rows of that party. They are the rest when the peer subtracts its rows
+(m-privacy for m = 1: Goryczka, Xiong, Fung 2013). For k and l the union then keeps the rules too, because an entropy is
+concave. For t it may break them if the parties' distributions differ.
 
-All of it is decided in integers but for the entropy, which is rounded to the safe side: whatever keeps it only within
-the error of the computation is refused. A group of exactly l classes, all of one size, is always such a case.
+All rules are decided in integers, except entropy l-diversity, which is rounded to the safe side: a group that keeps it
+by less than the error of the computation is refused. A group of exactly l classes, all of one size, is such a case.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ENTROPY_ERROR = 1e-9  # margin for ln l and an entropy, far above the rounding e
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules for the group of every leaf; see the module's first lines. Raise InputError for values out of range."""
+    """Rules k, l and t for every leaf; see the module's first lines. Raise InputError for values out of range."""
 
     k: int = 1
     l: float = 1  # noqa: E741 (its name everywhere)
@@ -90,7 +90,7 @@ class Rules:
         return self.t < 1
 
     def check(self, classes: int, max_rows: int) -> None:
-        """Refuse rules that no leaf can keep, or whose numbers do not fit a word.
+        """Raise InputError for rules that no leaf can keep, or whose numbers do not fit a word.
 
         Args:
             classes: Number of classes; public.
@@ -106,7 +106,9 @@ class Rules:
         if self.diversity == "entropy" and not self.l < min(classes, rows / 3):
             raise InputError(f"l is {self.l:g}: for entropy it must be below {min(classes, rows / 3):,.6g} here")
         if self.l > min(classes, rows):
-            raise InputError(f"l is {self.l:g}, but a leaf can have {min(classes, rows):,} classes at most")
+            raise InputError(
+                f"l is {self.l:g}, but a leaf can have {min(classes, rows):,} classes at most; choose a smaller --l"
+            )
         if self.close and self.against == "public" and self.largest(classes, rows).bit_length() >= MAX_WIDTH:
             raise InputError(
                 f"t {self.t:g} with up to {rows:,} rows in all does not fit {MAX_WIDTH}-bit words: "
@@ -146,7 +148,7 @@ class Rules:
         return fit | (rows == 0)
 
     def _is_close(self, counts: Indices, whole: Indices) -> NDArray[np.bool_]:
-        """Return whether distance D <= t = a / b, as b D n N <= a n N in integers, N = all rows."""
+        """Return whether the distance is at most t = a / b; both sides are multiplied by b n N to be integers."""
         numerator, denominator = self.fraction
         classes, rows, everything = len(whole), counts.sum(axis=-1), int(whole.sum())
         fits = self.largest(classes, everything).bit_length() < MAX_WIDTH
@@ -168,11 +170,10 @@ def usual_depth(rules: Rules, domains: Sequence[int], max_rows: int, compared: i
     """Return the default depth of a tree, 1 or more, from public parameters.
 
     R rows that are split d times by attributes of v values leave R / v^d to a leaf. Here v is the geometric mean of the
-    domains. R is the largest number of rows that k can count: a party's against the peer, the union's against the
-    public. The depth is the greatest d with R / v^d >= k and v^d at most `USUAL_LEAVES`. So people can read the tree.
-    Deeper levels ask for more leaves than k allows: they cost rounds, and find the rows that stand out. In a tree of
-    binary splits, all 2^d - 1 splits together compare at most `USUAL_COUNTS` counts. The arithmetic is exact, so both
-    parties find one depth.
+    domains. R is the bound on the rows that k refers to: a party's against the peer, the union's against the public.
+    The depth is the greatest d with R / v^d >= k, and with v^d at most `USUAL_LEAVES`, so that people can read the
+    tree. In a tree of binary splits, all 2^d - 1 splits together compare at most `USUAL_COUNTS` counts. The arithmetic
+    is exact, so both parties find one depth.
 
     Args:
         rules: The rules for leaves; public.

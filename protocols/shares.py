@@ -59,7 +59,7 @@ def mask(seed: bytes, question: bytes, number: int, size: int) -> Shares:
 
 
 def masked(numbers: Indices, seed: bytes, question: bytes, number: int) -> Shares:
-    """Return the share of party 1, uint64[size]: the numbers less the share of party 0; see `mask`.
+    """Return the share of party 1, uint64[size]: the numbers less the share of party 0, which `mask` returns.
 
     Args:
         numbers: The holder's numbers, int64[size]; private.
@@ -130,9 +130,9 @@ class SharedSums:
 
 
 class SharedCounts:
-    """Source of a party's shares of all counts: own counts, and the shares of the holders for the same level.
+    """Source of a party's shares of all counts: its own counts, and the holders' shares for the same level.
 
-    A level that is counted again is not asked again, so a holder shares each level once.
+    The last level is cached, so a holder shares each level once.
     """
 
     def __init__(self, own: Any, ask: Ask) -> None:
@@ -140,7 +140,7 @@ class SharedCounts:
 
         Args:
             own: This party's `Counts` or `ForestCounts`; private.
-            ask: Asks the holders.
+            ask: Function that requests the holders' shares for a question, uint64[size].
         """
         self._own, self._ask = to_share(own), ask
         self._last: tuple[Question, LevelCounts] | None = None
@@ -173,7 +173,7 @@ def flat(counts: LevelCounts) -> Indices:
 
 
 def unflattened(numbers: Shares, form: LevelCounts) -> LevelCounts:
-    """Return the inverse of `flat` for shares.
+    """Return the shares of the numbers of a level, in the form of its counts: the inverse of `flat`.
 
     Args:
         numbers: Shares, uint64[numbers].

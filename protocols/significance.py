@@ -2,21 +2,21 @@
 
 Ideal functionality. Inputs: each party's own counts, or sums, of its rows. Output to both: one bit, whether the
 statistic of the sums is above the quantile. Leakage: nothing else; sizes, bounds and the quantile are public. Security
-is that of the engine; no statistic and no sum is opened. The exact statistic of joint counts would tell each party
-something of the other's, and asked twice it would tell more: a bit tells at most a bit.
+is that of the engine; no statistic and no sum is opened. The exact statistic would reveal facts about the peer's
+counts; the decision reveals at most one bit.
 
 *Chi-square* of a table n(i, j) with row sums r(i), column sums c(j), N rows in all (Pearson 1900):
 
     X^2 = N (sum_i (1 / r(i)) sum_j n(i, j)^2 / c(j) - 1),
 
-where an empty row or column counts nothing. Both quotients are rounded down to F fraction bits. A row's inner sum is
-less than the truth by at most C 2^-F for C columns, and is divided by r(i) >= 1; so for R rows the sum is low by at
-most R (C + 1) 2^-F, X^2 by N times that, below `ERROR` by the choice of F. An opened 1 is always right. An opened 0 is
-wrong only if X^2 is above the quantile by less than `ERROR`. The degrees of freedom are (R' - 1)(C' - 1), where
-R' and C' count the rows and columns that are not empty: they stay secret, and choose the quantile in the circuit.
+where empty rows and columns are left out. Both quotients are rounded down to F fraction bits. A row's inner sum is too
+small by at most C 2^-F for C columns, and is divided by r(i) >= 1. So for R rows the sum is too small by at most R (C +
+1) 2^-F, and X^2 by N times that, which is below `ERROR` by the choice of F. An opened 1 is always right. An opened 0 is
+wrong only if X^2 is above the quantile by less than `ERROR`. The degrees of freedom are (R' - 1)(C' - 1), where R' and
+C' count the rows and columns that are not empty: the circuit selects their quantile, and they stay secret.
 
-*Trend* (Cochran 1954, Armitage 1955) of a yes or no over groups with public scores t(j): with R yes among N rows,
-A the sum of t over the yes, B and C those of t and t^2 over all rows,
+*Trend* (Cochran 1954, Armitage 1955) of a yes or no over groups with public scores t(j). With R yes among N rows, A the
+sum of t over the yes, B and C the sums of t and of t^2 over all rows,
 
     N (N A - R B)^2 / (R (N - R) (N C - B^2)) > z^2,
 
@@ -27,9 +27,9 @@ and that of their squares, V = n q - s^2, E1 = n2^2 V1 / (n1 - 1), E2 = n1^2 V2 
 
     t^2 = (n2 s1 - n1 s2)^2 / (E1 + E2),   degrees of freedom  (E1 + E2)^2 / (E1^2 / (n1 - 1) + E2^2 / (n2 - 1)).
 
-E1 and E2 are rounded up, so t^2 is low by a relative 2 / (E1 + E2) at most. For the degrees of freedom their upper
-`DIGITS` bits are used; they are rounded down to one of `DEGREES`, where the quantile is greater. Below two rows in a
-group nothing differs.
+E1 and E2 are rounded up, so t^2 is too small by a factor of at least 1 - 2 / (E1 + E2). For the degrees of freedom
+their upper `DIGITS` bits are used; they are rounded down to one of `DEGREES`, where the quantile is greater. With fewer
+than two rows in a group the answer is no.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def _square_netlist(width: int, fraction: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=32)
 def _row_netlist(columns: int, width: int, fraction: int, form: Form) -> Netlist:
-    """Build the sum of a row's shares, which is r(i) at most, by r(i); 0 for an empty row."""
+    """Build the sum over a row of n^2 / c, divided by r(i), which is never less than that sum; 0 for an empty row."""
     builder = Builder(form)
     shares = [builder.input(width + fraction) for _ in range(columns)]
     summed, of_row = total(shares, width + fraction), builder.input(width)
@@ -206,7 +206,7 @@ def entry_of(index: Integer, entries: Sequence[int]) -> Integer:
 
 
 def critical_values(level: float, rows: int, columns: int) -> list[Fraction]:
-    """Return the quantile for 0, 1, ..., (rows - 1)(columns - 1) degrees of freedom; for none 0.
+    """Return the quantile for 0, 1, ..., (rows - 1)(columns - 1) degrees of freedom; it is 0 for 0.
 
     Args:
         level: Probability that chi-square exceeds the quantile, above 0 and below 1.
@@ -250,7 +250,7 @@ def welch_exceeds(first: Sequence[Integer], second: Sequence[Integer], level: fl
 
 
 def _share(rows: Integer, added: Integer, squares: Integer, others: Integer) -> Integer:
-    """Return others^2 (rows squares - added^2) / (rows - 1), rounded up."""
+    """Return others^2 (rows squares - added^2) / (rows - 1), rounded down, plus 1: E of the module's first lines."""
     spread = (rows * squares).wide_subtract(added * added).as_unsigned()
     top = others * others * spread
     return quotient(top, (rows - 1), len(top)).wide_add(1)
@@ -272,7 +272,7 @@ def _critical(share: Integer, other: Integer, n1: Integer, n2: Integer, level: f
 
 
 def _of_sign(exceeds: Wire, difference: Integer, sign: int) -> Wire:
-    """Return the bit if the difference has this sign, else 0; the bit itself for sign 0."""
+    """Return the bit `exceeds` if the difference has this sign, or if `sign` is 0; else 0."""
     if sign == 0:
         return exceeds
     return exceeds & (difference[-1] if sign < 0 else ~difference[-1])

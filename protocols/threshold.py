@@ -1,10 +1,10 @@
 """Linear thresholds: whether own_0 + own_1 >= 0, for integers of both parties, for a batch of questions.
 
-Ideal functionality. Inputs: from each party an integer for each question, its side of a public linear form
-sum_i c_i (n_i^0 + n_i^1) of both parties' counts, which it computes by itself. Output: one bit a question, secret or
-opened to both: whether the form is at least 0. Leakage: the number of questions and the public bound on a side. What
-is opened tells at most a bit each; how questions that follow one another find a count is in docs/security.md. A secret
-bit that is added to all sums is the adder's carry.
+Ideal functionality. Inputs: from each party an integer for each question, its side of a public linear form sum_i c_i
+(n_i^0 + n_i^1) of both parties' counts, which it computes by itself. Output: one bit a question, secret or opened to
+both: whether the form is at least 0. Leakage: the number of questions and the public bound on a side. An opened answer
+reveals at most one bit; docs/security.md explains how a series of questions can find a count. A secret bit added to all
+sums enters the adder as its carry.
 
 Cost of n questions of sides of w bits, the sign included: n w input bits from each party, n w ANDs (in a shallow
 circuit, of up to 2^14 questions with shared bits, about 2 n w), n bits opened.
@@ -28,7 +28,7 @@ FEW = 1 << 14  # above this number of questions, gates cost more than the rounds
 
 @lru_cache(maxsize=64)
 def _netlist(width: int, form: Form, carried: bool) -> Netlist:
-    """Build the circuit of a question: both sides, and if they are `carried` a bit; whether the sum is at least 0."""
+    """Build the circuit of a question: inputs both sides, and with `carried` a bit; output whether the sum is >= 0."""
     builder = Builder(form)
     left, right = builder.input(width, signed=True), builder.input(width, signed=True)
     if carried:  # appended below both lowest bits: their sum carries into the lowest bit
@@ -39,20 +39,20 @@ def _netlist(width: int, form: Form, carried: bool) -> Netlist:
 
 
 def reached(left: Integer, right: Integer) -> Wire:
-    """Return the wire that is 1 if the sum of two signed integers is at least 0: ~x is -x - 1.
+    """Return the wire that is 1 if the sum of two signed integers is at least 0, computed as ~right < left.
 
     Args:
-        left: Party 0's side.
-        right: Party 1's side, of equal width.
+        left: Party 0's integer.
+        right: Party 1's integer, of equal width.
     """
     return ~right < left
 
 
 def side_width(engine: Engine, sides: NDArray[np.int64], bound: int) -> int:
-    """Return the bits of a side in two's complement.
+    """Return the bits of one party's side of a comparison, in two's complement.
 
     Args:
-        engine: The engine of this session; it says whether the sides are shares, which fit always.
+        engine: The engine of this session. If its numbers are shares (`masked_numbers`), the bound is not checked.
         sides: This party's sides, int64[questions]; private.
         bound: Upper bound on the absolute value of a side; public.
 
@@ -63,7 +63,7 @@ def side_width(engine: Engine, sides: NDArray[np.int64], bound: int) -> int:
     if width > MOST_BITS:
         raise InputError(f"a side of a threshold could take {width} bits, at most {MOST_BITS} fit: lower max_rows")
     if sides.size and not engine.masked_numbers and max(int(sides.max()), -int(sides.min())) > bound:
-        raise InputError("this party has more rows than agreed")
+        raise InputError("this party has more rows than the agreed max_rows; raise max_rows at both parties")
     return width
 
 

@@ -1,4 +1,4 @@
-"""Trees of indices, complete or growing: ID3 opens them level by level, and a checkpoint holds nothing else.
+"""Decision trees as indices of attributes and classes, complete or growing; a checkpoint of ID3 is such a tree.
 
 A growing tree has `Open` nodes, all at one depth. They are numbered in reading order (left to right), which is the
 order in which every count, circuit and message of a level lists them.
@@ -30,8 +30,8 @@ class Leaf:
 class Split:
     """An inner node: the index of its attribute and one child per value.
 
-    With an `edge`, which only sources of counts see (`protocols.edges`), there are two children: for the values below
-    it, and for the others; where it is negative, for all values but -edge, and for this one.
+    Trees for sources of counts may have an `edge` (`protocols.edges`) and then two children. A positive edge: values
+    below it, then the others. A negative edge: all values except -edge, then this value.
     """
 
     attribute: int

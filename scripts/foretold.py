@@ -135,7 +135,7 @@ def markdown(rows: list[Row]) -> str:
     ratios = sorted(map(_ratio, rows))
     return "\n".join([
         f"These {len(rows)} jobs took {ratios[0]:.2f} to {ratios[-1]:.2f} times the predicted seconds:", "",
-        "| job | seconds of a processor | foretold | measured / foretold |", "|---|---:|---:|---:|",
+        "| job | measured processor seconds | predicted | measured / predicted |", "|---|---:|---:|---:|",
         *map(_line, rows), "",
     ])  # fmt: skip
 

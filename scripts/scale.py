@@ -108,9 +108,9 @@ def rows_of(cells: Sequence[Sequence[str]]) -> list[str]:
 def section() -> str:
     """Return the tables."""
     lines = [
-        "**One comparison** scores one question with two answers at one node, for two classes. The table shows its",
-        f"bytes both ways, with 1/{QUESTIONS} of the other costs of a node, by the bound on each party's rows. A node",
-        f"has {QUESTIONS} questions here.\n",
+        "**One comparison** scores one question with two answers at one node, for two classes. The table shows",
+        f"its bytes both ways, by the bound on each party's rows. They include 1/{QUESTIONS} of the other costs "
+        f"of a node,\nbecause a node has {QUESTIONS} questions here.\n",
         *rows_of(
             [
                 ("profile", *(f"{rows:,} rows" for rows in BOUNDS)),
@@ -131,8 +131,8 @@ def section() -> str:
                 ),
             ]
         ),
-        f"**Whole levels** of a tree of {ROWS:,} rows: time and bytes of the quickest of the three profiles. The last",
-        "column is the memory for the counts in each party's process.\n",
+        f"**Whole levels** of a tree of {ROWS:,} rows: time and bytes of the quickest of the three",
+        "profiles. The last column is the memory for the counts in each party's process.\n",
         *rows_of(
             [
                 ("nodes x questions", "comparisons", *(f"{link}, {in_words(n)}" for link, n in WAYS), "counts"),
@@ -147,8 +147,9 @@ def section() -> str:
                 ),
             ]
         ),
-        f"**The extra cost of several shards** over one, for a level of {COMPARISONS // QUESTIONS:,} nodes and",
-        f"{QUESTIONS} questions: more bytes, and fewer rounds, because batches run side by side.\n",
+        f"**Several shards compared with one**, for a level of {COMPARISONS // QUESTIONS:,} nodes and "
+        f"{QUESTIONS} questions. Each cell has the",
+        "additional bytes and the change in rounds. Rounds fall because batches run side by side.\n",
         *rows_of([("profile", *map(in_words, SHARDS[1:])), *map(_beyond, PROFILES)]),
     ]
     return "\n".join(lines)
@@ -187,7 +188,7 @@ def measure(rows: int, times: int, levels: Sequence[int]) -> None:
     with tempfile.TemporaryDirectory() as place:
         directory = Path(place)
         _furnish(directory, rows)
-        head = ("engine", "levels", "shards", "processor, s", "largest process so far, MB", "bytes")
+        head = ("engine", "levels", "shards", "processor, s", "largest process in the runs so far, MB", "bytes")
         print("\n".join(rows_of([head])[:2]))
         for profile in PROFILES[:2]:
             for depth in levels:

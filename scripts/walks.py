@@ -158,8 +158,8 @@ WALKS = (
         26,
         (Hop("parties/commands/kinds.py", "command_of.run"),),
         (
-            Point("parties/sources/delimited.py", "csv_columns", "text"),
-            Point("parties/tables/rows.py", "_indices", "category numbers"),
+            Point("parties/sources/delimited.py", "small_columns", "text"),
+            Point("parties/sources/in_memory.py", "InMemory.check", "category numbers"),
             Point("protocols/counts.py", "RowCounts.__init__", "rows of a source of counts"),
             Point("protocols/counts.py", "RowCounts.level", "counts"),
             Point("smc/ot/columns.py", "ColumnReceiver._extend", "choices"),

@@ -37,7 +37,7 @@ Size = int | Sequence[int]
 
 
 class Agreement:
-    """Running digest of the steps that one party has noted.
+    """Running digest of the steps that one party has noted, in several hash chains (`CHAINS`).
 
     `is_told`: this party has sent its digest. `is_heard`: the peer's digest has arrived and is equal.
     """
@@ -71,11 +71,11 @@ class Agreement:
         self.note(step, None, {})
 
     def expect(self) -> None:
-        """Put this party's digest in front of the next message in each direction, and compare the peer's."""
+        """Announce digests: each party's next message then begins with its digest, and the receiver compares it."""
         self.is_told = self.is_heard = False
 
     def digest(self) -> bytes:
-        """Return the digest of all notes so far."""
+        """Return the digest of all steps noted so far."""
         return b"".join(chain.digest()[:size] for chain, (_, size) in zip(self._chains, CHAINS, strict=True))
 
     def agreed(self) -> None:
@@ -85,18 +85,18 @@ class Agreement:
         self._recent.clear()
 
     def masked(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return a share XORed with bits that only a party with equal notes can compute."""
+        """Return a share XORed with bits that only a party that has noted equal steps can compute."""
         key = b"".join(chain.digest() for chain in self._chains)
         return share ^ np.frombuffer(hashlib.shake_256(key).digest(share.size), dtype=np.uint8).reshape(share.shape)
 
     def differing(self, theirs: bytes) -> int:
-        """Return the number of the first chain in which a digest differs from ours."""
+        """Return the index of the first hash chain in which the peer's digest differs from ours."""
         ends = np.cumsum([size for _, size in CHAINS])
         place = next(i for i, (ours, their) in enumerate(zip(self.digest(), theirs, strict=True)) if ours != their)
         return int(np.searchsorted(ends, place, side="right"))
 
     def error(self, chain: int) -> SmcError:
-        """Return the error for a difference in a chain; it blames the peer if the peer names this protocol's code."""
+        """Return the error for a difference in a hash chain; it blames the peer if both have the same protocol code."""
         what, _ = CHAINS[min(chain, len(CHAINS) - 1)]
         steps = f"{what}. Last steps here: {'; '.join(_shown(*note) for note in self._recent) or 'none'}"
         if self._has_same_code:

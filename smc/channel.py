@@ -115,7 +115,7 @@ class MemoryChannel(Channel):
         try:
             self._outgoing.put(_Message(step, bytes(payload)), timeout=self._timeout)
         except queue.Full:
-            raise LinkError(f"the peer took nothing for {self._timeout:g} s at step '{step}'") from None
+            raise LinkError(f"the peer accepted no data for {self._timeout:g} s at step '{step}'") from None
 
     @override
     def receive(self, step: str, size: int) -> bytes:

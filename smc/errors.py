@@ -26,7 +26,7 @@ class LinkError(SmcError):
 
 
 class PeerLeftError(LinkError):
-    """End of the session by the peer while this party still expected a message. Exit code 3."""
+    """Peer that ended the session while this party still expected a message. Exit code 3."""
 
 
 class ShardError(LinkError):
@@ -46,7 +46,7 @@ class ProtocolError(LinkError):
 
 
 class JobMismatchError(SmcError):
-    """Different job of a peer that is reachable and trusted. Exit code 4.
+    """Peer that is reachable and trusted, but wants a different job. Exit code 4.
 
     `only_ours` and `only_theirs` are the names of the job's fields that the other party's job does not have.
     """

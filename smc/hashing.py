@@ -50,7 +50,7 @@ def hash_keys(master: bytes) -> RoundKeys:
 
 
 class KeySchedule:
-    """Ranges of numbers under the master key of a purpose; each number is handed out once."""
+    """Numbers of gates or OTs under the master key of a purpose; each number is used once."""
 
     def __init__(self, session: Session, purpose: str) -> None:
         self._session = session
@@ -59,7 +59,7 @@ class KeySchedule:
         self._next = 0
 
     def take(self, count: int) -> tuple[RoundKeys, int]:
-        """Return `hash_keys` for the next `count` numbers, and the first number, a multiple of 8."""
+        """Reserve `count` numbers; return their key array (`hash_keys`) and the first number, a multiple of 8."""
         if self._keys is None:
             self._keys = hash_keys(self._session.derive("hash key", self._purpose))
         first = self._next

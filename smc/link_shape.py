@@ -24,8 +24,8 @@ class LinkShape:
 
     None means unlimited rate or no delay. `window` is the number of bytes that a sender may have in transit: at most
     one window passes in a round trip, whatever the rate. Without a rate the window is never full, and only the delay
-    matters. As text the second number is the round trip, two delays: `str(LinkShape(100e6, 0.02))` is "100mbit,40ms".
-    The window comes third, unless it is the default.
+    matters. In text form the second number is the round trip, two delays: `str(LinkShape(100e6, 0.02))` is
+    "100mbit,40ms". The window comes third, unless it is the default.
     """
 
     rate: float | None = None
@@ -99,8 +99,8 @@ PRESETS = {
 class Direction:
     """One direction of a link, which computes arrival times.
 
-    Bytes leave one after the other at the link's rate and arrive one delay later. At most a window of bytes is in
-    transit: the sender learns one delay later that the receiver has read bytes.
+    Bytes leave one after the other at the link's rate and arrive one delay later. At most one window of bytes is in
+    transit. The window has room again one delay after the receiver has read bytes.
     """
 
     def __init__(self, shape: LinkShape) -> None:

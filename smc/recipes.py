@@ -49,7 +49,7 @@ SEMI_HONEST: Final = Security(computational=128, statistical=40)
 
 @dataclass(frozen=True)
 class Recipe:
-    """Engine: its circuits and integers, the form of circuits that suits it, the prices of operations."""
+    """Description of an engine: circuits, integers, the form of circuits that suits it, prices of operations."""
 
     circuits: Literal["garbled", "XOR shares", "clear"]
     integers: Literal["circuits", "additive shares"]

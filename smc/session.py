@@ -64,7 +64,7 @@ class AnnouncedOpenings(Openings):
         return _exchanged(session, share)
 
     def ready(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the share to send, before it is announced."""
+        """Return the share to send; called before the share is announced."""
         return share
 
     def leaves(self) -> None:
@@ -148,7 +148,7 @@ class Session:
         self.agreement.note(step, content, sizes)
 
     def masked(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return a share masked by all noted steps; masking twice returns the share."""
+        """Return a share XORed with bits derived from all noted steps; masking twice returns the share."""
         return self.agreement.masked(share)
 
     def send(self, step: str, array: NDArray[Any]) -> None:

@@ -1,1 +1,1 @@
-"""What a party does with its own rows and no peer: no module here imports a link, a job or a node."""
+"""Work of a party on its own rows without a peer. No module here imports a link, a job or a node."""

@@ -17,6 +17,7 @@ PROTOCOLS = "protocols"  # this project's package whose code decides the result
 JOBS = "parties.jobs"  # this project's package whose imports lead to it
 SHOWN = 12  # hexadecimal digits of a digest
 IGNORED = {"annotation", "returns", "ctx", "kind", "type_comment", "type_params"}
+BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")  # fields of a statement with statements
 ONE_PARSER = Lock()  # CPython 3.11 fails if two threads make syntax trees at once
 
 
@@ -66,20 +67,28 @@ def _counts(name: str, homes: set[Path]) -> bool:
 
 @lru_cache(maxsize=1024)
 def _source(name: str) -> Path | None:
+    top, *below = name.split(".")
     try:
-        spec = find_spec(name)
+        spec = find_spec(top)  # of a module below it this would load the package
     except (ImportError, ValueError, AttributeError):
         return None
-    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+    if spec is None:
         return None
-    path = Path(spec.origin)
-    return path if path.is_file() else None
+    files = [Path(spec.origin)] if spec.origin is not None else []
+    if below:
+        places = [Path(place, *below) for place in spec.submodule_search_locations or ()]
+        files = [file for place in places for file in (place / "__init__.py", place.with_suffix(".py"))]
+    return next((file for file in files if file.suffix == ".py" and file.is_file()), None)
 
 
 def _imported(tree: ast.AST, name: str) -> list[str]:
     """Return the modules that a module may import; `from a import b` counts as both a and a.b."""
     names: list[str] = []
-    for node in ast.walk(tree):
+    waiting = [tree]
+    while waiting:  # statements alone: most of a tree is expressions, which import nothing
+        node = waiting.pop()
+        for block in BLOCKS:
+            waiting += getattr(node, block, ())
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -92,16 +101,19 @@ def _imported(tree: ast.AST, name: str) -> list[str]:
 def _plain(node: Any) -> str:
     """Return a syntax tree as text that is equal on every version of Python."""
     if isinstance(node, list):
-        return "[" + " ".join(map(_plain, node)) + "]"
+        return f"[{' '.join([_plain(part) for part in node])}]"
     if not isinstance(node, ast.AST):
         return repr(node)
-    fields = {name: value for name, value in ast.iter_fields(node) if name not in IGNORED and value not in (None, [])}
-    body = fields.get("body")
-    if isinstance(body, list):
-        fields["body"] = [
-            line for line in body if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))
-        ]
-    return f"({type(node).__name__} " + " ".join(f"{name}={_plain(value)}" for name, value in fields.items()) + ")"
+    fields = []
+    for name in node._fields:
+        if name in IGNORED or (value := getattr(node, name, None)) is None or value == []:
+            continue
+        if name == "body" and isinstance(value, list):
+            value = [
+                line for line in value if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))
+            ]
+        fields.append(f"{name}={_plain(value)}")
+    return f"({type(node).__name__} {' '.join(fields)})"
 
 
 def code_of_kind(kind: type) -> str:

@@ -298,7 +298,7 @@ def cost_lines(report: Mapping[str, Any], depth: int = 2) -> list[tuple[int, str
 
 
 def cost_table(report: Mapping[str, Any]) -> str:
-    """Return the cost report as a table, see `cost_lines`."""
+    """Return the cost report as text: a table with a line for each phase, the rest and the total."""
     heads = ("phase", "sent", "received", "messages", "rounds", "AND gates", "seconds")
     rows = [heads] + [
         (

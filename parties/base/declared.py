@@ -39,7 +39,7 @@ class Declared:
         """Raise InputError if the fields, each within its bounds, do not fit together."""
 
     def settings(self) -> dict[str, Any]:
-        """Return the fields by their keys in the file."""
+        """Return the value of each field by its key in the file."""
         return {key: getattr(self, name) for key, name in self.named().items()}
 
     @classmethod
@@ -50,7 +50,7 @@ class Declared:
 
     @classmethod
     def named(cls) -> dict[str, str]:
-        """Return the fields' names by their keys in the file."""
+        """Return the name of each field by its key in the file."""
         return {field.alias or name: name for name, field in cls.table().model_fields.items()}
 
     @classmethod

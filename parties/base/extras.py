@@ -24,6 +24,7 @@ EXTRA_OF = {
     "opendp": "node",
     **dict.fromkeys(("starlette", "uvicorn", "jinja2", "httpx"), "node"),
     **dict.fromkeys(("structlog", "prometheus_client", "grpc_health", "authlib", "joserfc"), "node"),
+    "openpyxl": "excel",
     "psycopg": "postgres",
     "MySQLdb": "mysql",
     "pyspark": "spark",

@@ -142,21 +142,34 @@ def decode(path: Path, data: bytes, first: int = 1, start: int = 0) -> str:
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a UTF-8 file, see `read_bytes` and `decode`."""
+    """Return the text of a UTF-8 file. Raise InputError if it cannot be read or decoded."""
     return decode(path, read_bytes(path))
 
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Return the table in a TOML file; raise InputError with the line of a syntax error."""
+    return parse_toml(read_text(path), path)
+
+
+def parse_toml(text: str, path: Path) -> dict[str, Any]:
+    """Return the table that a TOML text holds.
+
+    Args:
+        text: The TOML.
+        path: Its file, for messages.
+
+    Raises:
+        InputError: The text is not TOML; the message has the line.
+    """
     try:
-        table = tomllib.loads(read_text(path))
+        table = tomllib.loads(text)
         str(table)  # a hexadecimal number may have any length, but Python does not print it in a message
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not valid TOML: {str(error).replace(chr(10), ' ')}") from None
     except ValueError:  # Python limits the digits of a number
         raise InputError(f"{path}: not valid TOML: a number is too long") from None
     except RecursionError:
-        raise InputError(f"{path}: not valid TOML: nested too deeply") from None
+        raise InputError(f"{path}: not valid TOML: nested too deeply; use fewer levels") from None
     return table
 
 
@@ -229,7 +242,7 @@ def write_json(path: Path, document: object) -> None:
 
 
 def write_bytes(path: Path, data: bytes, private: bool = False) -> None:
-    """Replace a file by bytes, see `replacing`.
+    """Replace a file by bytes, completely or not at all.
 
     Args:
         path: The file.
@@ -310,7 +323,7 @@ def _is_taken(handle: int) -> bool:
 
 
 def ensure_absent(path: Path) -> None:
-    """Raise the `InputError` of `create_private` if the file exists."""
+    """Raise InputError if the file exists, as `create_private` would."""
     if os.path.lexists(path):
         raise InputError(f"cannot write {path}: {_reason(FileExistsError())}")
 
@@ -406,7 +419,9 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | No
         ensure_writable(path)
         real = os.path.realpath(path)
         if _descriptor(path) is None and not _is_stream(path) and real in taken:
-            raise InputError(f"{flag}: {path} is {taken[real]} of this command and would be overwritten")
+            raise InputError(
+                f"{flag}: {path} is {taken[real]} of this command and would be overwritten; name another file"
+            )
         taken[real] = f"{flag} too, an output"
 
 

@@ -22,7 +22,7 @@ class Entry(NamedTuple):
 
 @cache
 def entries() -> tuple[Entry, ...]:
-    """Return all terms in order."""
+    """Return the entries of all terms, in alphabetical order."""
     tables = tomllib.loads(files("parties.base").joinpath("glossary.toml").read_text())["entries"]
     return tuple(
         Entry(one["word"], " ".join(one["text"].split()), tuple(one.get("others", ())), one.get("page", ""))

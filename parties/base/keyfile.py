@@ -97,7 +97,7 @@ def encrypt(pem: bytes, word: str) -> bytes:
         InputError: The passphrase is empty.
     """
     if not word:
-        raise InputError("the passphrase is empty")
+        raise InputError("the passphrase is empty; give one of 12 characters or more")
     plain = load_pem_private_key(pem, None).private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
     salt, vector, padder = secrets.token_bytes(16), secrets.token_bytes(16), PKCS7(128).padder()
     key = Scrypt(salt, 32, COST, BLOCK, PARALLEL).derive(word.encode())
@@ -145,7 +145,7 @@ def first_line(path: Path) -> tuple[str, str] | None:
 
 
 def secret_line(path: Path, key: str) -> str:
-    """Return the first line of a secret, see `first_line`.
+    """Return the first line of a secret from systemd's credential with the file's name, or from the file.
 
     Args:
         path: The file, whose name is also that of systemd's credential.

@@ -198,7 +198,7 @@ class Report:
         Args:
             columns: Headings with their templates.
             rows: Sources of the templates.
-            none: The note.
+            none: The note that replaces an empty table.
         """
         if rows:
             self.table(columns, rows)

@@ -82,7 +82,7 @@ def merge(settings: AnySettings, flags: Mapping[str, object]) -> AnySettings:
 
 
 def validated(model: type[AnyModel], fields: Mapping[str, Any]) -> AnyModel:
-    """Return fields as a validated model.
+    """Return fields as an object of a pydantic model, after validation.
 
     Args:
         model: Class of the model.
@@ -98,7 +98,7 @@ def validated(model: type[AnyModel], fields: Mapping[str, Any]) -> AnyModel:
 
 
 def required(value: Given | None, key: str) -> Given:
-    """Return the value of a required setting.
+    """Return the value of a required setting, unless it is missing.
 
     Args:
         value: The value; None if it is missing.

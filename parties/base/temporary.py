@@ -66,7 +66,7 @@ def ensure(*instead: Path) -> str:
             tempfile.tempdir = os.environ["TMPDIR"] = str(folder.absolute())
             return tempfile.tempdir
     tried = ", ".join(map(str, instead))
-    raise InputError(f"no folder for temporary files can be written ({tried} neither): set TMPDIR to one that can")
+    raise InputError(f"no folder for temporary files is writable (nor is {tried}): set TMPDIR to a writable folder")
 
 
 @cache

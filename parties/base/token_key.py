@@ -135,7 +135,9 @@ class TokenKey(ec.EllipticCurvePrivateKey):
             try:
                 session.public.verify(signature, content, signature_algorithm)
             except InvalidSignature:
-                raise TokenError(f"{self.place.name}: its public key in the token is not the private one's") from None
+                raise TokenError(
+                    f"{self.place.name}: the token's public key does not belong to its private key"
+                ) from None
             self._known = session.public
             return signature
 
@@ -177,7 +179,7 @@ class TokenKey(ec.EllipticCurvePrivateKey):
 
     @override
     def private_numbers(self) -> NoReturn:
-        raise InputError(f"{self.place.name} does not leave its token")
+        raise InputError(f"{self.place.name} cannot leave its token; name a key file instead")
 
     @override
     def private_bytes(self, *_: object) -> NoReturn:
@@ -218,7 +220,7 @@ class TokenKey(ec.EllipticCurvePrivateKey):
                         capabilities=flags.SIGN | flags.VERIFY | flags.DERIVE,
                     )
             except pkcs11.PKCS11Error as error:
-                raise TokenError(f"{self.place.name}: the token makes no such key: {_words(error)}") from None
+                raise TokenError(f"{self.place.name}: the token cannot make this key: {_words(error)}") from None
         return True
 
     def _using(self, work: Callable[[_Session], Answer]) -> Answer:
@@ -283,7 +285,7 @@ class TokenKey(ec.EllipticCurvePrivateKey):
         try:
             known = ec.EllipticCurvePublicKey.from_encoded_point(self.curve, point)
         except ValueError:
-            raise TokenError(f"{self.place.name}: its public key in the token is none") from None
+            raise TokenError(f"{self.place.name}: its public key in the token is not valid") from None
         if self._known not in (None, known):  # it would sign with a key that others do not expect
             raise TokenError(f"{self.place.name}: the token has another key of this name than before")
         return _Session(session, private, known)

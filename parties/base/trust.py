@@ -28,7 +28,7 @@ def client_context(ca: Path | None, certificate: Path | None, key: Path | None) 
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # a server's own certificate is enough, whoever signed it
     if certificate is not None and key is not None:
         if files.is_in_token(key):
-            raise InputError(f"{key}: Python's TLS takes no key in a token; name a file of another key")
+            raise InputError(f"{key}: Python's TLS cannot use a key in a token; name a key file")
         try:
             context.load_cert_chain(certificate, key, keyfile.passphrase(key))
         except OSError:

@@ -266,8 +266,8 @@ def program_cases(program: str, arguments: Sequence[str], integers: bool) -> lis
     Results are not checked, only costs.
 
     Args:
-        program: MODULE:FUNCTION.
-        arguments: Arguments as texts.
+        program: The program, as MODULE:FUNCTION.
+        arguments: Arguments of the program, as texts.
         integers: Whether to include profiles with additive shares.
     """
     run, inputs = load_program(program), arguments_of(arguments)

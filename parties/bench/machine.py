@@ -15,7 +15,7 @@ PACKAGES = ("numpy", "numba", "cryptography", "grpcio", "gmpy2", "pynacl")  # pa
 
 
 def facts(packages: Iterable[str] = PACKAGES) -> dict[str, Any]:
-    """Return the machine as a JSON object, with the versions of those of the given packages that are installed.
+    """Return the machine as a JSON object, with the versions of the given packages that are installed.
 
     `cores` are those that this process may use; `memory_gb` is main memory in 10^9 bytes, to one decimal.
     """

@@ -56,7 +56,11 @@ def lead(directory: Path, arguments: Sequence[str], shape: LinkShape | None = No
 
 @contextmanager
 def beside(arguments: Sequence[str]) -> Iterator[Session]:
-    """Yield party 0's session with a second process, as `lead` does; a temporary directory holds the identities."""
+    """Yield party 0's session with a second Python process; a temporary directory holds the identities.
+
+    Args:
+        arguments: Arguments of the second process, before the directory and party 0's address.
+    """
     with tempfile.TemporaryDirectory(prefix="smc-bench-") as name, lead(Path(name), arguments) as session:
         yield session
 

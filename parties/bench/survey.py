@@ -40,7 +40,7 @@ def parse_links(text: str) -> dict[str, LinkShape]:
 def survey(
     links: Mapping[str, LinkShape], cases: Sequence[Case], repeats: int, pictures: bool, on_progress: OnProgress
 ) -> Document:
-    """Measure the cases on every link and return the document for `write`.
+    """Measure the cases on every link, and return the measurements as the JSON document that `write` writes.
 
     Args:
         links: Links by name.

@@ -77,7 +77,7 @@ class Case:
     rows: int = 2
 
     def task(self, promise: Mapping[str, Any], at_most: int | None) -> Any:
-        """Return the job of this case with the given privacy promise.
+        """Return the task of this case, a `Kind`, with the given privacy promise.
 
         Args:
             promise: Settings such as epsilon, delta and adjacency.
@@ -155,7 +155,7 @@ def check_case(case: Case, promise: Mapping[str, Any], at_most: int | None = Non
 
 
 def charge_problems(task: Any, promise: Mapping[str, Any]) -> list[str]:
-    """Return the differences between a job's losses and its request.
+    """Return the differences between the losses that a job declares and the requested promise.
 
     Args:
         task: The job.
@@ -210,7 +210,7 @@ def _has_baskets(task: Any) -> bool:
 
 
 def lost(uses: Sequence[Use], along: Sequence[Use]) -> Loss:
-    """Return the loss of two runs along one path on neighbouring tables, in the worse direction.
+    """Return the privacy loss between two runs with equal openings on neighbouring tables, in the worse direction.
 
     Args:
         uses: Uses of noise in the first run.
@@ -315,11 +315,11 @@ class Run:
 
     @property
     def uses(self) -> list[Use]:
-        """Uses of noise."""
+        """Noisy openings of the run, in order."""
         return self._tape.uses
 
     def along(self, first: Rows) -> list[Use]:
-        """Return the uses of a run in which party 0 has these rows and all openings are those of this run.
+        """Return the noisy openings of a run in which party 0 has these rows, and sees this run's opened values.
 
         Party 1 has the same rows and sees the same openings, so it sends the same messages.
         """
@@ -333,7 +333,7 @@ class Run:
 
 
 class Heard(Channel):
-    """Party 0's channel, which notes what comes: the step and the bytes of each message."""
+    """Party 0's channel, which records the step and the bytes of each received message."""
 
     def __init__(self, inner: Channel, messages: list[tuple[str, bytes]]) -> None:
         self._inner, self._messages = inner, messages
@@ -396,7 +396,7 @@ class TinyRows(RowCounts):
         super().__init__(domains, classes, table[:, :-1], table[:, -1])
 
     def baskets(self, key: str) -> Numbers:
-        """Return the basket of each row, numbered from 0, with its values."""
+        """Return a line for each row: the number of its basket from 0, then its values."""
         del key
         numbers = np.unique(self._baskets[:, 0], return_inverse=True)[1].reshape(-1)
         return np.column_stack([numbers, self._rows, self._labels])

@@ -28,7 +28,7 @@ def of_laplace(opened: Numbers, first: Numbers, second: Numbers) -> Outcomes:
 
 
 def of_gaussian(opened: Numbers, first: Numbers, second: Numbers) -> Outcomes:
-    """Return for each line of noisy numbers its projection on the way from `first`, 0, to `second`, `ONE`.
+    """Return each line's position along the straight line from `first` (0) to `second` (`ONE`).
 
     Args:
         opened: Noisy numbers, int64[copies, numbers].

@@ -48,7 +48,7 @@ def check(
 
     Args:
         mechanism: The mechanism.
-        samples: Number of samples of each table, before division by the cost.
+        samples: Number of samples of each table; it is divided by the mechanism's `cost`.
         error: Probability that a kept promise is called broken.
         seed: Seed for repeatable samples; None for the system's randomness.
         on_progress: Called with the number of finished samples.
@@ -84,7 +84,7 @@ def sample(
 
     Args:
         mechanism: The mechanism.
-        table: 0 or 1.
+        table: Number of the neighbouring table: 0 or 1.
         samples: Number of outcomes.
         seed: Seed for repeatable samples; None for the system's randomness.
         on_progress: Called with the number of finished samples.
@@ -102,7 +102,7 @@ def sample(
 
 
 def _concentrated(mechanism: Mechanism, first: Outcomes, second: Outcomes, error: float) -> Finding:
-    """Return the finding on a promise of rho, as its epsilon at the mechanism's delta."""
+    """Return the finding on a promise of rho, expressed as epsilon at the mechanism's delta."""
     of_first, of_second = first / evidence.ONE, second / evidence.ONE
     rho = rho_shown(of_first, of_second, mechanism.rho, error / 2)
     return Finding(

@@ -279,7 +279,7 @@ def sums(first: Sequence[int], second: Sequence[int], law: Law) -> Callable[[Eng
 
 
 def choose(tables: Sequence[Sequence[int]], law: Law) -> Callable[[Engine, int, int], Outcomes]:
-    """Return a sampler of the chosen candidate.
+    """Return a sampler of the candidate with the largest noisy score.
 
     Args:
         tables: Scores of the candidates, for each table.

@@ -30,7 +30,7 @@ class Promise:
 
     @classmethod
     def read(cls, epsilon: str, delta: str, adjacency: Adjacency) -> Promise:
-        """Return the promise that decimal texts state.
+        """Return the promise given by decimal texts.
 
         Args:
             epsilon: Decimal text of epsilon.

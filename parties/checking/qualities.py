@@ -1,9 +1,9 @@
 """A tree's choice of an attribute by approximate scores, as a black box: Gini's impurity, or entropy.
 
 There are two attributes of two values, two classes, and no "stop". On table 0 all rows are of the first class and have
-the first value of both attributes, so both are perfect. A row of the second class is added, which one attribute puts
-among the others and the second does not. It changes only the score of the first, by nearly as much as a row can. A
-replacement moves such a row from one attribute to the other.
+the first value of both attributes, so both attributes are perfect. The added row is of the second class. It has the
+first value of one attribute and the second value of the other. So it lowers only the score of the first, by nearly as
+much as a row can. A replacement exchanges the two values of this row.
 
 The scores are computed once, by the protocol's own circuits; then many copies of them get noise and are compared.
 """
@@ -27,7 +27,7 @@ NONE, PURE, MIXED = (np.array(rows) for rows in ([[ROWS, 0], [0, 0]], [[ROWS, 0]
 
 
 def mechanism(name: str, quality: Measure, epsilon: Fraction, replaced: bool) -> Mechanism:
-    """Return the root's choice, which gets half of the tree's epsilon.
+    """Return the mechanism by which a tree's root chooses its attribute, with half of the tree's epsilon.
 
     Args:
         name: Name of the mechanism.
@@ -39,11 +39,11 @@ def mechanism(name: str, quality: Measure, epsilon: Fraction, replaced: bool) ->
 
 
 def choice(name: str, problem: Problem, epsilon: float, replaced: bool) -> Mechanism:
-    """Return the root's choice in a tree of this problem.
+    """Return the mechanism by which the root of a tree with these settings chooses its attribute.
 
     Args:
         name: Name of the mechanism.
-        problem: The problem.
+        problem: Settings of the tree.
         epsilon: Promised epsilon.
         replaced: Whether neighbours differ by a replaced row.
     """

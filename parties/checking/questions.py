@@ -214,7 +214,7 @@ def wholes(task: Release, tables: Sequence[Lines]) -> list[Numbers]:
 
 
 def sums(parts: Sequence[Part], whole: Sequence[Numbers], judged: Judged) -> Callable[[Engine, int, int], Outcomes]:
-    """Return the attacker's statistic of a table's numbers, each part with its noise.
+    """Return a sampler of the attacker's statistic: a table's exact numbers with noise, judged by `judged`.
 
     Args:
         parts: Groups of numbers with their noise.

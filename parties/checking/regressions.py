@@ -1,7 +1,7 @@
 """Linear classifiers as black boxes: noise on the objective, on the minimiser, on the gradients.
 
 In the checks of one party, the classifier has one weight and the table one row under Huber's loss, in one class or the
-other, so that one row is all there is to learn. Lambda places the minimiser of the first table where the corner of the
+other, so that a model depends on this row alone. Lambda places the minimiser of the first table where the corner of the
 loss begins: beyond it one table's objective is curved and the other's is not. So objective perturbation shows both of
 its costs there: for the slopes, which are 2 apart, and for the curvature.
 
@@ -225,19 +225,19 @@ def greatest(scores: Sequence[Numbers], law: Law) -> Simulated:
     return draw
 
 
-def steps(law: Any, many: int, first: Numbers, second: Numbers) -> Simulated:
+def steps(law: Any, openings: int, first: Numbers, second: Numbers) -> Simulated:
     """Return the attacker's statistic of numbers that are opened several times, each time with fresh noise.
 
     Args:
         law: Law of the noise.
-        many: Number of openings.
+        openings: Number of openings.
         first: Exact numbers of the first table.
         second: Exact numbers of the second table.
     """
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
-        noise = samples(law, (many, copies, len(first)), rng).sum(axis=0)
-        return evidence.of_gaussian(many * (first, second)[table] + noise, many * first, many * second)
+        noise = samples(law, (openings, copies, len(first)), rng).sum(axis=0)
+        return evidence.of_gaussian(openings * (first, second)[table] + noise, openings * first, openings * second)
 
     return draw
 

@@ -44,7 +44,7 @@ def samples(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -> Numbe
 
 
 def simulated(draw: Simulated) -> Callable[[Engine, int, int], Outcomes]:
-    """Return a mechanism simulated in one place: only party 0's outcomes count."""
+    """Return a sampler for a mechanism from `draw`: party 0 returns its outcomes, party 1 zeros."""
 
     def outcomes(engine: Engine, table: int, copies: int) -> Outcomes:
         if engine.party:

@@ -78,7 +78,7 @@ def bound(epsilon: Fraction, delta: Fraction) -> Mechanism:
 
 
 def smooth(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Return the median with noise of the smooth sensitivity.
+    """Return the mechanism of a median with noise of the smooth sensitivity.
 
     Args:
         epsilon: Privacy loss that the mechanism promises.

@@ -1,10 +1,10 @@
-"""Shadow models as jobs: each learns from own rows, in the clear, as two parties with half of the rows each would.
+"""Shadow models of jobs: each is learnt in the clear, as two parties with half of the rows each would learn it.
 
 The confidence of a model in a row's class: for trees, the share of trees with that class; for naive Bayes and weights,
-the probability. Synthetic rows are no model of a class: they are confident of a row if many of them share its values,
-two columns at a time. A pair of values that n synthetic rows have counts n / (n + 1), and the mean of all pairs is
-taken: a density (as in B. van Breugel et al., "Membership inference attacks against synthetic data through overfitting
-detection", AISTATS 2023) of which one synthetic row with rare values moves half.
+the probability. Synthetic rows do not predict a class. Their confidence in a row is a density: the mean, over all pairs
+of columns, of n / (n + 1) for the n synthetic rows with the row's pair of values. So a single synthetic row can move it
+by half (density as in B. van Breugel et al., "Membership inference attacks against synthetic data through overfitting
+detection", AISTATS 2023).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _LONG = 3600.0  # seconds: the other party is a thread of this process
 
 @dataclass(frozen=True)
 class Learning:
-    """Settings of shadow models: value counts of columns and classes, number of all rows, and epsilon."""
+    """Settings of shadow models: numbers of values and of classes, `most` rows in all, and epsilon (None: no noise)."""
 
     domains: tuple[int, ...]
     classes: int
@@ -172,5 +172,5 @@ def _run(task: Any, table: Codes) -> Any:
 
 
 def _several(grown: Any) -> Sequence[Any]:
-    """Return the trees of a forest, or the single tree."""
+    """Return the trees of a forest, or a list of the single tree."""
     return grown if isinstance(grown, tuple) else (grown,)

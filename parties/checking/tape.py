@@ -94,7 +94,7 @@ class Tape:
         return value
 
     def numbers(self, values: NDArray[Any], law: Law, least: float = -np.inf) -> Any:
-        """Record numbers with noise and return the opened values.
+        """Record numbers with noise, and return the opened values, int64 in their shape.
 
         Args:
             values: Exact numbers.
@@ -111,9 +111,9 @@ class Tape:
         """Record a choice by noisy scores, and return the first candidates in their order, int64[first].
 
         Args:
-            scores: Exact scores.
+            scores: Scores without noise.
             law: Law of the noise.
-            what: Kind of use.
+            what: Mechanism of the choice, for the record.
             first: Number of opened candidates.
         """
         order = np.argsort(-scores, kind="stable") if self.far is None else self.far.permutation(len(scores))
@@ -123,7 +123,7 @@ class Tape:
 
 
 class TapedEngine(ClearEngine):
-    """The clear engine with a tape of its openings."""
+    """The clear engine, whose noisy openings a `Tape` records or replays."""
 
     def __init__(self, session: Session, tape: Tape) -> None:
         super().__init__(session)
@@ -176,7 +176,7 @@ class TapedEngine(ClearEngine):
         return np.asarray(sums, dtype=np.int64).reshape(values.shape)
 
     def secret(self, values: Sequence[int] | Numbers, width: int) -> Bits:
-        """Return integers as secrets without recording a public constant, because no party would know them.
+        """Return integers as secret bits. They are not recorded as public constants: no party would know them.
 
         Args:
             values: The integers; negative ones in two's complement.
@@ -221,7 +221,7 @@ def _noisy_median(engine: TapedEngine, below: NDArray[Any], above: NDArray[Any],
 
 
 def _best(engine: TapedEngine, scores: Numbers, law: Law) -> Numbers:
-    """Return the choice of each instance, from int64[candidates, batch]; a single candidate is not opened."""
+    """Return the chosen candidate of each instance, from scores int64[candidates, batch]; a sole one is not opened."""
     if len(scores) == 1:
         return np.zeros(scores.shape[1], dtype=np.int64)
     return np.array([engine.tape.choice(column, law)[0] for column in scores.T], dtype=np.int64)
@@ -240,7 +240,7 @@ def _noisy_scores(engine: TapedEngine, values: NDArray[Any], width: int, law: La
 
 
 def _with_ties(_: TapedEngine, scores: Bits) -> Bits:
-    """Return scores without the random order of ties, which loses nothing."""
+    """Return the scores unchanged: the random order of ties, which this replaces, costs no privacy."""
     return scores
 
 
@@ -303,7 +303,7 @@ def _noisy_cells(
 
 
 def _best_splits(engine: TapedEngine, gains: Gains, slopes: Numbers, *sums: Numbers) -> Numbers:
-    """Return invented splits: splits have no noise, so no path of them changes the noise's loss."""
+    """Return invented splits: splits are chosen without noise, so they do not change the privacy loss."""
     candidates, far = sums[-1].shape[1], engine.tape.far
     made_up = np.zeros(len(slopes), dtype=np.int64) if far is None else far.integers(-1, candidates, len(slopes))
     return np.asarray(engine.tape.opening(made_up))

@@ -1,8 +1,8 @@
 """The private tree as a black box: a whole tree of one level, with its choice and its leaf classes.
 
 There are an attribute of three values, two classes, and "stop", whose score with its bonus is one above the attribute's
-on table 0. One more row raises only the attribute's score, and tips the balance of classes in a leaf that was even. So
-the split tree whose even leaf has the other class uses both parts of epsilon.
+on table 0. The added row raises only the attribute's score, and changes the most frequent class of a leaf in which the
+classes were equally frequent. So the outcome of a split with a certain class in this leaf shows both parts of epsilon.
 """
 
 from __future__ import annotations

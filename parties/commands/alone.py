@@ -14,7 +14,7 @@ from parties.base.report import Report
 from parties.base.text import quoted
 from parties.commands.options import TABLE, check_proposal, json_option, proposal_option
 from parties.commands.own_table import chosen
-from parties.commands.rows import tell_left_out
+from parties.commands.rows import print_left_out
 from parties.commands.signature import command, option
 from parties.models import linear
 from parties.models.load import AnyModel, columns_of, load_model, load_trees, predicted, schema_for
@@ -112,7 +112,7 @@ def _edges(path: Path) -> dict[str, list[object]]:
 
 
 def _bounded(text: str) -> tuple[str, range]:
-    """Return COLUMN=LOW:HIGH as the column and its numbers."""
+    """Return the column and the whole numbers from LOW to HIGH of a text COLUMN=LOW:HIGH."""
     match = re.fullmatch(rf"(.+)=({WHOLE}):({WHOLE})", text)
     low, high = (0, 0) if match is None else (int(match[2]), int(match[3]))
     if match is None or not low < high <= low + MOST_NUMBERS:
@@ -130,8 +130,8 @@ def predict(
     tree_file: Path | None = option("Tree written by smc id3 --out."),
     model_file: Path | None = option("Model of smc release naive-bayes, smc regress or smc boost."),
     rules_file: Path | None = option("Rules written by smc rules --out: list those that match each row."),
-    data: Path | None = option("Rows to classify, CSV or Parquet; raw like the table with --config."),
-    config_file: Path | None = option("party.toml: map the rows to the schema as its table."),
+    data: Path | None = option("Rows to classify, CSV or Parquet; with --config, raw rows like those of its table."),
+    config_file: Path | None = option("party.toml: map the rows to the schema in the same way as its table."),
     table: str | None = TABLE,
     only_score: bool = option("Print the accuracy on rows of known class, in detail.", flag="--score"),
     as_json: bool = json_option,
@@ -139,8 +139,9 @@ def predict(
     """Classify rows on this machine, one class per line. Several trees vote.
 
     If the rows have the target column, the accuracy is printed. With --config, the rows are those of its table, or of a
-    file --data with the same spelling: raw cells become the schema's categories as in the job that made the model. With
-    --rules, each line has the numbers of the rules that match the row. Then follows how often the rules hold here.
+    file --data with the same cell formats: raw cells become the schema's categories as in the job that made the model.
+    With --rules, each line lists the matching rules of a row, by their numbers in the file. The last lines show how
+    often the rules hold here.
     """
     if rules_file is not None:
         if tree_file is not None or model_file is not None:
@@ -207,7 +208,7 @@ def _tree(path: Path) -> TreeFile:
 
 
 def _show_numbers(numbers: list[str], model: Scored, actual: list[str] | None, only_score: bool, as_json: bool) -> None:
-    """Show the predictions of a model of numbers, and their errors on rows with a known number."""
+    """Print the predictions of a model for numbers, and their errors on rows with a known number."""
     score = None if actual is None else linear.score(numbers, actual)
     if only_score and score is None:
         raise InputError(
@@ -228,7 +229,7 @@ def _show_numbers(numbers: list[str], model: Scored, actual: list[str] | None, o
 def _apply_rules(
     path: Path, data: Path | None, config_file: Path | None, table: str | None, only_score: bool, as_json: bool
 ) -> None:
-    """Show which rules match which rows, and how often they hold there."""
+    """Print the rules that match each row, and how often each rule holds."""
     with console.progress("applying"):
         rules = Rules.load(path)
         if not rules.rules:
@@ -256,12 +257,12 @@ def _apply_rules(
 
 
 def _rows_for(model: AnyModel | Rules, data: Path | None, config_file: Path | None, named: str | None) -> Columns:
-    """Return the rows to classify: of a file unchanged, or mapped to the schema as a table of party.toml."""
+    """Return the rows to classify: the cells of a file, or with party.toml cells mapped to the schema's categories."""
     if config_file is None:
         if data is None:
             raise InputError("--data is missing; give it, or --config for the rows of a table")
         if named is not None:
-            raise InputError("--table: needs --config, which is missing")
+            raise InputError("--table: needs --config, which is missing; give both")
         return cells(data)
     tables = load(config_file).tables
     # predictions are shown to the owner only, so all rows of a person count
@@ -276,7 +277,7 @@ def _rows_for(model: AnyModel | Rules, data: Path | None, config_file: Path | No
         }
         table = table.model_copy(update=elsewhere)
     if table.is_chosen:
-        tell_left_out(table)
+        print_left_out(table)
     columns, agreed = columns_of(model), schema_for(model, table.schema_file)
     from parties.sources.labels import labelled
 
@@ -289,7 +290,7 @@ def _rows_for(model: AnyModel | Rules, data: Path | None, config_file: Path | No
 
 
 def _calibration_line(group: Predicted) -> str:
-    """Return a sentence with the frequency of right predictions."""
+    """Return a line with the share of right predictions of a group of rows."""
     reach = "" if group.scores is None else " with scores from {:.3g} to {:.3g}".format(*group.scores)
     label = quoted(group.label)
     return f"predicted {label}{reach}: {group.right / group.rows:.1%} right, {group.right:,} of {group.rows:,} rows"

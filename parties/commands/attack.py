@@ -17,10 +17,10 @@ from parties.commands.attack_files import (
     LEAVE_OUT,
     NAMES,
     SEED,
-    cells_beside,
     cells_of,
     check_shared,
     column_of,
+    comparable_cells,
     names_of,
 )
 from parties.commands.attack_models import membership_command, shadows_command
@@ -62,12 +62,12 @@ class Attacked:
     config_file: Path | None = CONFIG
 
     def read(self) -> tuple[PublishPlan | None, Columns, Columns]:
-        """Return the plan, if there is one, the published rows and the known rows."""
+        """Return the plan (None without one), the published rows and the rows that the attacker knows."""
         from parties.alone.publish.settings import read
 
         plan = None if self.plan_file is None else read(self.plan_file)
         release = cells_of(self.published, None)
-        return plan, release, cells_beside(release, self.known, self.config_file, plan)
+        return plan, release, comparable_cells(release, self.known, self.config_file, plan)
 
 
 @click.group("attack", epilog="Example:  smc attack link --published out.csv --known rows.csv --plan publish.toml")
@@ -206,7 +206,7 @@ def presence_command(
 
 
 class _Pairs:
-    """Agreements of columns by name, and the selected known rows, int64[known rows]."""
+    """Column names, agreement of known and published cells by column, and indices of the known rows, int64[rows]."""
 
     def __init__(self, names: list[str], columns: list[Agreement], rows: Any) -> None:
         self.names, self.columns, self.rows = names, columns, rows
@@ -221,7 +221,7 @@ def _agreements(
     judged: Sequence[str | None],
     most: int,
 ) -> _Pairs:
-    """Return the agreements of all columns; of more than `most` known rows a sample is drawn."""
+    """Return how known and published cells agree in each column; more than `most` known rows are sampled."""
     from parties.alone.attacks.agreement import agreement, measured
     from parties.alone.publish.reading import hierarchies
 

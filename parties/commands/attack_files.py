@@ -37,8 +37,8 @@ def cells_of(path: Path, config_file: Path | None, plan: PublishPlan | None = No
 
     Args:
         path: The file.
-        config_file: party.toml, whose table of this file has its spelling; None without one.
-        plan: Plan with the spelling, if party.toml has none.
+        config_file: party.toml; its table that reads this file has the formats of the cells. None: no party.toml.
+        plan: Plan with the formats, if party.toml has no such table.
     """
     from parties.sources.cells import cells
 
@@ -58,10 +58,10 @@ def _cells_at(place: PlaceSettings) -> Columns:
     return cells_at(place, MOST_ROWS, rows_of)
 
 
-def cells_beside(
+def comparable_cells(
     release: Columns | AnyModel, path: Path, config_file: Path | None, plan: PublishPlan | None = None
 ) -> Columns:
-    """Return the cells of a file in a form that can be compared with published rows or a model.
+    """Return the cells of a file in the form of published rows or of a model.
 
     A table of party.toml maps the cells to categories of its schema: in columns that are published as categories, or
     that the model needs. It is the table that reads the file, or the only one.
@@ -69,8 +69,8 @@ def cells_beside(
     Args:
         release: The published rows, or the model.
         path: The file.
-        config_file: party.toml; None to read the cells by `cells_of`.
-        plan: Plan with the spelling, if there is no party.toml.
+        config_file: party.toml; None to read the cells by the formats of `plan`.
+        plan: Plan with the formats, if there is no party.toml.
 
     Raises:
         InputError: A value is outside the schema.
@@ -100,8 +100,7 @@ def cells_beside(
 
 
 def _only_table(place: PlaceSettings, path: Path, config_file: Path) -> TableSettings | None:
-    """Return the only table of party.toml with its rows at another place, which is read so; None if it leaves rows out,
-    for these may be spelled otherwise, or if there are several."""
+    """Return the only table of party.toml with `path` as its source; None if it leaves rows out or there are others."""
     from parties.party_file import load
 
     tables = list(load(config_file).tables.values())
@@ -113,7 +112,7 @@ def _only_table(place: PlaceSettings, path: Path, config_file: Path) -> TableSet
 
 
 def _are(cells: Sequence[str], categories: Sequence[str]) -> bool:
-    """Return whether there are values, and all are categories."""
+    """Return whether there are cells with a value, and all values are categories."""
     values = set(cells) - {MISSING}
     return bool(values) and values <= set(categories)
 

@@ -15,10 +15,10 @@ from parties.commands.attack_files import (
     LEAVE_OUT,
     NAMES,
     SEED,
-    cells_beside,
     cells_of,
     check_shared,
     column_of,
+    comparable_cells,
     names_of,
 )
 from parties.commands.options import Between
@@ -67,10 +67,10 @@ def shadows_command(
 ) -> Report:
     """Test whether a model reveals the rows it was learnt from.
 
-    The attack learns many shadow models, each from half of your rows (Carlini et al. 2022). From them it guesses for
-    each other model which rows it was learnt from, its members. It guesses p of the members and q of the other rows
-    correctly. Random guesses reach p + q = 1. A guarantee of epsilon allows p + q up to
-    2 e^epsilon / (1 + e^epsilon) for every row.
+    The attack learns many shadow models, each from half of your rows (Carlini et al. 2022). It then takes each model in
+    turn, and guesses from the other models which rows it was learnt from (its members). Let p be the share of members
+    that it guesses correctly, and q that of the other rows. Random guesses reach p + q = 1. A guarantee of epsilon
+    allows p + q up to 2 e^epsilon / (1 + e^epsilon) for every row.
     """
     from parties.alone.attacks import membership
     from parties.alone.comparing.reading import coded
@@ -85,7 +85,7 @@ def shadows_command(
     with console.progress("reading") as status:
         table = coded(chosen(str(data), None, config_file), schema_file, target)
         if len(table.labels) < 2:
-            raise InputError(f"{data}: has fewer than two rows; the attack needs two or more")
+            raise InputError(f"{data}: has fewer than two rows; give a file with more rows")
         learning = Learning(table.domains, table.classes, len(table.labels), epsilon)
         delta = learning.delta if model == "synthetic" and epsilon is not None else 0.0
         makers: dict[str, Callable[[], Learn]] = {
@@ -147,7 +147,7 @@ def membership_command(
     with console.progress("reading") as status:
         if model_file is not None:
             model = load_any(model_file)
-            tables = [cells_beside(model, path, config_file) for path in (members, others)]
+            tables = [comparable_cells(model, path, config_file) for path in (members, others)]
             status.doing("comparing")
             members_right, others_right = (_rightness(model, model_file, table) for table in tables)
             sure = {"rightness": (members_right, others_right)}
@@ -156,7 +156,7 @@ def membership_command(
         else:
             assert synthetic is not None
             release = cells_of(synthetic, None)
-            tables = [cells_beside(release, path, config_file) for path in (members, others)]
+            tables = [comparable_cells(release, path, config_file) for path in (members, others)]
             status.doing("comparing")
             sure = _nearness(release, tables, columns)
         try:
@@ -194,8 +194,9 @@ def _rightness(model: AnyModel, model_file: Path, table: Columns) -> Any:
 
 
 def _nearness(release: Columns, tables: Sequence[Columns], columns: str | None) -> dict[str, tuple[Floats, Floats]]:
-    """Return minus the distance to the nearest synthetic row, float64[rows] of each table: in columns that differ, and,
-    of tables that are not too large, in standard deviations of numbers."""
+    """Return minus each row's distance to the nearest synthetic row, float64[rows] for each table, by measure: the
+    number of columns that differ; for small tables with numbers also a distance in standard deviations.
+    """
     from parties.alone.attacks.agreement import MOST_PAIRS, agreement, measured
     from parties.alone.attacks.attackers import Release
     from parties.alone.comparing.fidelity import nearest

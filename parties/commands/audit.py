@@ -25,11 +25,11 @@ from parties.commands.audit_review import review
 from parties.commands.options import (
     FOLDER,
     Between,
-    be_sure,
     find_party_file,
     new_secret,
     node_config,
     out_option,
+    require_confirmation,
     required_party_file,
 )
 from parties.commands.outputs import FORCE, check_new
@@ -68,19 +68,19 @@ class OwnRecords:
 
     @property
     def place(self) -> Path:
-        """Location of the records."""
+        """Path of the database with the records."""
         return party_file.state_directory(self.path) / database.FILE_NAME
 
     @property
     def file(self) -> NodeFile:
-        """The party's file, read."""
+        """Content of the party's file."""
         from parties.node.settings import load
 
         return load(self.path)
 
     @contextmanager
     def writing(self) -> Iterator[tuple[audit.AuditLog, NodeFile]]:
-        """Open the existing log for writing; its last entries may be signed by another key."""
+        """Open the existing log for writing, and yield it with party.toml; another key may have signed the log."""
         from parties.commands.log_writing import file_of
         from parties.commands.publish_log import log_of
 
@@ -92,7 +92,7 @@ class OwnRecords:
 
 
 def _database(config_file: Path | None = node_config, state_directory: Path | None = _STATE) -> Path:
-    """Return the location of the records."""
+    """Return the path of the database with the records."""
     if state_directory is not None:
         return state_directory / database.FILE_NAME
     return OwnRecords(required_party_file(config_file, " or --state DIRECTORY")).place
@@ -270,7 +270,7 @@ def gaps_command(
         if (more := len(state.problems) - MOST_SHOWN) > 0:
             report.line(f"and {more:,} more: --json names all")
     if not state.ok:
-        report.failure = InputError(f"what was received is not the whole log: {printable(state.problems[0])}")
+        report.failure = InputError(f"the received entries are not the whole log: {printable(state.problems[0])}")
     return report
 
 
@@ -298,7 +298,7 @@ def archive_command(
         files.ensure_absent(out)
     if days == 0 and not yes:
         ends = "--days 0: all ended jobs move to the archive, and their results are no longer shown."
-        be_sure([ends], "Archive all of them?", "nothing was archived")
+        require_confirmation([ends], "Archive all of them?", "nothing was archived")
     known = peers.Peers([who for who, _ in peers.reached(file)])
     sidecar_files.require_sealed(place, file.node.sealed)
     with database.reading(place):  # the log must exist
@@ -415,7 +415,7 @@ def accept_rollback_command(
 
 
 def _to_seal(place: Path, word: str) -> sqlite3.Connection:
-    """Open a database with its passphrase, or with the new one that an interrupted run has set.
+    """Open a database with its present passphrase, or with `word` if an interrupted run has set that.
 
     The database is created if it is missing.
     """
@@ -431,7 +431,7 @@ def _to_seal(place: Path, word: str) -> sqlite3.Connection:
 
 
 def _sweep(place: Path, connection: sqlite3.Connection) -> None:
-    """Remove the remains of killed runs, and report it."""
+    """Remove the files that killed runs have left beside the records, and print their names."""
     for left in sidecar_files.sweep(place, connection):
         console.err.print(printable(f"removed: {left}, left by a killed run"))
 
@@ -456,7 +456,7 @@ def _verdict(checked: Checked, owner: x509.Certificate) -> Report:
 
 
 def _line(entry: AuditEntry) -> str:
-    """Return an entry on one line."""
+    """Return a log entry as one line of text."""
     at = entry.at[:19].replace("T", " ")
     fields = "; ".join(f"{name}: {words}" for name, words in fields_in_words(entry))
     return f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}".rstrip()

@@ -65,7 +65,7 @@ def processing(
 
 
 def _evidence(path: Path) -> Evidence:
-    """Return all sources: the file, its schemas, and the log if it exists."""
+    """Return all sources of the record: party.toml, its schemas, and the log if it exists."""
     from parties.node import peers, settings
     from parties.node.governance.activities import Log, read
     from parties.node.governance.processing import Evidence

@@ -48,14 +48,16 @@ def bench(
         metavar="LINKS",
     ),
     repeats: int = option("Runs of each case  [3]", click.IntRange(1, 100), default=3),
-    out: Path | None = option("Directory for bench.json and pictures; pictures need more measurements.", FOLDER),
+    out: Path | None = option(
+        "Directory for bench.json and pictures. More cases are then measured, for the pictures.", FOLDER
+    ),
 ) -> Report:
     """Measure each protocol and profile between two processes of this machine, over gRPC with mutual TLS.
 
-    The link is emulated: loopback as it is, lan = 1 Gbit/s and a round trip of 0.5 ms, wan = 100 Mbit/s and 40 ms. The
-    figures include the setup (base OT, RSA keys), but not the start of the processes. Results are checked against the
-    plain computation. Bytes, messages and rounds are checked against the forecast of smc estimate. For a program of
-    yours, only the cost is checked.
+    The link is emulated: loopback without limits, lan = 1 Gbit/s and a round trip of 0.5 ms, wan = 100 Mbit/s and 40
+    ms. The figures include the setup (base OT, RSA keys), but not the start of the processes. Results are checked
+    against the plain computation. Bytes, messages and rounds are checked against the forecast of smc estimate. For a
+    program of yours, only the cost is checked.
     """
     shapes = survey.parse_links(links)
     cases = [case for case in _cases(program, arguments, integers) if only in case.title]

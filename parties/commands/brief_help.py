@@ -22,13 +22,13 @@ class BriefCommand(click.Command):
 
     @override
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters, including --help-all if --help omits any."""
+        """Return the parameters; add --help-all if --help omits any."""
         params = super().get_params(ctx)
         return [*params, _HELP_ALL] if any(isinstance(param, Advanced) for param in params) else params
 
     @override
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options of this help."""
+        """Write the options: all for --help-all, else the everyday ones."""
         shown = [param for param in self.get_params(ctx) if ctx.meta.get(SHOWS_ALL) or not isinstance(param, Advanced)]
         with formatter.section("Options"):
             formatter.write_dl([record for param in shown if (record := param.get_help_record(ctx)) is not None])

@@ -44,9 +44,9 @@ def show_command(
 ) -> Report:
     """Show the spent and remaining budget of each table. The spent part is listed by peer and job.
 
-    The budget, the spent part and the remaining part are for one row. With --group 4, all other numbers are for a group
-    of four rows, such as a family. Its loss is four times the loss of one row. With Gaussian noise, the loss rho of the
-    group is sixteen times that of one row.
+    The lines budget, spent and left are for one row. With --group 4, the losses below them are for a group of four
+    rows, such as a family. The loss of the group is four times the loss of one row. With Gaussian noise, the loss rho
+    of the group is sixteen times that of one row.
     """
     budgets = node.budget(rows)
     report = Report([budget.model_dump() for budget in budgets])
@@ -73,7 +73,7 @@ def _simulate(job: dict[str, Any], file: Path | None, config_file: Path | None, 
     report.lines(map(job_text.shown, _simulated(simulation)))
     if simulation.refused:
         place = "" if file is None else f"{file}: "
-        report.failure = InputError(f"{place}it would be refused: {job_text.shown(simulation.why)}")
+        report.failure = InputError(f"{place}the job would be refused: {job_text.shown(simulation.why)}")
     return report
 
 
@@ -144,7 +144,7 @@ def _bar(budget: TableBudget) -> str:
 
 
 def _totals(totals: Totals, delta: float, is_pure: bool) -> str:
-    """Return the spending of jobs as text; for a budget without a delta, without the conversion to one."""
+    """Return the spending of jobs as text; `is_pure`: the budget has no delta, so losses are not converted to one."""
     if is_pure and totals.epsilon is not None and not totals.delta:
         return f"pure epsilon {totals.epsilon:.4g}"
     pure = "not pure" if totals.epsilon is None else f"pure epsilon {totals.epsilon:.4g}"

@@ -1,4 +1,4 @@
-"""`smc check`: checks of the requirements of a node, one line each: ok, or the remedy."""
+"""`smc check`: checks of a node's requirements. Each prints one line: ok, or the remedy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from parties.base.text import quoted, visible
 from parties.commands import doctor
 from parties.commands.doctor import Finding
 from parties.commands.options import Between, json_option, party_config, required_party_file
-from parties.commands.rows import words_of
+from parties.commands.rows import left_out_phrase
 from parties.commands.signature import command, option
 from parties.link import tls
 from parties.link.identity import (
@@ -54,7 +54,7 @@ def check(
     ),
     as_json: bool = json_option,
 ) -> int:
-    """Check the machine, identity, clock, peer, state, tables, ports, shipping and log-in provider.
+    """Check the machine, identity, clock, peer, state, tables, ports, log shipping and log-in provider.
 
     Machine checks: space, locks, temporary files, caches, gRPC's environment, processor. Nothing is changed.
 
@@ -76,7 +76,7 @@ def check(
 
 
 def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
-    """Return the findings of all checks. A failed check does not affect the next ones.
+    """Yield the findings of all checks. A failed check does not stop the next ones.
 
     Args:
         file: Settings of the node.
@@ -131,7 +131,7 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
 
 
 def _pinned(link: LinkSettings, name: str, identity: Identity | None) -> tuple[x509.Certificate | None, Finding]:
-    """Check and return the certificate of a peer; None if it cannot be used."""
+    """Load the certificate of a peer; return it, or None if it cannot be used, and the finding."""
     what = f"certificate {name}".strip()
     try:
         peer = load_certificate(required(link.peer, "link.peer"))
@@ -146,7 +146,7 @@ def _pinned(link: LinkSettings, name: str, identity: Identity | None) -> tuple[x
 
 
 def _successor(path: Path, name: str, former: x509.Certificate) -> tuple[x509.Certificate | None, Finding]:
-    """Check and return the certificate that follows a peer's; None if the peer's statement about it cannot be used."""
+    """Load the certificate that replaces a peer's; return it, or None if it cannot be used, and the finding."""
     from parties.node.records import succession
 
     what = f"successor {name}".strip()
@@ -164,14 +164,14 @@ def _identity(file: NodeFile) -> Identity:
 
 
 def _of(certificate: x509.Certificate, what: str) -> str:
-    """Return a description of a certificate, with the remedy if it expires soon."""
+    """Return the text of a finding about a certificate, with the remedy `what` if it expires soon."""
     until = certificate.not_valid_after_utc
     ends = f"{until:%Y-%m-%d %H:%M} UTC; {what}" if until - datetime.now(UTC) < SOON else f"{until:%Y-%m-%d}"
     return f"{common_name(certificate)}, {short_fingerprint(certificate)}, valid until {ends}"
 
 
 def _clock(file: NodeFile) -> Finding:
-    """Compare the clock with certificates, made with an hour to spare: one of the future shows a wrong clock."""
+    """Check that no certificate starts in the future; each is valid from an hour before its creation."""
     from parties.node.peers import entries
 
     now = datetime.now(UTC)
@@ -225,15 +225,16 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
                 twin = seen.setdefault(source.fingerprint_of_rows(key), name) if count and len(tables) > 1 else name
             if same_rows.have_two_budgets(tables, twin, name):
                 how = same_rows.remedy(tables, twin, name)
-                raise InputError(f"its rows are those of tables.{twin}, each of them, and rows have one budget: {how}")
-            text = f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…){words_of(left_out)}{_people(table)}"
+                raise InputError(f"all its rows are rows of tables.{twin} too, and rows have one budget: {how}")
+            fit = f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…)"
+            text = f"{fit}{left_out_phrase(left_out)}{_people(table)}"
             yield Finding(True, f"table {name}", text)
         except InputError as error:
             yield Finding(False, f"table {name}", str(error))
 
 
 def _former_names(file: NodeFile) -> set[str]:
-    """Return the names that tables had at earlier starts, or were charged under; none if the log cannot be read."""
+    """Return the table names of earlier starts and of charges in the log; empty if the log cannot be read."""
     from parties.commands.log_writing import entries_of
 
     names: set[str] = set()
@@ -244,7 +245,7 @@ def _former_names(file: NodeFile) -> set[str]:
 
 
 def _people(table: TableSettings) -> str:
-    """Return a phrase if noise protects people instead of rows, else an empty text."""
+    """Return the end of a finding if noise protects people instead of rows, else an empty text."""
     if table.at_most is None:
         return ""
     return f"; noise hides people, not rows: at most {table.at_most} rows of each {quoted(str(table.person))}"
@@ -265,7 +266,7 @@ def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:
 
 
 def _shipping(target: ShipSettings) -> Finding:
-    """Check that a shipping target accepts entries; of a server, show only the host, because the rest may be a key."""
+    """Check that a file accepts shipped entries. A server is not contacted; only its host is shown."""
     what = f"shipping {target.called}"
     if target.file is None:
         host = urlsplit(target.web).hostname if target.web else parse_address(target.where).host
@@ -294,7 +295,7 @@ def _provider(settings: OidcSettings) -> Finding:
 
 
 def _running(path: Path) -> NodeView | None:
-    """Return our running node; None if none runs. `InputError` if it does not tell this Unix user."""
+    """Return our running node; None if none runs. Raise InputError if the node does not answer this Unix user."""
     from parties.operator.client import NodeClient
 
     with suppress(LinkError):
@@ -349,7 +350,7 @@ def _answers(what: str, text: str, identity: Identity, peer: x509.Certificate, w
 
 
 def _group(what: str, text: str, group: str, classical: bool) -> Finding:
-    """Return the part of a finding about a peer's key exchange."""
+    """Return the finding on a peer with the group of its key exchange; it fails if the group is objectionable."""
     if why := tls.objection(group, classical):
         return Finding(False, what, f"{text}, but {why}")
     return Finding(True, what, f"{text}; key exchange {group or 'untold'}")

@@ -1,4 +1,4 @@
-"""`smc combine`: one model of several that their holders learned alone."""
+"""`smc combine`: one model from several models that their holders learned alone."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def combine(
     if at_least > 1 and name != UNION:
         raise InputError("--at-least: counts rules; remove it")
     copies = _copies(models)
-    if copies and name not in (VOTES, UNION):  # equal trees and rules may be of two holders, equal numbers of rows not
+    if copies and name not in (VOTES, UNION):  # two holders may have equal trees or rules, but not equal counts
         raise InputError(f"{copies[0]}; list one file of each holder")
     model = join(models, at_least) if name == UNION else join(models)
     files.write_json(out, model)

@@ -9,7 +9,7 @@ from parties.base.report import Report
 from parties.commands.options import TABLE
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.own_table import chosen
-from parties.commands.rows import CONFIG, choose, paths, place, tell_left_out
+from parties.commands.rows import CONFIG, choose, paths, place, print_left_out
 from parties.commands.signature import command, option
 from parties.party_file import load
 from parties.sources.settings import PlaceSettings
@@ -58,7 +58,7 @@ def compare_command(
         inputs = [path for source in sources for path in paths(source)]
     check_new(outputs, [*inputs, synthetic, schema_file], config_file, force)
     if original is None and where.chosen_as is not None:
-        tell_left_out(where)
+        print_left_out(where)
     with console.progress("reading") as status:
         pair = read(where, synthetic, schema_file, target)
         try:

@@ -24,18 +24,18 @@ ANSWER_SECONDS = 60.0  # both nodes wait for the answer meanwhile
 @command("contribute", "smc contribute --config clinic/party.toml")
 def contribute_command(
     config_file: Path | None = party_config,
-    nodes: str | None = option("Certificates of the two who compute, A.crt,B.crt.", "LIST"),
-    at: str | None = option("Where these two listen for holders: HOST:PORT,HOST:PORT.", "LIST"),
+    nodes: str | None = option("Certificates of the two parties that compute: A.crt,B.crt.", "LIST"),
+    at: str | None = option("Addresses where these two parties listen for holders: HOST:PORT,HOST:PORT.", "LIST"),
     data: Path | None = option("Your rows, a CSV or Parquet file; private."),
     schema_file: Path | None = option("The agreed schema."),
     table: str | None = TABLE,
     max_rows: int | None = option("Public bound on your rows."),
     identity: Path | None = option("Your private key, NAME.key."),
     certificate: Path | None = option("Your certificate, NAME.crt."),
-    wait: float | None = option("Seconds to wait for the two who compute."),
+    wait: float | None = option("Seconds to wait for the two parties that compute."),
     yes: bool = option("Consent without being asked."),
 ) -> None:
-    """Give shares of your numbers to two parties, who compute the answer of all rows.
+    """Give secret shares of your numbers to two parties. They compute the answer over the rows of all.
 
     You see the question first. Neither of the two learns your numbers, unless both put their shares together.
     """
@@ -53,7 +53,7 @@ def contribute_command(
         if not yes and not console.is_asked():
             raise InputError("there is no terminal to ask you: add --yes if you consent to the question above")
         if not yes and not status.asked("Give your shares? [y/N] ", ANSWER_SECONDS):
-            raise InputError("you have not consented: nothing was given")
+            raise InputError("you have not consented, so nothing was sent")
 
     with console.progress("waiting for the two parties") as status:
         answered = contribute(ways, own, lambda lines, parameters: consent(lines, parameters, status), status)
@@ -72,7 +72,7 @@ def _table(
     max_rows: int | None,
     link: LinkSettings,
 ) -> TableSettings:
-    """Return the table that gives rows. Raise InputError if it is not clear which, or if only a node may read it."""
+    """Return the table to contribute. Raise InputError if the choice is unclear, or if only a node may read it."""
     if data is not None and named is not None:
         raise InputError("--table: --data already names the rows; give one of them")
     if data is None:
@@ -81,7 +81,10 @@ def _table(
         name = chosen(named, tables)
         table = tables[name]
         if table.budget is not None:
-            raise InputError(f"tables.{name}: has a budget, which only a node keeps; holders cannot be nodes yet")
+            raise InputError(
+                f"tables.{name}: has a budget, which only a node keeps; holders cannot be nodes yet: "
+                "use a table without a budget"
+            )
     else:
         check_file(data, tables)
         if schema_file is None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def volume_of(cost: PredictedCost | Prediction) -> str:
-    """Return the forecast bytes of a job, and their upper bound if it is known; for shards it is not."""
+    """Return the forecast bytes of a job as text, with their upper bound if there is one (not for shards)."""
     most = "" if cost.most is None else f" (at most {console.size(cost.most)})"
     if not most and cost.estimate == "typical" and str(cost.profile).endswith(" shards"):
         most = " (no maximum is counted for shards)"
@@ -23,8 +23,8 @@ def expected(cost: PredictedCost | Prediction | None, decided: bool = True) -> s
     """Return the forecast cost of a job and its certainty as a phrase.
 
     Args:
-        cost: The forecast; None if the job is too large to be counted in advance.
-        decided: Whether the engine is fixed; otherwise the cost is that of one engine, and the link may choose another.
+        cost: The forecast; None if the job is too large for a forecast.
+        decided: True if the engine is fixed. False: the cost is that of one engine; the run may take another one.
     """
     if cost is None:
         return "the cost is not estimated: the question is too large to count in advance"

@@ -6,8 +6,8 @@ from parties.base import console
 from parties.base.report import Report
 from parties.commands import job_text
 from parties.commands.node_options import node_of
-from parties.commands.operator import job_argument, told
-from parties.commands.options import be_sure
+from parties.commands.operator import job_argument, job_report
+from parties.commands.options import require_confirmation
 from parties.commands.proposed import input_options, read_inputs
 from parties.commands.signature import command, option, settings
 from parties.operator.accounts import unix_user
@@ -40,8 +40,8 @@ def approve(
     fits = view.price is None or view.price.fits  # otherwise the node refuses, with the reason
     if not yes and fits and (more := more_than_usual(node, view)) and _may_approve(node, view):
         lines = map(job_text.shown, (question(view), *more))
-        be_sure([*lines], "Approve anyway?", "the job was not approved and still waits")
-    return told(node.approve(view.id, read_inputs(view.protocol, inputs)))
+        require_confirmation([*lines], "Approve anyway?", "the job was not approved and still waits")
+    return job_report(node.approve(view.id, read_inputs(view.protocol, inputs)))
 
 
 @command(example="smc refuse 3f2a --why 'the purpose is not covered by our agreement'")
@@ -51,7 +51,7 @@ def refuse(
     node: NodeClient = settings(node_of),
 ) -> Report:
     """Refuse a job."""
-    return told(node.refuse(job, why), wanted="refused")
+    return job_report(node.refuse(job, why), wanted="refused")
 
 
 @command(example="smc cancel 3f2a --why 'wrong table'")
@@ -61,11 +61,11 @@ def cancel(
     node: NodeClient = settings(node_of),
 ) -> Report:
     """Cancel a job that you proposed, or stop a job that runs."""
-    return told(node.cancel(job, why), wanted="cancelled")
+    return job_report(node.cancel(job, why), wanted="cancelled")
 
 
 def _may_approve(node: NodeClient, job: JobView) -> bool:
-    """Return whether this user can approve jobs, as far as this command can see; the node gives the reason if not."""
+    """Return whether this user can probably approve the job; if wrong, the node refuses with a reason."""
     from parties.commands.log_writing import accounts_of  # slow to load
 
     try:

@@ -191,7 +191,7 @@ def _named(settings: KindSettings, options: list[Parameter], flags: Mapping[str,
 
 
 def _matters(option: Parameter) -> bool:
-    """Return whether a parameter affects the count: neither the method of running nor private values."""
+    """Return whether a parameter affects the forecast: private values and settings of the run itself do not."""
     return not (option.node or option.data or option.is_engine) and option.role in ("public", "file")
 
 
@@ -208,10 +208,10 @@ def _report(
     named: Profile | None,
     on_shares: bool = False,
 ) -> Report:
-    """Report the profile that is named, or every one, the quickest first; and of the quickest what its work is.
+    """Return the report: the costs of the named profile or of all, the quickest first, and the work of the quickest.
 
-    Seconds of computing are those of this machine. Counting is what a run does: of what suits, of which all has to be
-    counted only where garbled circuits do not settle it, and the bound of one profile.
+    Seconds are for this machine. "counting what suits" is the time in which a run counts the profiles to choose from;
+    if garbled circuits settle the choice, without the others.
     """
     shape, chosen = LinkShape.parse(link), profiles.contenders(integers, shards)
     pace = (own_pace_of(named.ot) if named else own_pace()) / USUAL

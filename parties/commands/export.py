@@ -50,7 +50,7 @@ def export(
     if schema_file is not None and config_file is not None:
         raise InputError("--schema: the tables of --config have a schema; give one of the two")
     if table is not None and config_file is None:
-        raise InputError("--table: needs --config, which is missing")
+        raise InputError("--table: needs --config, which is missing; give both")
     if form == "onnx" and out is None:
         raise InputError("--out is missing: ONNX is a binary format, so give a file")
     check_new({"--out": out}, [model_file, schema_file], config_file, force)

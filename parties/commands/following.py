@@ -15,7 +15,7 @@ FOLLOW = "Follow the job to its end; the exit code shows how it ended."
 
 
 def follow(node: NodeClient, job: JobView) -> JobView:
-    """Wait until a job has ended, and print a line for each new state and each level.
+    """Wait until a job has ended, print a line for each new state and each level, and return the ended job.
 
     After an interrupt, a line states that the job continues.
 

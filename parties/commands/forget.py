@@ -7,7 +7,7 @@ from pathlib import Path
 from parties.base.report import Report
 from parties.commands import job_text
 from parties.commands.node_options import NODE_CONFIG, STATE, node_of
-from parties.commands.operator import told
+from parties.commands.operator import job_report
 from parties.commands.options import known_table
 from parties.commands.signature import command, option
 from parties.jobs import kinds
@@ -51,9 +51,9 @@ def forget(
         before = node.job(job)
         if not before.withdrawn:
             raise InputError(f"job {job_text.short(before.id)}: withdraw its result first, with smc forget --job")
-        return told(node.repeat(before.id))
+        return job_report(node.repeat(before.id))
     view = node.withdraw(job, why)
-    report = told(view)
+    report = job_report(view)
     is_typed = not view.table and private_parameters(kinds.find(view.protocol).Settings)
     if report.failure is None:
         report.note(WITHDRAWN + ("" if is_typed else AGAIN.format(job=job_text.short(view.id))))

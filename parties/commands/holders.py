@@ -18,13 +18,28 @@ if TYPE_CHECKING:
 
 COUNTED: tuple[Callable[[Command], Command], ...] = (  # for an estimate
     click.option("--holders", cls=Advanced, type=int, metavar="N", help="Count N further holders of rows."),
-    click.option("--compute-only", cls=Advanced, is_flag=True, help="Neither of the two that compute has rows."),
+    click.option(
+        "--compute-only",
+        cls=Advanced,
+        is_flag=True,
+        help="The two computing parties have no rows; only the holders do.",
+    ),
 )
 NAMES = ("holders", "holders_at", "compute_only")
 _OPTIONS: tuple[Callable[[Command], Command], ...] = (
-    click.option("--holders", cls=Advanced, metavar="LIST", help="Certificates of further holders of rows."),
+    click.option(
+        "--holders",
+        cls=Advanced,
+        metavar="LIST",
+        help="Certificates of holders: further parties that give rows and compute nothing.",
+    ),
     click.option("--holders-at", cls=Advanced, metavar="HOST:PORT", help="Listen here for the holders."),
-    click.option("--compute-only", cls=Advanced, is_flag=True, help="Neither of the two that compute has rows."),
+    click.option(
+        "--compute-only",
+        cls=Advanced,
+        is_flag=True,
+        help="The two computing parties have no rows; only the holders do.",
+    ),
 )
 
 
@@ -63,12 +78,12 @@ def givers_of(flags: Mapping[str, Any], link: LinkSettings, rows: int) -> Givers
     """Return the holders that the flags name; None without any.
 
     Args:
-        flags: Values of `holder_options`.
+        flags: Values of the options about holders, by name; `holder_options` lists them.
         link: Settings of the link to the peer.
-        rows: Greatest number of rows of each holder; public.
+        rows: Upper bound on the rows of each holder; public.
 
     Raises:
-        InputError: A flag is missing, a file is no certificate, or a holder is listed twice or computes.
+        InputError: A flag is missing, a file is not a certificate, or a holder is listed twice or computes.
     """
     if flags["holders"] is None:
         for name in NAMES[1:]:

@@ -74,9 +74,9 @@ class PartyDraft:
         return {"link": link, "node": node, **rest}
 
     def tables_there(self) -> str:
-        """Return the file that is there, of which `smc prepare` wrote the tables; empty if there is none.
+        """Return the text of a party.toml that has only tables, as from `smc prepare`; empty without a file.
 
-        Raise InputError if the file has more than tables, because nothing is overwritten.
+        Raise InputError if it has more than tables.
         """
         if not os.path.lexists(self.path):
             return ""
@@ -141,9 +141,9 @@ def init(
 ) -> None:
     """Write party.toml and make your identity. A terminal asks you for missing flags.
 
-    Existing files are not replaced. A party.toml that has only tables, as smc prepare writes it, keeps them. With
-    --peer-out the peer's file is written too, as far as its content is known here. The peer's operator moves it to the
-    other machine and makes the identity there (smc identity create). To try both parties, keep it on this machine.
+    Existing files are not replaced. If party.toml has only tables, as smc prepare writes it, the link is added to it.
+    With --peer-out the peer's party.toml is written too, as far as its content is known here. The peer's operator moves
+    it to the other machine and makes the identity there (smc identity create). To try both parties, keep it here.
     """
     name = _asked("--name", name, "Name of your party")
     named_peers = _peers(peers or (_asked("--peer-name", None, "Name of the peer"),), name)
@@ -188,7 +188,7 @@ def init(
 
 
 def _asked(flag: str, value: str | None, question: str, default: str | None = None) -> str:
-    """Return the value of a flag, or the operator's answer; raise InputError if there is no terminal."""
+    """Return the value of a flag, or without it the operator's answer; raise InputError if there is no terminal."""
     if value is not None:
         return value
     if not console.is_asked():
@@ -219,7 +219,7 @@ def _same(connect: str | None, there: str) -> str:
 
 
 def _table(text: str, out: Path) -> tuple[str, str]:
-    """Return a table's name and its source; a file's as it is seen from the folder of party.toml."""
+    """Return a table's name and its source; the path of a file is relative to the folder of party.toml."""
     name, sign, source = text.partition("=")
     if not sign or not name or not source:
         raise InputError(f"--table: must be NAME=SOURCE, such as days=days.csv, not {quoted(text)}")
@@ -252,7 +252,7 @@ def _make(plan: PartyDraft, host: str | None) -> None:
 
 
 def _next(plans: list[PartyDraft]) -> list[str]:
-    """Return the remaining steps."""
+    """Return the steps that remain for the operator, one line each."""
     plan = plans[0]
     tables = files.read_toml(plan.path).get("tables", {})
     certificate = f"{plan.directory / plan.name}.crt"

@@ -15,7 +15,7 @@ from parties.operator.cautions import cautions
 from parties.operator.interface import ENDED, JobView, Progress, Verdict
 
 NAMES = 14  # columns of a sheet for the names of entries
-MOST_COLUMNS = 12  # that are named; of more, so many, and how many more there are
+MOST_COLUMNS = 12  # most columns named in a line; further ones are counted
 SHORT = 8  # digits of an identifier that are shown if no other job begins alike
 
 
@@ -147,7 +147,7 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
 
 
 def _folded(columns: Sequence[str]) -> str:
-    """Return columns for a line; of many the first, and where all of them stand."""
+    """Return column names for a line; if there are many, the first ones and the command that lists all."""
     if len(columns) <= MOST_COLUMNS:
         return ", ".join(columns)
     more = f"and {len(columns) - MOST_COLUMNS} more (smc show --json names all {len(columns)})"
@@ -161,7 +161,7 @@ def _verdict(verdict: Verdict) -> str:
 
 
 def listing(jobs: Sequence[JobView]) -> Report:
-    """Return a line a job; those that wait for this operator first, marked."""
+    """Return a report with one line for each job; jobs that wait for this operator come first, marked with !."""
     report = Report([job.model_dump() for job in jobs], is_foreign=True)
     rows: list[tuple[str, ...]] = []
     for job in sorted(jobs, key=lambda job: job.needs_us, reverse=True):  # stable sort: the newest stay first
@@ -182,7 +182,7 @@ def listing(jobs: Sequence[JobView]) -> Report:
 
 
 def _parameters(job: JobView) -> Iterator[str]:
-    """Yield each parameter with its value in words; without those that are left to the engine."""
+    """Yield each parameter of a job with its value in words; those left to the engine are omitted."""
     settings = kinds.find(job.protocol).Settings if kinds.is_known(job.protocol) else KindSettings
     columns = {parameter.key for parameter in public_parameters(settings) if parameter.column}
     for name, words in worded(settings, job.parameters).items():

@@ -35,7 +35,7 @@ from parties.jobs.inputs import Inputs
 from parties.jobs.kind import EXACT, Kind, people
 from parties.jobs.settings import Parameter, parameters
 from parties.link.settings import LinkSettings
-from protocols.release.promise import much
+from protocols.release.promise import epsilon_warnings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,18 +55,18 @@ SEEN = "Other users of this machine can see a private value on the command line:
 
 
 def example_of(kind: type[Kind]) -> str:
-    """Return the flags of an example of a kind's command."""
+    """Return example flags of a kind's command."""
     own_rows = "--data mine.csv --schema schema.toml " if "own_table" in kind.Settings.model_fields else ""
     return f"{own_rows}{kind.about.example} --config party.toml".strip()
 
 
 def command_of(name: str) -> click.Command:
-    """Return the command that runs one task of a kind with the peer; raise InputError if there is no such kind."""
+    """Return the command that runs one job of a kind with the peer; raise InputError if there is no such kind."""
     kind = kinds.find(name)
     options = [parameter for parameter in parameters(kind.Settings) if not parameter.node]
     on_rows = "own_table" in kind.Settings.model_fields
     roles = {option.role for option in options}
-    is_typed = "private" in roles and "file" not in roles  # whole: a node needs to be told no more
+    is_typed = "private" in roles and "file" not in roles  # the inputs are complete: a node needs nothing else
 
     @by_signature
     @link_options
@@ -93,7 +93,7 @@ def command_of(name: str) -> click.Command:
         if on_rows and settings.own_table is None:
             check_file(settings.data, file.tables)
         if on_rows and settings.own_table is not None:
-            settings.own_table.owned_by(link.identity)  # which merging forgets, and a flag may name
+            settings.own_table.owned_by(link.identity)  # merging drops the identity, and a flag may set it
         outputs = Outputs.of(kind, settings)
         if flags["ray"] is not None and (getattr(settings, "shards", None) or 1) < 2:
             raise InputError("--ray: goes with shards; add --shards N if the job has it, else remove --ray")
@@ -121,7 +121,7 @@ def command_of(name: str) -> click.Command:
                 task, _, _ = kind.alone(settings, 0)
             outputs.check([], config_file, force)
             answer = ask(task, settings, config_file, node, purpose, link.wait)
-            _tell(outputs, kind, answer.document, answer.party, answer.cost, as_json)
+            _output(outputs, kind, answer.document, answer.party, answer.cost, as_json)
             return
         if purpose is not None:
             raise InputError("--purpose: goes with --node; add --node")
@@ -147,7 +147,11 @@ def command_of(name: str) -> click.Command:
             if givers is not None:
                 task.take_shares()
         connection = None if alone else Connection(link)
-        weak = [line for name in ("epsilon", "support_epsilon") for line in much(getattr(task.settings, name, None))]
+        weak = [
+            line
+            for name in ("epsilon", "support_epsilon")
+            for line in epsilon_warnings(getattr(task.settings, name, None))
+        ]
         if alone:
             remarks = [remark.removesuffix(f": {EXACT}") for remark in remarks]
         for remark in [*remarks, *people(task), *weak]:
@@ -174,7 +178,7 @@ def command_of(name: str) -> click.Command:
                 on_engine(None)
                 status.doing("starting")
                 state, report = connection.run_task(task, data, status, on_engine, givers)
-        _tell(outputs, kind, task.document(state), party, report, as_json, alone)
+        _output(outputs, kind, task.document(state), party, report, as_json, alone)
 
     secret = f"\n\n{SEEN}" if "private" in roles else ""
     example = f"smc {name} {example_of(kind)}"
@@ -188,13 +192,13 @@ def command_of(name: str) -> click.Command:
 
 
 def _check_unlinked(why: str, flags: Mapping[str, Any]) -> None:
-    """Raise InputError for flags about the link to the peer, or its cost, if this command opens no link."""
+    """Raise InputError if flags set the link to the peer or its cost report, but this command opens no link."""
     typed = [name for name in (*LinkSettings.model_fields, "report") if flags.get(name) is not None]
     if typed:
         raise InputError(f"{why}; remove --{typed[0].replace('_', '-')}")
 
 
-def _tell(
+def _output(
     outputs: Outputs,
     kind: type[Kind],
     document: dict[str, Any],
@@ -203,7 +207,7 @@ def _tell(
     as_json: bool,
     alone: bool = False,
 ) -> None:
-    """Write the requested files, and print the result with its cost, if it had one."""
+    """Write the requested files, and print the result, with its cost if there is a cost report."""
     with console.progress("writing"):
         outputs.write(document, report)
     if as_json:
@@ -211,11 +215,11 @@ def _tell(
         console.print_json({**document, **cost_of})
     else:
         told = {**document, "alone": True} if alone and document.get("exact") else document
-        outputs.tell(kind.text(told, party), report)
+        outputs.print_result(kind.text(told, party), report)
 
 
 def options_of(options: list[Parameter]) -> Callable[[Command], Command]:
-    """Add options or arguments for these parameters."""
+    """Return a decorator that adds an option or argument for each parameter."""
 
     def decorate(command: Command) -> Command:
         for parameter in reversed(options):
@@ -247,7 +251,7 @@ def read_flags(options: list[Parameter], flags: Mapping[str, Any]) -> dict[str, 
 
 
 def read_private(option: Parameter, text: str) -> Any:
-    """Return a typed private value; `-` reads it from standard input.
+    """Return a private value as int or text; `-` reads it from standard input.
 
     Args:
         option: The parameter.
@@ -301,7 +305,7 @@ def _option(option: Parameter) -> Callable[[Command], Command]:
         FILE if option.type is Path else click.Choice(option.choices) if option.choices else PLAIN.get(option.type, str)
     )
     if option.role == "private":
-        kind = str  # '-' must be possible, and what is wrong is said in one way
+        kind = str  # '-' must be possible, and all errors have one form
     column = option.metavar or ("LIST" if option.type is tuple else "COLUMN" if option.column else None)
     fields: dict[str, Any] = {"metavar": column, "multiple": bool(option.joined)}
     return click.option(option.flag, option.variable, cls=cls, type=kind, help=help_, **fields)

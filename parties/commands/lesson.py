@@ -17,7 +17,7 @@ from smc.recipes import OTKind
 
 
 class Topic(NamedTuple):
-    """A lesson: its title, its program, and what the parties enter if you say nothing."""
+    """A lesson: its title, its program, and the default inputs of both parties."""
 
     title: str
     program: str
@@ -46,14 +46,14 @@ def lesson(
     topic: str = argument(click.Choice(list(TOPICS)), metavar="TOPIC"),
     left: str | None = option("Input of party 0, which the lecture notes call A. For id3, a table.", "VALUE"),
     right: str | None = option("Input of party 1, which the lecture notes call B. For id3, a table.", "VALUE"),
-    ot: str | None = option("For topic and: kind of oblivious transfer.", click.Choice(get_args(OTKind))),
-    bits: int | None = option("For topic transfer: bits of the RSA modulus. [3072]"),
-    toy: bool = option("Use a modulus of 24 bits: short enough to read, and insecure. For transfer."),
+    ot: str | None = option("For the topic and: kind of oblivious transfer.", click.Choice(get_args(OTKind))),
+    bits: int | None = option("For the topic transfer: bits of the RSA modulus  [3072]"),
+    toy: bool = option("For the topic transfer: a modulus of 24 bits, short enough to read, and insecure."),
 ) -> Report:
     """Watch a protocol of the lecture notes: two processes run it, and each prints its own view.
 
-    The processes talk over gRPC with mutual TLS on this machine. Each view shows the party's input, the values that it
-    computes, all messages, and their cost. No option uses your data: the defaults are small numbers.
+    The processes are connected by gRPC with mutual TLS on this machine. Each view shows the party's input, the values
+    that it computes, all messages, and their cost. No option uses your data: the defaults are small numbers.
 
     Topics: shares, and, transfer, garbled, millionaires, logarithm, id3.
     """

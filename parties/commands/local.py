@@ -14,7 +14,7 @@ from parties.commands.options import FILE
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import TABLE, opened, paths
 from parties.commands.signature import command, option
-from protocols.release.promise import much
+from protocols.release.promise import epsilon_warnings
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,9 +37,11 @@ def group() -> None:
 @command("key", "smc local key --total 3 --out device.key", group)
 def key_command(
     out: Path = option("File for the new key."),
-    total: float | None = option("Budget of all answers of the person; an account is kept.", "EPSILON"),
+    total: float | None = option(
+        "Epsilon of all answers of the person together. A file beside the key keeps account of it.", "EPSILON"
+    ),
     total_delta: float | None = option(
-        "Budget of delta of all answers. Only the mechanism gauss spends delta  [none]", "DELTA"
+        "Delta of all answers of the person together. Only the mechanism gauss spends delta  [none]", "DELTA"
     ),
 ) -> None:
     """Make the key of a device, which fixes its lasting answers. Restore it from a backup, never make a second one."""
@@ -51,7 +53,7 @@ def key_command(
     if total is not None:
         account.create(out, holder)
     console.err.print(f"written: {out}" + ("" if total is None else f" and {account.place(out)}"))
-    for line in much(total):
+    for line in epsilon_warnings(total):
         console.err.print(line)
 
 
@@ -71,7 +73,7 @@ def plan_command(
     low: float | None = option("Question about a number: smallest possible number."),
     high: float | None = option("Question about a number: largest possible number."),
     epsilon: float = option("Privacy loss of a person's answer."),
-    delta: float | None = option("Numbers: try gauss too, with this probability that epsilon fails."),
+    delta: float | None = option("Question about a number: also try the mechanism gauss, with this delta."),
     count: int = option("Number of people who answer.", click.IntRange(1, 1 << 40), flag="--reports"),
 ) -> Report:
     """Choose a mechanism by its error for the given number of reports."""
@@ -178,7 +180,7 @@ def decode_command(
         "File of texts to look for, one per line (rappor, sketch).", flag="--candidates"
     ),
     projected: bool = option(
-        "Print the nearest shares that are at least 0 and add up to 1 too: less error, but biased."
+        "Also print the nearest shares that are at least 0 and add up to 1: less error, but biased."
     ),
     delta: float | None = option(
         "Print the privacy loss at this delta if somebody shuffles all reports. Nothing guarantees the shuffling.",

@@ -27,20 +27,20 @@ from smc.errors import InputError
 
 
 class Append(Protocol):
-    """Writer of entries: of a kind, with fields, and with a job if the entry is about one."""
+    """Function that writes a log entry of a kind, with fields and, if the entry is about a job, the job."""
 
     def __call__(self, kind: EntryKind, fields: dict[str, Any], job: str | None = None) -> AuditEntry:
         """Write an entry, and return it."""
 
 
 def file_of(config_file: Path | None = node_config) -> NodeFile:
-    """Return the party.toml that is named, or the one in this directory; raise InputError if there is none."""
+    """Return the content of the given party.toml, or of ./party.toml; raise InputError if there is none."""
     return settings.load(required_party_file(config_file))
 
 
 @dataclass(frozen=True)
 class _Seen:
-    """Entries about people up to the last entry of a log, which is identified by its file's inode."""
+    """Cache of a log's entries about people: the log by its inode, the number of its last entry, the entries."""
 
     log: int
     last: int
@@ -49,15 +49,15 @@ class _Seen:
 
 @dataclass(frozen=True)
 class _Logged(SidecarFiles):
-    """File of accounts beside a log; the log's last entry about the accounts has the file's digest."""
+    """Access to the file of operators' accounts, whose digest must be in the log's last entry about accounts."""
 
     is_strict: bool
     _unmissed: list[object] = field(default_factory=list)  # stamp of the log when no person was missing
     _seen: list[_Seen] = field(default_factory=list)  # at most one element
 
     def read(self, path: Path) -> bytes:
-        """Return the file's content; raise InputError, or print a line, if the log has another digest: `smc operator`
-        repairs it.
+        """Return the file's content; if the log has another digest, raise InputError, or print a line if not
+        `is_strict`.
         """
         data = super().read(path)
         known = self._entries()
@@ -68,9 +68,9 @@ class _Logged(SidecarFiles):
         return data
 
     def check_absent(self, path: Path) -> None:
-        """Raise InputError, or print a line once, if the log has named people who were not all removed again.
+        """Raise InputError, or print a line once, if the file is missing but the log has people who were not removed.
 
-        The log is read again after a change: a long-running process may have read it before people had names.
+        The log is read again after each change, because people may be added while a process runs.
         """
         now = self._stamp() if self.is_strict else None
         if now in self._unmissed:
@@ -79,7 +79,7 @@ class _Logged(SidecarFiles):
         named: set[str] = set()
         for entry in known:
             (named.discard if entry.fields["what"] == "removed" else named.add)(entry.fields["name"])
-        if named and known[-1].fields.get("digest") != _digest(content({})):  # whoever wrote it anew left some out
+        if named and known[-1].fields.get("digest") != _digest(content({})):  # else all accounts were removed
             missing = f"{path} is not there, and people have names by entry {known[-1].number} of the log"
             self._complain(missing, "put it back, or write it anew by smc operator add")
         self._unmissed[:] = [now]
@@ -93,7 +93,7 @@ class _Logged(SidecarFiles):
         return stamps
 
     def _entries(self) -> tuple[AuditEntry, ...]:
-        """Return the log's entries about people: those read before, and the new ones."""
+        """Return the log's entries about people; only entries after the cached ones are read."""
         if not self.database.exists():
             return ()
         with database.reading(self.database) as connection:
@@ -119,7 +119,7 @@ def accounts_of(state: Path, is_strict: bool = True) -> Accounts:
 
     Args:
         state: The directory.
-        is_strict: Whether they must be those whose digest the log has.
+        is_strict: True: accounts that differ from the digest in the log raise InputError. False: they print a line.
     """
     return Accounts(state, _Logged(state / database.FILE_NAME, is_strict))
 
@@ -136,7 +136,7 @@ def entries_of(file: NodeFile, *kinds: EntryKind) -> list[AuditEntry]:
 
 @contextmanager
 def appending(file: NodeFile) -> Iterator[Append]:
-    """Return a writer of entries; the entries of a block are written at its end, or none if it raises."""
+    """Yield a function that adds log entries; all are written at the end of the block, none if it raises."""
     with log_of(file) as (connection, log), connection:  # first, because it reports errors of the state as a whole
         person = accounts_of(file.node.state).of_unix(unix_user())
 

@@ -44,7 +44,7 @@ def node(
     path = required_party_file(config_file, ", or write one with smc init")
     file = settings.load(path)
     if upgrade_check:
-        _tell_upgrade(file, as_json)
+        _print_upgrade(file, as_json)
         return
     if as_json:
         raise InputError("--json: goes with --upgrade-check; remove it, as the log is JSON unless on a terminal")
@@ -73,8 +73,8 @@ def node(
             party.stop("told to, at once", seconds=0)
 
 
-def _tell_upgrade(file: NodeFile, as_json: bool) -> None:
-    """Print the findings of a start of this release; raise InputError with the obstacle, if there is one."""
+def _print_upgrade(file: NodeFile, as_json: bool) -> None:
+    """Print whether this release can read the state; raise InputError with the reason if it cannot."""
     from parties.node.starting import upgrade
 
     with console.progress("reading the state"):

@@ -47,7 +47,7 @@ def _submit(job: dict[str, Any], file: Path | None, wait: bool, config_file: Pat
         console.err.print(cost_text.expected(view.cost))
     for line in _link_troubles(node, view):
         console.err.print(line)
-    return told(follow(node, view) if wait else view)
+    return job_report(follow(node, view) if wait else view)
 
 
 submit = Proposed("submit", "Propose this job to the peer.", _submit, _submit_options)
@@ -142,7 +142,7 @@ def result(
         return
     for line in brought.withdrawn:
         console.err.print(f"this result is withdrawn; do not use it: {job_text.shown(line)}")
-    outputs.tell(kind.text(brought.document, brought.party), brought.cost)
+    outputs.print_result(kind.text(brought.document, brought.party), brought.cost)
     times = {kind: "once" if count == 1 else f"{count:,} times" for kind, count in brought.opened.items()}
     opened = ", ".join(f"{job_text.shown(kind)} {often}" for kind, often in times.items())
     console.err.print(f"opened to both parties: {opened or 'nothing'}")
@@ -166,9 +166,9 @@ def web(
 
 
 def _link_troubles(node: NodeClient, job: JobView | None = None) -> Iterator[str]:
-    """Yield problems of certificates, and the reason why a peer's node is away: its jobs wait until it is back.
+    """Yield warnings about certificates, and for each peer whose node is not connected the reason.
 
-    With a job, yield those of that job's peer only.
+    With a job, only its peer is examined.
     """
     state = node.node()
     peers = state.peers
@@ -185,8 +185,8 @@ def _link_troubles(node: NodeClient, job: JobView | None = None) -> Iterator[str
             yield f"{whose} node is not connected: {why}; {what} wait until it is"
 
 
-def told(job: JobView, wanted: State = "done") -> Report:
-    """Return a report on the present state of a job; a failure if the job has ended in another state than wanted.
+def job_report(job: JobView, wanted: State = "done") -> Report:
+    """Return a report on the present state of a job; it fails if the job has ended in another state than `wanted`.
 
     Args:
         job: The job.

@@ -24,10 +24,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class _File(click.Path):
-    """Name of a file. An empty one, from an unset variable, would be taken for the directory."""
+    """Option type for a path. An empty text, from an unset shell variable, would mean the current directory."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Convert as click does, but refuse the empty name."""
+        """Convert as click does, but refuse the empty text."""
         if value == "":
             self.fail("the file name is empty; give one", param, ctx)
         return super().convert(value, param, ctx)
@@ -102,7 +102,7 @@ def required_party_file(path: Path | None, otherwise: str = "") -> Path:
 
     Args:
         path: The file given by --config, None if it was left out.
-        otherwise: End of the message, after what --config is for: another way out.
+        otherwise: End of the error message: an alternative to --config.
 
     Raises:
         InputError: No file is given, and there is none here.
@@ -113,14 +113,14 @@ def required_party_file(path: Path | None, otherwise: str = "") -> Path:
 
 
 def check_outputs(outputs: Mapping[str, Path | None], inputs: Iterable[Path | None], config_file: Path | None) -> None:
-    """Check all outputs before long work by `files.check_outputs`; party.toml and the files that it names are inputs.
+    """Check before long work that outputs are writable and not inputs, such as party.toml and files that it names.
 
     Args:
         outputs: Files to write, by their flags.
         inputs: Further files that the command reads.
         config_file: The file party.toml, if there is one.
     """
-    is_asked = any(path is not None for path in outputs.values())  # else what party.toml names need not be looked for
+    is_asked = any(path is not None for path in outputs.values())  # otherwise the files of party.toml need no check
     named = files_of(config_file) if is_asked and config_file is not None else []
     files.check_outputs(outputs, [*inputs, *named])
 
@@ -192,7 +192,7 @@ def program_arguments(command: Command) -> Command:
 
 
 def typed_line(what: str) -> str:
-    """Return the first line of standard input, for '-'; raise InputError if there is none."""
+    """Return the first line of standard input, the value of '-'; raise InputError if there is none."""
     text = sys.stdin.readline().strip() if sys.stdin is not None else ""
     if not text:
         raise InputError(f"-: standard input is empty or closed; write {what} to it")
@@ -244,13 +244,13 @@ def known_table(name: str, tables: Collection[str]) -> str:
     return name
 
 
-def be_sure(lines: Sequence[str], question: str, undone: str) -> None:
+def require_confirmation(lines: Sequence[str], question: str, declined: str) -> None:
     """Ask the user to confirm: at a terminal by an answer, elsewhere by --yes.
 
     Args:
         lines: Text above the question.
         question: The question.
-        undone: Error message if the user declines, such as "nothing was archived".
+        declined: Error message if the user declines, such as "nothing was archived".
 
     Raises:
         InputError: The user does not confirm.
@@ -260,11 +260,11 @@ def be_sure(lines: Sequence[str], question: str, undone: str) -> None:
     for number, line in enumerate(lines):
         console.err.print(f"  {line}" if number else line)
     if not click.confirm(question, err=True):
-        raise InputError(undone)
+        raise InputError(declined)
 
 
 def file_and_link(config_file: Path | None, flags: Mapping[str, Any]) -> tuple[PartyFile, LinkSettings]:
-    """Return the content of party.toml, empty without a file, and the settings of the link. Flags override the file.
+    """Return the content of party.toml (empty if None), and the settings of the link, in which flags override the file.
 
     Args:
         config_file: The file.
@@ -275,7 +275,7 @@ def file_and_link(config_file: Path | None, flags: Mapping[str, Any]) -> tuple[P
 
 
 def names_of(columns: Sequence[str]) -> Callable[[str], list[str]]:
-    """Return the check of names of columns with commas between them; a name may have commas of its own."""
+    """Return a function that splits a text at commas into names of these columns; a single name may have commas."""
 
     def check(text: str) -> list[str]:
         whole = text.strip()

@@ -32,7 +32,7 @@ _OUTPUTS = {  # outputs of `smc result`, which does not know the job's kind yet
 
 
 def output_options(command: Command) -> Command:
-    """Add --out, --report, the forms of single kinds, and --force."""
+    """Add --out, --report, the options for other file formats of some kinds, and --force."""
     command = FORCE(command)
     for name, help_ in reversed(_OUTPUTS.items()):
         command = click.option(f"--{name}", type=FILE, help=help_)(command)
@@ -46,14 +46,14 @@ def check_new(
     force: bool,
     added_to: Mapping[str, Path | None] | None = None,
 ) -> None:
-    """Check all outputs by `check_outputs`, and that none exists already.
+    """Check that all outputs can be written, that none is an input, and that none exists unless `force` is set.
 
     Args:
         outputs: Files to write, by their flags.
         inputs: Files that the command reads.
         config_file: The file party.toml, if there is one.
         force: Whether existing files may be replaced.
-        added_to: Outputs that may exist, because they are extended.
+        added_to: Further outputs, which may exist because they are extended.
 
     Raises:
         InputError: An output exists, cannot be written, or is an input.
@@ -66,7 +66,7 @@ def check_new(
 
 @dataclass(frozen=True)
 class Outputs:
-    """Output files by the option of each requested form of the result."""
+    """Output files of a result, by option: one option for each file format."""
 
     kind: type[Kind] | None
     paths: Mapping[str, Path | None]
@@ -85,7 +85,7 @@ class Outputs:
         return cls(kind, {parameter.key: parameter.of(settings) for parameter in wanted})
 
     def for_kind(self, kind: type[Kind]) -> Outputs:
-        """Return the outputs for a result whose kind is known now; raise InputError if it lacks a requested form."""
+        """Return these outputs with the kind of the result; raise InputError if the kind lacks a requested format."""
         known = {"report", *(file.option for file in kind.files())}
         for name, path in self.paths.items():
             if path is not None and name not in known:
@@ -130,7 +130,7 @@ class Outputs:
         if report_path is not None:
             files.write_text(report_path, json.dumps(report, indent=2) + "\n")
 
-    def tell(self, text: str, report: Mapping[str, Any] | None) -> None:
+    def print_result(self, text: str, report: Mapping[str, Any] | None) -> None:
         """Print the result on standard output, and the names of written files and the cost on standard error.
 
         Args:

@@ -1,4 +1,4 @@
-"""Source of a command's rows: a table of `party.toml`, which a node has too, unless `data` names a file."""
+"""Source of a command's rows: a table of `party.toml`, as for a node, unless --data names a file."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ AnyTabular = TypeVar("AnyTabular", bound=TabularSettings)
 def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mapping[str, TableSettings]) -> AnyTabular:
     """Return the settings with the rows, the schema and the bounds of a table in party.toml.
 
-    Settings that the user has set stay. Nothing changes if the settings name the rows themselves, or without a table.
+    Settings that the user has set stay. Nothing changes if the settings name the rows, or party.toml has no table.
 
     Args:
         settings: Settings of the kind.
         named: Table that --table names; None without the flag.
-        typed: Whether --data names a file with rows.
+        typed: True if --data names a file with rows.
         tables: All tables of party.toml.
 
     Raises:
@@ -45,7 +45,7 @@ def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mappi
 def check_file(data: Path | None, tables: Mapping[str, TableSettings]) -> None:
     """Raise InputError if --data names the file of a table that has a budget or leaves rows out.
 
-    Without this check, the job would not be charged, or the left-out rows would take part.
+    Without this check, the job would not be charged, or left-out rows would be used.
 
     Args:
         data: The file; None without --data.

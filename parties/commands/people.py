@@ -42,7 +42,7 @@ def group() -> None:
 def add_command(
     name: str = _NAME,
     roles: str | None = option(f"Roles: {', '.join(get_args(Role))}; each includes see.", flag="--role ROLE,..."),
-    unix: str | None = option("The node's Unix user: its commands act as this person.", "USER"),
+    unix: str | None = option("The node's own Unix user; commands run by this user then act as this operator.", "USER"),
     oidc: str | None = option("Name of this person at the [node.oidc] provider; makes a password optional.", "NAME"),
     password_file: Path | None = _PASSWORD,
     config_file: Path | None = node_config,
@@ -121,10 +121,10 @@ def list_command(config_file: Path | None = node_config) -> Report:
 def _change(
     config_file: Path | None, accounts: Accounts, name: str, change: Callable[[Account | None], Changed]
 ) -> Report:
-    """Change one account, together with its entry in the audit log; the node may be running.
+    """Change one account, and write the entry in the audit log; the node may be running.
 
-    `InputError` if the node is another Unix user's, if there is no such account, or if others may administer, and this
-    Unix user's person may not.
+    Raise InputError if the node belongs to another Unix user, if there is no such account, or if an account has the
+    role `administer` but this Unix user's account lacks it.
     """
     from parties.node.settings import load
 

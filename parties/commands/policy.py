@@ -49,7 +49,7 @@ def policy(
         default=None,
     ),
     key_exchange: str | None = option(
-        "Group of the key exchange, implies its type: X25519MLKEM768  [unknown]",
+        "Group of the key exchange, such as X25519MLKEM768; implies --post-quantum or --classical  [unknown]",
         "GROUP",
     ),
     runs: int = option(
@@ -119,7 +119,7 @@ def _request(
 
 
 def _link(post_quantum: bool | None, key_exchange: str | None) -> dict[str, Any]:
-    """Return the known properties of the connection; a key exchange group implies the only TLS version that has it."""
+    """Return the given properties of the connection; a key exchange group implies the TLS version and its type."""
     from parties.link import tls
 
     if key_exchange is None:
@@ -145,7 +145,7 @@ def _asked(file: NodeFile, request: Request | None) -> DecisionPointAnswer:
 
 
 def _moment(text: str | None) -> datetime:
-    """Return the moment in the machine's time zone, in which it is meant unless it names another."""
+    """Return a time (None: now) in this machine's time zone; a text without a time zone is in this one."""
     try:
         return datetime.now().astimezone() if text is None else datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
@@ -164,7 +164,7 @@ def _checked(address: str | None) -> str | None:
 def _document(
     rules: Sequence[Rule], request: Request | None, notes: list[str], combine: Combine, word: DecisionPointAnswer | None
 ) -> dict[str, Any]:
-    """Return the answer as JSON; what concerns the job is there only if one is given."""
+    """Return rules and decision as JSON; `request` None leaves out the fields about a job."""
     rows = []
     for rule in rules:
         row: dict[str, Any] = {"name": rule.name, "effect": rule.effect, "words": rule.words()}

@@ -15,10 +15,11 @@ from parties.base.text import listed
 from parties.commands.options import FOLDER, PARTY_FILE, check_proposal, names_of
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.own_table import chosen
-from parties.commands.readings import ReadingOptions
+from parties.commands.readings import ReadingOptions, asked
 from parties.commands.rows import paths, place
 from parties.commands.signature import argument, command, option, settings
 from parties.party_file import files_of, load
+from parties.sources.excel import sheets
 from parties.sources.formats import format_of
 from parties.sources.settings import FormatSettings, PlaceSettings, TableSettings
 from parties.tables import schema as schemas
@@ -36,23 +37,25 @@ def prepare(
     agreed: Path | None = option("Existing schema: map the table to it, propose no new one.", flag="--schema"),
     exclude: tuple[str, ...] = option("Leave columns out, separated by commas; repeatable.", "COLUMNS"),
     column: tuple[str, ...] = option("With --schema: an attribute and its column; repeatable.", "NAME=COLUMN"),
-    table: str | None = option("Table of a database or of --config; for a file, its new name.", "NAME"),
-    person: str | None = option("Column that names each row's person, and how many of its rows count.", "COLUMN=ROWS"),
+    table: str | None = option("Table of a database or of --config, or a sheet; for a CSV file, its new name.", "NAME"),
+    person: str | None = option(
+        "Column that names each row's person, and how many rows of a person count.", "COLUMN=ROWS"
+    ),
     derive: tuple[str, ...] = option("Compute a column, such as 'age=age born 2026-01-01'; repeatable.", "NAME=FORM"),
     how: ReadingOptions = settings(ReadingOptions),
-    page: Path | None = option("Write the findings as an HTML page. It is private."),
+    page: Path | None = option("Write the findings as an HTML page; keep it to yourself."),
     out: Path | None = option("Directory for schema.toml and party.toml  [directory of --config]", FOLDER),
     force: bool = FORCE,
 ) -> Report:
     """Read a raw table, and propose a schema and a mapping of the table to the schema.
 
     RAW is an exported file: Parquet, or CSV with any separator, decimal mark and encoding, gzipped or not. It can also
-    be a DuckDB file or the URL of a database, with --table. With --config the table is one of a party.toml, possibly a
-    query.
+    be an Excel workbook, with --table SHEET if several have rows, a DuckDB file or the URL of a database, with --table.
+    With --config the table is one of a party.toml, possibly a query.
 
-    DIR/schema.toml proposes typed columns for both parties to agree on. DIR/party.toml has the table and its spelling.
-    smc init adds the link to the peer. Both files are text: correct them by hand. Or prepare the table again with
-    --force, which replaces the schema and the table's spelling and columns.
+    DIR/schema.toml proposes typed columns for both parties to agree on. DIR/party.toml has the table: its cell formats,
+    and the mapping of its columns to the schema. smc init adds the link to the peer. Both files are text: correct them
+    by hand. Or prepare the table again with --force, which replaces the schema, the cell formats and the mapping.
 
     --derive computes a column from others, without SQL: 'NAME=FORM COLUMN ...'. Put names with spaces in quotes.
     docs/tables-schema.md lists the forms.
@@ -69,7 +72,7 @@ def prepare(
     if out is None and config_file is None:
         raise InputError("--out is missing: give the directory for schema.toml and party.toml")
     out = out or config_file.parent  # type: ignore[union-attr]
-    if force and config_file is not None:  # spelling and columns are found out as if nothing were said of them
+    if force and config_file is not None:  # spelling and columns are detected anew
         rows_at = rows_at.model_copy(update={"format": FormatSettings(), "columns": {}})
         rows_at.model_fields_set.difference_update(SETTLED)
     if agreed is None and column:
@@ -108,7 +111,7 @@ def prepare(
             ask = choices.ask if console.is_asked() and not how.guess else None
             proposal = fitting.fit(table_profile, known, _named(column), ask)
     if there is not None and getattr(table_profile.place, "files", {}) != there.files:
-        raise InputError(f"{party_file}: the files of {name} are spelled differently; give each its own `format`")
+        raise InputError(f"{party_file}: the files of {name} have different formats; give each its own `format`")
     files.make_directory(out)
     text = writing.mapping_text(name, table_profile, proposal)
     if there is None:
@@ -139,12 +142,25 @@ def prepare(
 
 
 def _place(raw: str | None, table: str | None) -> tuple[str, PlaceSettings]:
-    """Return what a table of a file or of a database is called in party.toml, and where it is."""
+    """Return the name of a raw table in party.toml, and its place."""
     assert raw is not None
-    is_database = "://" in raw or format_of(Path(raw), None) == "duckdb"
+    kind = "duckdb" if "://" in raw else format_of(Path(raw), None)
+    is_database = kind in ("duckdb", "excel")
+    if kind == "excel" and table is None and console.is_asked():
+        table = _sheet(Path(raw))
     called = (table or "") if "://" in raw else table or Path(raw).name.partition(".")[0]
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", called).strip("_") or "rows"
     return name, place(raw, table if is_database else None)
+
+
+def _sheet(path: Path) -> str | None:
+    """Return the sheet of an Excel workbook that the operator chooses; None if it has only one."""
+    from parties.alone.preparing.readings import Question
+
+    if len(names := sheets(path)) < 2:
+        return None
+    with console.progress(f"reading {path}") as status:
+        return asked(Question(str(path), "", dict.fromkeys(names, "a sheet"), "--table"), status)
 
 
 def _of_config(config_file: Path, table: str | None) -> tuple[str, TableSettings]:
@@ -155,9 +171,9 @@ def _of_config(config_file: Path, table: str | None) -> tuple[str, TableSettings
 
 
 def _present(party_file: Path, name: str, settings: PlaceSettings, force: bool) -> tuple[str, TableSettings | None]:
-    """Return the party's file as it is, empty if there is none, and the table that it has by this name.
+    """Return the text of the party's file (empty if it is missing), and its table of this name, if any.
 
-    By `force` without the table's spelling and columns. `InputError` if it has already what is to be added.
+    `force` removes the table's spelling and columns; without it they raise InputError, and so do other rows.
     """
     if not party_file.exists():
         return "", None
@@ -166,7 +182,9 @@ def _present(party_file: Path, name: str, settings: PlaceSettings, force: bool) 
         return text, None
     rows = [(getattr(table, "query", None), _real(table.source), table.table) for table in (settings, there)]
     if rows[0] != rows[1]:
-        raise InputError(f"{party_file}: tables.{name} has other rows; give another --table, or remove that table")
+        raise InputError(
+            f"{party_file}: tables.{name} names another source; give another --table, or remove that table"
+        )
     if not WRITTEN & there.model_fields_set:
         return text, there
     if (settled := SETTLED & there.model_fields_set) and not force:
@@ -176,17 +194,17 @@ def _present(party_file: Path, name: str, settings: PlaceSettings, force: bool) 
 
 
 def _people(text: str, name: str, there: TableSettings | None) -> dict[str, Any]:
-    """Return `person` and `at_most` of a table from --person. `InputError` if the table is there with others."""
+    """Return `person` and `at_most` from --person. Raise InputError if the existing table has other values."""
     column, _, rows = text.rpartition("=")
     if not column or not re.fullmatch("[1-9][0-9]{0,2}|1000", rows):
         raise InputError(f"--person: must be COLUMN=ROWS with 1 to 1,000 rows, such as patient_id=1, not {text!r}")
     if there is not None and (there.person, there.at_most) != (column, int(rows)):
-        raise InputError(f"--person: tables.{name} is there with others; set person and at_most in its lines by hand")
+        raise InputError(f"--person: tables.{name} has another person or at_most; change its lines by hand")
     return {"person": column, "at_most": int(rows)}
 
 
 def _named(texts: tuple[str, ...]) -> dict[str, str]:
-    """Return the columns of attributes that --column names."""
+    """Return the column of each attribute from the texts NAME=COLUMN of --column."""
     pairs = [text.partition("=") for text in texts]
     if wrong := next((text for text, pair in zip(texts, pairs, strict=True) if not all(map(str.strip, pair))), None):
         raise InputError(f"--column {wrong}: write NAME=COLUMN, such as 'sex=geschlecht'")
@@ -194,7 +212,7 @@ def _named(texts: tuple[str, ...]) -> dict[str, str]:
 
 
 def _require_own(schema_file: Path, party_file: Path, name: str) -> None:
-    """Raise `InputError` if a schema is that of other tables of the party's file, too: they would not fit another."""
+    """Raise InputError if other tables of the party's file use this schema file too, because it will be replaced."""
     tables = load(party_file).tables if party_file.exists() else {}
     real = schema_file.resolve()
     if others := [other for other, table in tables.items() if other != name and table.schema_file.resolve() == real]:
@@ -210,7 +228,7 @@ def _real(source: str) -> str:
 def _without(party_file: Path, text: str, name: str) -> str:
     """Return a party's file without a table's spelling and columns; comments stay.
 
-    `InputError` if they do not stand by themselves.
+    Raise InputError if their lines cannot be separated from the rest.
     """
     remaining, wanted, stays = [], tomllib.loads(text), True
     for part in WRITTEN:
@@ -223,11 +241,11 @@ def _without(party_file: Path, text: str, name: str) -> str:
     with suppress(tomllib.TOMLDecodeError):
         if tomllib.loads("".join(remaining)) == wanted:
             return "".join(remaining)
-    raise InputError(f"{party_file}: cannot separate the spelling and columns of tables.{name}; remove them by hand")
+    raise InputError(f"{party_file}: cannot separate the format and columns of tables.{name}; remove them by hand")
 
 
 def _header(line: str) -> list[str] | None:
-    """Return the parts of a table's header in TOML; None if the line is not a header."""
+    """Return the keys of a TOML table header, such as tables and NAME of [tables.NAME]; None for other lines."""
     if not line.lstrip().startswith("["):
         return None
     try:

@@ -41,7 +41,7 @@ input_options: Any = click.option(
 
 
 class _OfFile(click.Command):
-    """The command of a job in a file, which says itself what a kind is told by flags."""
+    """Command of a job in a file. The file has the settings of the kind as keys; a flag for one of them is an error."""
 
     @override
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -61,7 +61,7 @@ class _OfFile(click.Command):
 
 
 class Proposed(click.Group):
-    """A command that takes JOB.toml, or a kind of job and what that may be told as flags.
+    """Command that takes JOB.toml, or a kind of job with the kind's settings as flags.
 
     Args:
         path: Words of the command after `smc`.
@@ -142,7 +142,7 @@ def _peer(default: str) -> Any:
 
 
 def at_file(file: Path | None) -> AbstractContextManager[None]:
-    """Add the job's file to an `InputError` of the block."""
+    """Return a context manager that adds the job's file to an InputError."""
     return nullcontext() if file is None else at_key(str(file))
 
 
@@ -169,21 +169,21 @@ def read_inputs(protocol: object, texts: tuple[str, ...]) -> Job:
 
 
 def _kind_with(key: str) -> str | None:
-    """Return a kind of job with this setting, the default kind if it has it; None if no kind has it."""
+    """Return a kind of job with this setting, preferably the default kind; None if no kind has it."""
     names = [kinds.DEFAULT, *kinds.names()]
     keys = ({*HEAD, *(o.key for o in parameters(kinds.find(name).Settings) if _is_of_job(o))} for name in names)
     return next((name for name, of in zip(names, keys, strict=False) if key in of), None)
 
 
 def _example_of(name: str, options: list[Parameter]) -> str:
-    """Return flags with which a kind of job is whole: those of its own command's example that a job has."""
+    """Return example flags that suffice for a job of a kind."""
     kind, flags = kinds.find(name), [option.flag for option in options]
     table = "--table patients " if "own_table" in kind.Settings.model_fields or not kind.about.example else ""
     return table + (kind.about.job_example or kind.about.flags(flags))
 
 
 def _is_of_job(option: Parameter) -> bool:
-    """Return whether the option belongs to the job itself: neither own files nor output files."""
+    """Return whether the option is a setting of the job, not an input or output file of this party."""
     return option.role in ("public", "private")
 
 

@@ -17,7 +17,7 @@ from parties.commands import publish_pseudonyms
 from parties.commands.options import FILE, Between, check_outputs, check_proposal, proposal_option
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_log import Record
-from parties.commands.publish_options import ESCAPE, PLAN, HistoryOptions, Telling, note_beginning
+from parties.commands.publish_options import ESCAPE, PLAN, HistoryOptions, ReportFiles, note_beginning
 from parties.commands.publish_rows import invariant_command, mask, protect_command, view
 from parties.commands.publish_table import open_command, table_command, tables_command
 from parties.commands.readings import ReadingOptions
@@ -94,17 +94,17 @@ def check_command(
     plan_file: Path = PLAN,
     data: str | None = option("Published table to check  [source of the plan]", "SOURCE"),
     force: bool = FORCE,
-    telling: Telling = settings(Telling),
+    report_files: ReportFiles = settings(ReportFiles),
 ) -> Report:
-    """Check a table against the plan's models, and show its risks. Exit code 2 if a model fails."""
+    """Check a table against the plan's privacy models, and show its risks. Exit code 2 if a model fails."""
     from parties.alone.publish.recoding.checking import check
     from parties.alone.publish.settings import load
 
     plan = load(plan_file)
-    check_new(telling.outputs, [plan_file, *paths(data or plan.source)], None, force)
+    check_new(report_files.outputs, [plan_file, *paths(data or plan.source)], None, force)
     with console.progress("checking"):
         checked = check(plan, data)
-    report = telling.told(checked, _name(data or plan.source))
+    report = report_files.report(checked, _name(data or plan.source))
     if failed := [model["model"] for model in checked["models"] if not model["holds"]]:
         report.failure = InputError(f"the table does not satisfy {', '.join(failed)}")
     return report
@@ -123,9 +123,9 @@ def anonymise_command(
     force: bool = FORCE,
     published_before: HistoryOptions = settings(HistoryOptions),
     record: Record = settings(Record),
-    telling: Telling = settings(Telling),
+    report_files: ReportFiles = settings(ReportFiles),
 ) -> Report:
-    """Recode a table so that every class satisfies the plan's models. Write the result."""
+    """Recode a table so that every class of equal rows satisfies the plan's privacy models. Write the result."""
     from parties.alone.publish.recoding.anonymising import anonymised, cells_of, masks_of, order_of
     from parties.alone.publish.recoding.dimensions import curve
     from parties.alone.publish.rules import hierarchy
@@ -137,7 +137,7 @@ def anonymise_command(
     target = _target(out, into)
     flags = {"algorithm": algorithm, "utility": utility, "max_suppressed": max_suppressed}
     plan = merge(load(plan_file), flags)
-    outputs = {"--out": out, "--recoding": recoding_file, **telling.outputs}
+    outputs = {"--out": out, "--recoding": recoding_file, **report_files.outputs}
     history = published_before.load(plan.history)
     history_path = None if history is None else history.path
     check_new(outputs, [plan_file, *_inputs(plan)], record.config_file, force, {"--history": history_path})
@@ -149,7 +149,7 @@ def anonymise_command(
         models = plan.check()
         status.doing("searching for the recoding with the least loss")
         outcome = anonymised(cells, plan, models)
-        if telling.page_file is not None:
+        if report_files.page_file is not None:
             outcome.report["dimensions"] = curve(cells, plan, models, outcome.report["lost"], status.doing)
         status.doing("writing")
         order = order_of(plan.columns, rows)
@@ -167,7 +167,7 @@ def anonymise_command(
         log.published(plan, order, [model["model"] for model in outcome.report["models"]], target)
         if recoding_file is not None:
             files.write_text(recoding_file, outcome.recoding(plan).text())
-    report = telling.told(outcome.report, out.name if out else str(into))
+    report = report_files.report(outcome.report, out.name if out else str(into))
     if plan.algorithm is None and outcome.levels is None and not plan.local:
         number = len(cells.hierarchies)
         report.note(f"{number} quasi-identifiers are too many for one level per column; mondrian recoded them")
@@ -198,7 +198,7 @@ def apply_command(
     force: bool = FORCE,
     published_before: HistoryOptions = settings(HistoryOptions),
     record: Record = settings(Record),
-    telling: Telling = settings(Telling),
+    report_files: ReportFiles = settings(ReportFiles),
 ) -> Report:
     """Recode later rows as earlier ones, and check them again.
 
@@ -208,7 +208,7 @@ def apply_command(
     from parties.alone.publish.recoding.recoding import load
 
     target = _target(out, into)
-    outputs = {"--out": out, **telling.outputs}
+    outputs = {"--out": out, **report_files.outputs}
     history = published_before.load()
     inputs = [recoding_file, *paths(data), *(paths(public) if public else [])]
     check_new(outputs, inputs, record.config_file, force, {"--history": published_before.history_file})
@@ -228,7 +228,7 @@ def apply_command(
     with record.of("apply") as log, console.progress("recoding"):
         applied = apply(recoding, source, target, max_suppressed, register, escape_formulas, history)
         log.published(source, recoding.published(), [model["model"] for model in applied["models"]], target)
-    report = telling.told(applied, out.name if out else str(into))
+    report = report_files.report(applied, out.name if out else str(into))
     if "unchecked" in applied:
         why = "one party cannot count both parties' rows"
         report.note(f"recoded, but not checked: {', '.join(applied['unchecked'])} ({why})")
@@ -245,12 +245,12 @@ def _target(out: Path | None, into: str | None) -> Path | str:
 
 
 def _from(plan: Path, source: str) -> str:
-    """Return a source as a plan names it: a path goes from the plan's directory."""
+    """Return a source as a plan names it: the path of a file is relative to the plan's directory."""
     return source if "://" in source else os.path.relpath(source, plan.parent)
 
 
 def _name(source: str) -> str:
-    """Return the name of a source's rows for a page, without directory and user."""
+    """Return the name of a source for a page: without the directory of a file and the user of a URL."""
     from parties.sources.settings import public_place
 
     return public_place(source) if "://" in source else Path(source).name

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class PublicationLog:
-    """Target of a command's entry; nothing is written without party.toml."""
+    """Writer of a command's log entry; without party.toml it writes nothing."""
 
     def __init__(self, append: Callable[[dict[str, Any]], None], name: Callable[[PlaceSettings], str]) -> None:
         self._append = append
@@ -55,14 +55,14 @@ class PublicationLog:
 
 @dataclass(frozen=True)
 class Record:
-    """Target and purpose of the record of a publication, if there is one."""
+    """Options for the log entry of a publication: party.toml and the purpose."""
 
     config_file: Path | None = option("party.toml: record the publication in its audit log.")
     purpose: str | None = option("Purpose for the record; optional, only with --config.")
 
     @contextmanager
     def of(self, what: str, table: str = "") -> Iterator[PublicationLog]:
-        """Yield the record of a publication, whose log is checked before the command begins.
+        """Yield the writer of a publication's log entry; the log is checked before the block begins.
 
         The node may be running.
 
@@ -119,7 +119,7 @@ def log_of(file: NodeFile, check_end: bool = True) -> Iterator[tuple[sqlite3.Con
 
 
 def _name(file: NodeFile, where: PlaceSettings) -> str:
-    """Return a table by its name in party.toml; of a table that is not there, where it is."""
+    """Return the name of a table in party.toml; its location if party.toml does not have it."""
     for name, table in file.tables.items():
         if (_place(table.source), table.table) == (_place(where.source), where.table):
             return name

@@ -36,9 +36,9 @@ class HistoryOptions:
     )
 
     def load(self, planned: HistoryPlan | None = None) -> History | None:
-        """Return the history that is to be added to, if any, the plan's if it has one.
+        """Return the history of publications that the command extends: the plan's, else that of the options, else None.
 
-        `InputError` if it is none, if one of the two is missing, or if the plan has another.
+        Raise InputError if the file is not a history, if an option is missing, or if plan and options differ.
         """
         from parties.alone.publish.versions import load
 
@@ -72,18 +72,18 @@ def note_beginning(report: Report, history: History | None) -> None:
 
 
 @dataclass(frozen=True)
-class Telling:
-    """Files of the report besides standard output."""
+class ReportFiles:
+    """Options for the files of a report."""
 
     report_file: Path | None = option("Write the report as JSON.")
     page_file: Path | None = option("Write the report as an HTML page.")
 
     @property
     def outputs(self) -> dict[str, Path | None]:
-        """Files by their flags."""
+        """Requested files of the report, by flag."""
         return {"--report": self.report_file, "--page": self.page_file}
 
-    def told(self, data: dict[str, Any], name: str) -> Report:
+    def report(self, data: dict[str, Any], name: str) -> Report:
         """Return the report on published rows, and write it to the requested files.
 
         Args:

@@ -30,7 +30,7 @@ class Keys:
     """Options that name the file of keys and the master key."""
 
     master: Path = option("Master key; only you may be able to read the file.")
-    keys: Path = option("File of keys, wrapped by the master key.")
+    keys: Path = option("File of keys, encrypted with the master key.")
 
     def opened(self) -> AbstractContextManager[Keyring]:
         """Open the file of keys, for `with`."""
@@ -47,7 +47,7 @@ def add_to(group: click.Group) -> None:
 
 @command("keys", "smc publish keys --master master.key --keys keys.db")
 def keys(of: Keys = settings(Keys)) -> None:
-    """Make a file of keys, and the master key that wraps them if it does not exist. Store them apart."""
+    """Make a file of keys, and a master key to encrypt them unless its file exists. Store the two files apart."""
     from parties.alone.publish.keys.keyring import make_keyring, make_master, read_master, refuse_existing
 
     files.check_outputs({"--keys": of.keys}, [of.master])
@@ -138,9 +138,10 @@ def restore(
 def rotate(
     of: Keys = settings(Keys),
     columns: tuple[str, ...] = option("Key of a column to replace by a new one; repeatable.", flag="--column KEY"),
-    new_master: Path | None = option("File for a new master key, which wraps all keys."),
+    new_master: Path | None = option("File for a new master key, which encrypts all keys."),
 ) -> None:
-    """Replace keys of columns, or the master key. Older pseudonyms stay restorable, but do not join with later ones."""
+    """Replace keys of columns, or the master key. Pseudonyms of a replaced column key stay restorable, but do not join
+    with later ones."""
     from parties.alone.publish.keys.keyring import make_master
 
     if not columns and new_master is None:

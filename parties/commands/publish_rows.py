@@ -8,7 +8,7 @@ from parties.base import console, files
 from parties.base.report import Report
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_log import Record
-from parties.commands.publish_options import ESCAPE, PLAN, Telling, note_beginning
+from parties.commands.publish_options import ESCAPE, PLAN, ReportFiles, note_beginning
 from parties.commands.rows import CONFIG, choose, paths
 from parties.commands.signature import command, option, settings
 from smc.errors import InputError
@@ -58,12 +58,12 @@ def invariant_command(
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
     record: Record = settings(Record),
-    telling: Telling = settings(Telling),
+    report_files: ReportFiles = settings(ReportFiles),
 ) -> Report:
-    """Publish a growing table again. In every version, a person could have any of the same m sensitive values.
+    """Publish a growing table again. Every version leaves a person the same m possible sensitive values.
 
-    People may come and go. A class that lacks a value gets a counterfeit row. The number of counterfeits in each class
-    is published.
+    The plan sets m. People may come and go between versions. A class of equal rows that lacks one of the m values gets
+    a counterfeit row. The number of counterfeits in each class is published.
     """
     from parties.alone.publish.protecting.protecting import write
     from parties.alone.publish.reading import rows_of
@@ -77,7 +77,7 @@ def invariant_command(
         raise InputError(f"{plan_file}: history: m-invariance needs [history] with file, row and m; add them")
     history = load(plan.history.file, plan.history.row, plan.history.person)
     inputs = [plan_file, *paths(plan.source)]
-    check_new({"--out": out, **telling.outputs}, inputs, record.config_file, force, {"--history": history.path})
+    check_new({"--out": out, **report_files.outputs}, inputs, record.config_file, force, {"--history": history.path})
     choose(plan, record.config_file)
     with record.of("invariant") as log, console.progress("reading"):
         with rows_of(plan) as source:
@@ -85,7 +85,7 @@ def invariant_command(
         with put_down(history, release.version):
             write(release.rows, out, escape_formulas)
             log.published(plan, list(release.rows.columns), [model["model"] for model in release.report["models"]], out)
-    report = telling.told(release.report, out.name)
+    report = report_files.report(release.report, out.name)
     note_beginning(report, history)
     report.written(out, plan.history.file)
     return report

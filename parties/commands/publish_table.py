@@ -27,13 +27,13 @@ FEWEST = 3  # least rows of a visible cell, without another rule
 
 
 def cell_rules(
-    threshold: int | None = option("Hide cells of fewer rows  [3 if you give no other rule]"),
+    threshold: int | None = option("Hide cells with fewer rows than this  [3 if you give no other rule]"),
     dominance: tuple[int, float] | None = option(
         "Hide a sum if its N largest contributions exceed K% of it.", click.Tuple([int, float]), metavar="N K"
     ),
     p_percent: float | None = option("Hide a sum if others can estimate its largest contribution to within P%.", "P"),
     margin: float | None = option(
-        "Remaining uncertainty about a hidden sum of too few rows, in % of the sum  [20]", "P"
+        "With --sum: others must not be able to compute a sum hidden by --threshold to within P%  [20]", "P"
     ),
 ) -> CellRules | None:
     """Return the rules by which cells are hidden; None if no option names one."""
@@ -82,7 +82,9 @@ def table_command(
     elif rounding is not None:
         raise InputError("--rounding: needs --base; add --base NUMBER")
     if percent == "rows" and across is None:
-        raise InputError("--percent: rows of one column are 100 each; give --percent columns, or --across")
+        raise InputError(
+            "--percent: without --across each row has one cell, always 100 %; give --percent columns, or --across"
+        )
     rules = given or CellRules(FEWEST)
     rules.check(summed is not None)
     where = place(source, table)
@@ -91,7 +93,7 @@ def table_command(
         with rows_of(where) as rows:
             tabulated = tabulate(rows, by, across, summed, rules.largest)
         status.doing("hiding cells" if base is None else "rounding cells")
-        texts, data = _told(tabulated, rules, base, rounding, summed is not None)
+        texts, data = _published(tabulated, rules, base, rounding, summed is not None)
         if percent is not None:
             texts = percentages(texts, percent)
         files.write_text(out, as_csv(by, tabulated.column_names, tabulated.row_names, texts, escape_formulas))
@@ -104,10 +106,10 @@ def table_command(
     return report
 
 
-def _told(
+def _published(
     table: Tabulated, rules: CellRules, base: int | None, rounding: str | None, sums: bool
 ) -> tuple[list[list[str]], dict[str, Any]]:
-    """Return the published cells, and their part of the report."""
+    """Return the published cells as text, and the report on hidden or rounded cells."""
     from parties.alone.publish.hiding import rounding as rounded
     from parties.alone.publish.hiding.suppression import hide
     from parties.alone.publish.hiding.table_text import covered
@@ -193,7 +195,7 @@ def tables_command(
 
 
 def _certain(crosses: Sequence[tuple[str, Path]]) -> int | None:
-    """Return the number of rows that a reader of these tables can rebuild for certain, as far as some seconds show.
+    """Return the number of rows that a reader of these tables can rebuild for certain, found within a time limit.
 
     None if there are too many combinations of values to try.
     """
@@ -212,7 +214,7 @@ def _certain(crosses: Sequence[tuple[str, Path]]) -> int | None:
 
 
 def _hidden(axes: list[Any], tables: list[Tabulated], rules: CellRules, sums: bool) -> tuple[list[Any], dict[str, Any]]:
-    """Return what is hidden of each table, bool[rows, columns], and what the report says of it."""
+    """Return the hidden cells of each table, bool[rows, columns], and the report on them."""
     from parties.alone.publish.hiding import linked
 
     together = linked.linked(axes, tables, [rules.needs(table, sums) for table in tables])

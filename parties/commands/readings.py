@@ -24,16 +24,25 @@ class ReadingOptions:
     guess: bool = option("Ask no question. Where several readings of a column fit, take the first.")
 
     def choices(self, status: console.StatusLine) -> Choices:
-        """Return who chooses: these options, then whoever is at the terminal; without a terminal a table is refused."""
+        """Return the choices of readings: these options, else the terminal's user; without both, an InputError."""
         from parties.alone.preparing.readings import Choices, given, guess, refuse
 
         def ask(question: Question) -> str:
-            return _asked(question, status)
+            return asked(question, status)
 
         return Choices(given(self.reading), guess if self.guess else ask if console.is_asked() else refuse)
 
 
-def _asked(question: Question, status: console.StatusLine) -> str:
+def asked(question: Question, status: console.StatusLine) -> str:
+    """Return the option that the operator chooses at the terminal.
+
+    Args:
+        question: The question.
+        status: The line that stands there meanwhile.
+
+    Raises:
+        InputError: No option was chosen in three tries.
+    """
     names = list(question.options)
     lines = [f"{number}  {name}: {meaning}" for number, (name, meaning) in enumerate(question.options.items(), 1)]
     text = "\n".join(visible(line) for line in (question.heading, *lines))
@@ -43,6 +52,4 @@ def _asked(question: Question, status: console.StatusLine) -> str:
             return answer
         if answer.isdecimal() and 1 <= int(answer) <= len(names):
             return names[int(answer) - 1]
-    raise InputError(
-        f"{question.where}: none was chosen; give {question.flag} '{question.column}={names[0]}', or --guess"
-    )
+    raise InputError(f"{question.where}: none was chosen; give {question.remedy}")

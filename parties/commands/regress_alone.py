@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
-from parties.alone.comparing.reading import mapped
+from parties.alone.regression.features import Features
 from parties.alone.regression.losses import LossName, loss
 from parties.alone.regression.perturbation import Way, perturbed
+from parties.alone.regression.rows import TrainingRows
 from parties.base import console, files
 from parties.base.randomness import private
 from parties.base.report import Report
@@ -25,12 +25,10 @@ from parties.jobs.regress import result
 from parties.jobs.regress.reading import classes_of, features_of, rows_of
 from parties.jobs.regress.settings import SQUARES, Method, RegressSettings
 from parties.jobs.settings import MAX_ROWS
-from parties.sources.cells import cells
+from parties.sources.opening import open_table
 from parties.sources.settings import TableSettings
-from parties.tables import rows as tables
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
-from protocols.counts import RowCounts
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 from smc.errors import InputError
 
@@ -67,7 +65,7 @@ def alone(
     ),
     epsilon: float = option("Privacy loss of a row.", Between(LEAST_EPSILON, MOST_EPSILON)),
     delta: float | None = option(
-        "Least squares, ridge: probability that epsilon fails  [0.001 / rows, or less]",
+        "Least squares, ridge: probability that the guarantee of epsilon fails  [0.001 / (2 max-rows), or less]",
         Between(0, 1, min_open=True, max_open=True),
     ),
     max_rows: int | None = option(
@@ -79,8 +77,9 @@ def alone(
 ) -> Report:
     """Learn a linear classifier from your own rows, with noise (Chaudhuri, Monteleoni, Sarwate 2011).
 
-    Neighbouring tables differ by one replaced row. The result reveals the number of rows. Least squares and ridge need
-    a target of numbers. As with both parties' rows, they hide the presence of a row, and read the rows in parts.
+    With the methods objective and output, neighbouring tables differ by one replaced row, and the result reveals the
+    number of rows. Least squares and ridge need a target of numbers. Their neighbouring tables differ by one added or
+    removed row, as in smc regress joint, and they read the rows in parts.
     """
     check_new({"--out": out, "--svg": svg}, [data, schema_file], None, force)
     if method == "objective" or method == "output":  # two comparisons, because `in` does not narrow the type
@@ -120,12 +119,12 @@ def _classifier(
     regularisation: float,
     epsilon: float,
 ) -> dict[str, Any]:
-    """Return the model file of a classifier."""
+    """Learn a classifier, and return the content of its model file."""
     schema = schemas.load(schema_file).numeric(numeric or ())
     label = schema.choose_target(target)
     features, used = features_of(schema, label, columns, numeric)
     with console.progress("fitting"):
-        rows = rows_of(_source(data, used, label), features)
+        rows = _rows(data, used, label, features)
         fit = perturbed(rows, loss(named, huber), regularisation, epsilon, method, private())
     return {
         "method": method,
@@ -143,18 +142,18 @@ def _classifier(
     }
 
 
-def _source(data: Path, schema: Schema, target: str) -> RowCounts:
+def _rows(data: Path, schema: Schema, target: str, features: Features) -> TrainingRows:
     """Return a file's rows: cells are the schema's categories as they stand, else raw values of its types."""
-    features, sizes = schema.features(target), {name: len(values) for name, values in schema.attributes.items()}
-    domains = [sizes[name] for name in features]
+    table = TableSettings.model_construct(source=str(data), max_rows=MAX_ROWS << 8)
+    as_it_stands = Schema({name: tuple(values) for name, values in schema.attributes.items()})
     try:
-        encoded = tables.encoded(cells(data, MAX_ROWS << 8), schema, target)
+        with open_table(table, as_it_stands, target) as source:
+            return rows_of(source, features)
     except InputError:
         if not schema.has_types:
             raise
-        columns = mapped(TableSettings.model_construct(source=str(data)), schema, [*features, target])
-        return RowCounts(domains, sizes[target], np.column_stack([columns[name] for name in features]), columns[target])
-    return RowCounts(domains, sizes[target], encoded.rows, encoded.classes)
+    with open_table(table, schema, target) as source:
+        return rows_of(source, features)
 
 
 def _listed(words: str | None) -> tuple[str, ...] | None:

@@ -52,7 +52,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
     "--schema",
     "schema_file",
     type=FILE,
-    help="Public schema, if the column's values are not numbers: their indices count.",
+    help="Public schema, if the column's values are not numbers. A value counts as its position in the schema, from 0.",
 )
 @click.option("--low", type=int, help="Public lower bound; smaller numbers count as this bound.")
 @click.option("--high", type=int, help="Public upper bound; larger numbers count as this bound.")
@@ -66,7 +66,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 @click.option(
     "--delta",
     type=Between(0, 1, min_open=True, max_open=True),
-    help="Probability that epsilon fails (propose, bound, smooth).",
+    help="Probability that the guarantee of epsilon fails (propose, bound, smooth).",
 )
 @click.option("--bound", type=int, help="With way propose: bound on the local sensitivity, which the rows must meet.")
 @click.option("--blocks", type=int, help="With --function: number of blocks that the rows are divided into.")
@@ -94,9 +94,9 @@ def alone(
     other ways scale Laplace noise to a sensitivity of the median: the global one (global), a bound that you propose and
     the rows must pass (propose), a private bound of the local one (bound), or the smooth one (smooth).
 
-    With --function and --blocks the rows are dealt to blocks, and the numbers are the function's values of the blocks
-    (sample and aggregate). A row is in one block, so each way protects it. The function takes a block int64[rows], or
-    int64[rows, columns] of several columns.
+    With --function and --blocks the rows are divided into blocks, and the function is computed on each block. The
+    numbers are then these values (sample and aggregate). A row is in one block, so each way protects it. The function
+    takes a block int64[rows], or int64[rows, columns] of several columns.
 
     Neighbouring tables differ by one replaced row. The guarantee covers the whole output. The output includes the exact
     number of rows.
@@ -174,7 +174,7 @@ def _function(name: str) -> Any:
 
 
 def _answer(table: Table, way: str, epsilon: Fraction, delta: Fraction, flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the value within the bounds, as noise made it, and how far that reaches if that is public."""
+    """Return the answer's JSON fields: the noisy value clamped to the bounds; an interval if its width is public."""
     if way == "choice":
         return {"value": int(ways.by_choice(table, epsilon, private)[0])}
     if way == "global":

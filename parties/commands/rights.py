@@ -148,7 +148,7 @@ def list_command(file: NodeFile = settings(file_of)) -> Report:
 
 
 def _rows_of(table: TableSettings, column: str, person: str) -> tuple[int | None, str]:
-    """Return how many rows of our table are a person's, None if it cannot be read, and what is said of that."""
+    """Return the number of a person's rows in our table, None if it cannot be read, and a sentence about it."""
     from parties.alone.rights import answer
 
     try:
@@ -166,7 +166,7 @@ def _without_blind(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_person(person: str) -> str:
-    """Return the person's name as one line; raise InputError if it cannot be a line of a list."""
+    """Return the value of --person (- reads standard input); raise InputError if it cannot be a line of a list."""
     who = (sys.stdin.read() if person == "-" else person).strip()
     unseen = all(unicodedata.category(mark)[0] in "CZ" for mark in who)  # without any visible character
     if unseen or who.startswith("#") or any(unicodedata.category(mark) in NO_TEXT for mark in who):
@@ -175,7 +175,7 @@ def _read_person(person: str) -> str:
 
 
 def _put(objections: ObjectionsSettings, who: str, withdraw: bool) -> None:
-    """Add a person to the list, or remove the person; raise InputError if there is nothing to change."""
+    """Add a person to the list of objections, or remove the person; raise InputError if there is nothing to change."""
     is_first = not objections.file.exists()
     if (who in (() if is_first else objections.people())) != withdraw:
         there = "is not on" if withdraw else "is already on"
@@ -197,9 +197,9 @@ def _column(settings: TableSettings) -> str:
 
 
 def _recipients(file: NodeFile, table: str) -> tuple[list[dict[str, Any]], int]:
-    """Return with whom answers from the table were computed, and what was published of it, as the log has it.
+    """Return the recipients of joint answers and publications from the table, by the log, and a number of unclear jobs.
 
-    The purpose of an archived job is None. And return how many archived jobs there are of which no table is known.
+    The purpose of an archived job is None. The number counts archived jobs whose table is unknown.
     """
     from parties.node.governance.activities import read
 

@@ -47,7 +47,7 @@ def opened(source: str, table: str | None, config_file: Path | None = None) -> R
 
 
 def chosen(source: str, table: str | None, config_file: Path | None) -> PlaceSettings:
-    """Return the place of rows, with the spelling and row filter of their table in party.toml.
+    """Return the place of rows (`place`), with the spelling and row filter of their table in party.toml (`choose`).
 
     Args:
         source: File, or URL of a database.
@@ -55,7 +55,7 @@ def chosen(source: str, table: str | None, config_file: Path | None) -> PlaceSet
         config_file: party.toml; None for the one in this directory.
 
     Raises:
-        InputError: As for `place` and `choose`.
+        InputError: The source or table is wrong, or tables of party.toml at this place differ in rows or spelling.
     """
     where = place(source, table)
     choose(where, config_file)
@@ -94,27 +94,29 @@ def choose(place: PlaceSettings, config_file: Path | None) -> None:
         raise InputError(f"{place.label}: {names} leave out different rows of it; {remedy}")
     for _, table in there[:1]:
         place.read_as(table)
-        tell_left_out(place)
+        print_left_out(place)
     if not there:
         there = [(name, table) for name, table in tables if same_place(place, table, whole=True)]
         if any(table.format != there[0][1].format for _, table in there):
             names = ", ".join(f"tables.{name}" for name, _ in there)
-            raise InputError(f"{place.label}: {names} spell it differently; keep one of them in a --config")
+            raise InputError(
+                f"{place.label}: {names} give its cells different formats; keep one of these tables in a --config"
+            )
         for _, table in there[:1]:
             place.read_as(table)
 
 
-def tell_left_out(place: PlaceSettings) -> None:
-    """Report to the owner alone how many rows of a place are left out."""
+def print_left_out(place: PlaceSettings) -> None:
+    """Print to the owner how many rows of a place are left out."""
     from parties.sources import open_rows
 
     with open_rows(place) as rows:
-        if rows.left_out is not None and (text := words_of(rows.engine.counts(rows.left_out)[0].tolist())):
+        if rows.left_out is not None and (text := left_out_phrase(rows.engine.counts(rows.left_out)[0].tolist())):
             console.err.print(text.removeprefix("; "))
 
 
-def words_of(left_out: Sequence[int]) -> str:
-    """Return in words how many rows are not counted, as `Source.left_out` counts them, for the eyes of their owner."""
+def left_out_phrase(left_out: Sequence[int]) -> str:
+    """Return a phrase for the owner: how many rows are left out, by reason; `left_out` as from `Source.left_out`."""
     reasons = ("by `where`", "without consent", "of people who objected", "that are no person's")
     why = (*reasons, "beyond those of a person that take part")
     parts = [f"{number:,} {reason}" for number, reason in zip(left_out, why, strict=False) if number]
@@ -143,7 +145,7 @@ def place(source: str, table: str | None) -> PlaceSettings:
 
 
 def _named(value: str | None) -> str:
-    """Return what the command calls the flag or argument that has this value."""
+    """Return the name of the flag or argument that has this value."""
     context = click.get_current_context()
     param = next(param for param in context.command.params if param.name and context.params.get(param.name) == value)
     return param.opts[0] if isinstance(param, click.Option) else param.human_readable_name

@@ -24,7 +24,7 @@ from smc.errors import InputError
 
 
 class RunSettings(KindSettings):
-    """The choice for a program of which nothing is known: to count it is to call it, which must be asked for."""
+    """Engine settings of any program. The default is not auto, because a forecast would call the program."""
 
     engine: AnyEngine = engine_field("mixed")
 

@@ -33,7 +33,7 @@ def serve(
     ),
     port: int = option("Port to listen at; 0 = any free port  [8400]", click.IntRange(0, 65535), default=8400),
     token_file: Path | None = option(
-        "File with the secret of each request: Authorization: Bearer TOKEN.", flag="--token-file"
+        "File with the secret TOKEN. Each request must send Authorization: Bearer TOKEN.", flag="--token-file"
     ),
     identity: Path | None = option("Private key for TLS  [link.identity of --config if not on this machine]"),
     certificate: Path | None = option("Certificate for TLS, which callers must trust  [link.certificate]"),
@@ -55,7 +55,7 @@ def serve(
     if schema_file is not None and config_file is not None:
         raise InputError("--schema: the tables of --config have a schema; give one of the two")
     if table is not None and config_file is None:
-        raise InputError("--table: needs --config, which is missing")
+        raise InputError("--table: needs --config, which is missing; give both")
     token = None if token_file is None else _token(token_file)
     file = None if config_file is None else load(config_file)
     if elsewhere and file is not None and identity is None and certificate is None:

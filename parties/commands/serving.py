@@ -53,8 +53,8 @@ class Page:
         """Start the servers, and return the URLs of the page and of the figures.
 
         Args:
-            operator: Calls of an operator.
-            events: News of the node.
+            operator: Calls that operators may make.
+            events: Log and figures of the node.
             failed: Called with a server's name and its error.
         """
         self._accounts.all()  # otherwise no person could log in
@@ -77,11 +77,11 @@ class Page:
         return {"web": self._url, "metrics": f"http://{self._metrics.address}/metrics"}
 
     def login_link(self) -> str:
-        """Return a fresh link, good for one login of this Unix user's person. `NotAllowedError` if there is none."""
+        """Return a new link for one login as this Unix user's operator. Raise NotAllowedError without an account."""
         return self._logins.link(self._url, self._on_terminal())
 
     def _on_terminal(self) -> Person:
-        """Return as whom commands act: nobody but this process's Unix user can read the key that they need."""
+        """Return the operator as whom commands act: that of this Unix user, who alone can read the commands' key."""
         return self._accounts.on_terminal(unix_user())
 
     def stop(self) -> None:

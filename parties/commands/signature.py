@@ -6,9 +6,9 @@
         force: bool = FORCE,
     ) -> None: ...
 
-The flag is the parameter's name without `_file`, and its annotation says the type: a `bool` is a flag, a `Path` is a
-file, a `tuple[..., ...]` is given several times. An option is required unless it has a default, or may be None. A
-command that returns a `Report` has --json too, and what it returns is printed.
+The flag is the parameter's name without `_file`. The annotation gives the type: a `bool` is a flag, a `Path` is a file,
+a `tuple[..., ...]` is a repeatable option. An option is required unless it has a default, or may be None. A command
+that returns a `Report` also has --json, and the report is printed.
 
 Options that belong together are the fields of a class, or the parameters of a function, declared in the same way:
 
@@ -35,13 +35,13 @@ TYPES = {"Path": FILE, "int": int, "float": float}
 
 
 class _Waiting:
-    """Option or argument that waits for its parameter."""
+    """Option or argument in place of a parameter's default; the parameter later gives its name and type."""
 
     def __init__(self, flag: str | None, fields: dict[str, Any], is_argument: bool = False) -> None:
         self.flag, self.fields, self.is_argument = flag, fields, is_argument
 
     def of(self, parameter: inspect.Parameter) -> Callable[[Any], Any]:
-        """Return the decorator that adds this parameter, as an option or argument, to a click command."""
+        """Return a decorator that adds the parameter to a click command, as an option or argument."""
         plain, _, other = parameter.annotation.partition(" | ")
         item = plain.removeprefix("tuple[").removesuffix(", ...]") if plain.endswith(", ...]") else plain
         fields: dict[str, Any] = {"type": TYPES[item]} if item in TYPES else {}
@@ -62,10 +62,10 @@ def option(text: str, kind: Any = None, /, flag: str | None = None, **fields: An
     """Return an option as the default of a parameter.
 
     Args:
-        text: its help.
-        kind: its type, unless the parameter's annotation says all; or its metavar.
-        flag: its flag, unless that is the parameter's name, and behind a space its metavar, if it has one.
-        fields: what `click.option` takes besides.
+        text: Help of the option.
+        kind: Click type, or a text: the metavar. Default: the type of the parameter's annotation.
+        flag: Flag and, after a space, its metavar. Default: the flag from the parameter's name.
+        fields: Further arguments of `click.option`.
     """
     name, _, metavar = (flag or "").partition(" ")
     if isinstance(kind, str):
@@ -78,14 +78,14 @@ def argument(kind: Any = None, /, **fields: Any) -> Any:
     """Return an argument as the default of a parameter.
 
     Args:
-        kind: its type, unless the parameter's annotation says all.
-        fields: what `click.argument` takes besides.
+        kind: Click type. Default: the type of the parameter's annotation.
+        fields: Further arguments of `click.argument`.
     """
     return _Waiting(None, fields if kind is None else {"type": kind, **fields}, is_argument=True)
 
 
 class _Settings:
-    """Class or function that waits for the options of its own parameters."""
+    """Several options in place of one parameter's default; `make` builds the parameter's value from them."""
 
     def __init__(self, make: Callable[..., Any]) -> None:
         self.make = make
@@ -117,7 +117,7 @@ def settings(make: Callable[..., Any]) -> Any:
 
 
 def by_signature(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options and arguments to a function that the defaults of its parameters are, in their order."""
+    """Add the options and arguments that are the defaults of a function's parameters, in their order."""
     parameters = [*inspect.signature(function).parameters.values()]
     if function.__annotations__.get("return") == "Report":
         function = reporting(function)
@@ -133,7 +133,7 @@ def by_signature(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def reporting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Print the report that a function returns, and add --json, by which it is printed as JSON."""
+    """Return a function that prints the report of the given function; its new option --json prints JSON."""
 
     @functools.wraps(function)
     def call(*args: Any, as_json: bool, **others: Any) -> int:
@@ -147,13 +147,13 @@ def reporting(function: Callable[..., Any]) -> Callable[..., Any]:
 def command(
     name: str | None = None, example: str = "", of: click.Group | None = None, **fields: Any
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Make a function the command of this name; see this module.
+    """Return a decorator that makes a function a click command; see the module's first lines.
 
     Args:
-        name: the command's name; None takes the function's.
-        example: of a command line, with which its help ends.
-        of: the group that it belongs to, if that is in the same module.
-        fields: what `click.command` takes besides.
+        name: Name of the command. None: the function's name.
+        example: Command line at the end of the help.
+        of: Group of the command, if it is in the same module.
+        fields: Further arguments of `click.command`.
     """
     make: Callable[..., Any] = click.command if of is None else of.command
     return lambda function: make(name, **{"epilog": f"Example:  {example}", **fields})(by_signature(function))

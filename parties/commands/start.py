@@ -45,7 +45,7 @@ USUAL = {"epsilon": "1"}
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the way: its command in words, whether it is done, and what asks for the rest and runs it."""
+    """Step of `smc start`: name, words of its command, whether it is done, a function that asks and runs it."""
 
     name: str
     words: Sequence[str]
@@ -108,7 +108,7 @@ def _marked(steps: Iterable[Step]) -> list[tuple[str, str, str]]:
 
 
 class Way:
-    """The way of one party, in its folder."""
+    """Steps of one party, from its raw file to the first joint answer, in its folder."""
 
     def __init__(self, out: Path, raw: str | None) -> None:
         self._out, self._raw, self._asked, self._is_alike = out, raw, 0, False
@@ -117,7 +117,7 @@ class Way:
             raise InputError(f"FILE: {raw} is not a file here; for a database, run smc prepare first, see its --help")
 
     def steps(self) -> list[Step]:
-        """Return the steps as the files are now. `InputError` if these are not of one table and one peer."""
+        """Return the steps, with their state by the present files. Raise InputError for several tables or peers."""
         file = load(self._party if self._party.exists() else None)
         if len(file.tables) > 1 or (self._party.exists() and "peers" in files.read_toml(self._party)):
             raise InputError(f"{self._party}: has several tables or peers; smc start is for one, give another --out")
@@ -155,7 +155,7 @@ class Way:
         ]
 
     def take(self, step: Step) -> None:
-        """Run a step. After a wrong answer the error is printed, and the step begins anew."""
+        """Run a step. After a wrong answer it prints the error and begins again."""
         before = self._asked
         try:
             step.run()
@@ -282,7 +282,7 @@ class Way:
     def _setting(
         self, parameter: Parameter, agreed: schemas.Schema, check: Callable[[Parameter, str], str]
     ) -> list[str]:
-        """Return the flag of a setting that the question needs."""
+        """Ask for a setting that the question needs; return its flag and value, empty if it is not needed."""
         is_target = parameter.key == "target" and agreed.target is None
         if parameter.role != "public" or not (parameter.is_needed or is_target or parameter.key == "where"):
             return []
@@ -296,7 +296,7 @@ class Way:
         return [parameter.flag, text] if text else []
 
     def _ask(self, question: str, default: str | None, check: Callable[[str], Any] = str.strip) -> Any:
-        """Return an answer that passes a check; `default` is for an empty one."""
+        """Ask until an answer passes the check, and return it; an empty answer means `default`."""
 
         def checked(text: str) -> Any:
             try:
@@ -335,7 +335,7 @@ def _columns(raw: str, choices: Any) -> tuple[list[str], str]:
 
 
 def _checked(kind: str, table: TableSettings, answers: dict[str, str]) -> Callable[[Parameter, str], str]:
-    """Return the check of an answer, with those before it, as the command of a kind checks its flags."""
+    """Return a function that checks an answer, with the earlier ones, as the kind's command checks its flags."""
     found = kinds.find(kind)
     options = [option for option in parameters(found.Settings) if option.role == "public"]
 
@@ -364,7 +364,7 @@ def _typed(option: Parameter, text: str) -> Any:
 
 
 def _one_name(columns: Sequence[str]) -> Callable[[str], list[str]]:
-    """Return the check of one name of a column, or none."""
+    """Return a function that checks that a text is the name of one column, or empty."""
 
     def check(text: str) -> list[str]:
         if len(names := names_of(columns)(text)) > 1:
@@ -384,7 +384,7 @@ def _one_of(names: Sequence[str]) -> Callable[[str], str]:
 
 
 def _path(read: Callable[[Path], Any], own: Path, alike: str = "") -> Callable[[str], str]:
-    """Return the check of a file that came from the peer: `read` reads it, and it is neither `own` nor a copy."""
+    """Return a function that checks a file from the peer: `read` reads it, and it is neither `own` nor a copy."""
 
     def check(text: str) -> str:
         path = Path(text.strip()).expanduser()

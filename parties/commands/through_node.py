@@ -1,8 +1,8 @@
-"""Question through your own running node: `smc millionaires --node`, if both nodes are running.
+"""A question through your own running node, such as `smc millionaires --node`; both nodes must be running.
 
-Nothing is dialled and no key is read: the node proposes the job over its standing link. If the peer has already asked
-an equal question, the command approves that job instead, with the typed inputs. So two operators who type equal
-commands get the answer, whoever is first. If both ask at one moment, the job with the smaller identifier stays.
+The command opens no link and reads no key: the node proposes the job over its standing link. If the peer has already
+proposed an equal job, the command approves that job instead, with the typed inputs. So two operators who type equal
+commands get the answer in either order. If both propose at one moment, the job with the smaller identifier stays.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def ask(
 ) -> JobResult:
     """Return the result of a job that runs through the node.
 
-    The node proposes the job, or accepts an equal proposal of the peer. If the peer has not decided in `wait`
-    seconds, the job is cancelled, as after an interrupt.
+    The node proposes the job, or approves an equal proposal of the peer. If the peer has not decided in `wait` seconds,
+    or after an interrupt, the job is cancelled.
 
     Args:
         task: The task.
@@ -51,13 +51,13 @@ def ask(
     Raises:
         InputError: Several peers are known, and none is named.
         LinkError: The peer has not decided in time.
-        SmcError: The job has ended without a result, see `end_of`.
+        SmcError: The job has ended without a result; the message has the reason.
     """
     node, typed, public = node_of(config_file, None), _given(settings, "private"), _given(task.settings, "public")
     head = {name: text for name, text in (("peer", peer), ("purpose", purpose)) if text}
     question = _Question(task.name, shown_parameters(task), peer)
     if (theirs := question.of_peer(node)) is not None:
-        if not peer and len(known := [who.name for who in node.node().peers]) > 1:  # whose number is whose affair
+        if not peer and len(known := [who.name for who in node.node().peers]) > 1:  # the choice would be a guess
             raise InputError(f"--node: there are several peers; name one: {listed(known)}")
         peer, what_for = job_text.shown(theirs.peer), job_text.shown(theirs.purpose, 80) or "no purpose given"
         console.err.print(f"answering {peer}, who asked at {job_text.moment(theirs.proposed_at)} UTC: {what_for}")
@@ -71,14 +71,14 @@ def ask(
 
 
 def _given(settings: KindSettings, role: str) -> dict[str, Any]:
-    """Return the given parameters in this role, as JSON values."""
+    """Return the parameters in this role that the user has set, as JSON values by key."""
     fields = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
     keys = [parameter.key for parameter in parameters(type(settings)) if parameter.role == role]
     return {key: fields[key] for key in keys if key in fields}
 
 
 class _Question:
-    """Question: the kind, its public parameters, and the peer by its name here."""
+    """A question to compare with the peer's jobs: the kind, its public parameters, and our name of the peer."""
 
     def __init__(self, protocol: str, public: Mapping[str, Any], peer: str) -> None:
         self._protocol, self._public, self._peer = protocol, canonical(public), peer
@@ -94,7 +94,7 @@ class _Question:
 
 
 def _answered(node: NodeClient, job: JobView, question: _Question, typed: dict[str, Any], wait: float) -> JobView:
-    """Return this party's job once the peer has decided on it, or the peer's equal job if it arrives before."""
+    """Wait until the peer has decided on our job, and return it, or the peer's equal job that replaces it."""
     deadline, seen = time.monotonic() + wait, ""
     try:
         while job.state in UNDECIDED:

@@ -25,13 +25,13 @@ def run_both(
     progress: str,
     holders: Mapping[str, Sequence[str]] | None = None,
 ) -> tuple[str, str]:
-    """Run a command of `smc` at two new identities, and return what each printed on standard output.
+    """Run a command of `smc` as two parties with new identities, and return the standard output of each.
 
     Args:
-        directory: Where their keys and certificates are written.
+        directory: Folder for their keys and certificates.
         names: The name of the listening party, and of the other.
         commands: Each party's command and options, without those of the link.
-        progress: The line that is shown while they run.
+        progress: Line to show while they run.
         holders: Command of each further holder of rows by its name, without its keys. Default: none.
 
     Raises:
@@ -68,7 +68,7 @@ def _outputs(processes: Sequence[subprocess.Popen[str]], names: Sequence[str]) -
             for process in processes:
                 process.kill()
     failures = [error for run in runs if (error := run.exception()) is not None]
-    if failures:  # the other one's failure may be a mere echo
+    if failures:  # the other party's failure may follow from the first
         raise next((error for error in failures if isinstance(error, InputError)), failures[0])
     return [run.result() for run in runs]
 
@@ -106,7 +106,7 @@ def finish(process: subprocess.Popen[str], name: str) -> str:
     try:
         output, errors = process.communicate(timeout=DEADLINE)
     except subprocess.TimeoutExpired:
-        raise LinkError(f"{name} did not finish within {DEADLINE:g} s") from None
+        raise LinkError(f"{name} did not finish within {DEADLINE:g} s; try again") from None
     if process.returncode:
         last = errors.strip().splitlines()[-1:] or ["no message"]
         kind = InputError if process.returncode == EXIT_CODE else LinkError

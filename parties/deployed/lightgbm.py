@@ -24,7 +24,7 @@ NOT_IN_A_NAME = re.compile(r'[\s",:\[\]{}]')
 
 
 def to_lightgbm(model: AnyModel, asked: Mapping[str, Asked]) -> str:
-    """Return the model as text.
+    """Return the model in LightGBM's text format.
 
     Args:
         model: The model.
@@ -38,10 +38,12 @@ def to_lightgbm(model: AnyModel, asked: Mapping[str, Asked]) -> str:
     if any(ask.mapped for ask in asked.values()):
         raise InputError("--to lightgbm cannot read raw cells; remove --schema and --config")
     if not model.columns or not model.rounds:
-        raise InputError("--to lightgbm: the model has no trees, or no columns")
+        raise InputError("--to lightgbm: the model has no trees, or no columns; give another model")
     for name, column in model.columns.items():
         if outside := [edge for edge in column.edges or () if edge and not ZERO < abs(edge) < MOST]:
-            raise InputError(f"--to lightgbm: {quoted(name)} has the edge {outside[0]:g}, which LightGBM cannot hold")
+            raise InputError(
+                f"--to lightgbm: {quoted(name)} has the edge {outside[0]:g}, which LightGBM cannot hold; use --to sql"
+            )
     trees = [
         f"Tree={number}\n{_tree(model, tree, model.base if number < model.width else 0.0)}\n\n"
         for number, tree in enumerate(tree for trees in model.rounds for tree in trees)

@@ -29,7 +29,7 @@ MOST_TREES = 45  # more tie-breaking weights, which let the earlier tree win, do
 
 
 def to_pmml(model: AnyModel, asked: Mapping[str, Asked]) -> str:
-    """Return the document.
+    """Return the model as a PMML document.
 
     Args:
         model: The model.

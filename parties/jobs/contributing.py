@@ -65,19 +65,20 @@ class Job:
         """
         terms, bound = self.terms, getattr(self.task.settings, "max_rows", 0)
         if set(terms.nodes) != set(nodes):
-            raise InputError("--nodes: the job is computed by others than these two; do not take part")
+            raise InputError("--nodes: the job is computed by other parties than these two; do not take part")
         if terms.holders.count(own) != 1:
             raise InputError("the job does not list this holder once; ask the two that compute for their --holders")
         if why := self.task.without_holders:
             raise InputError(f"the job cannot take rows of holders: {why}")
         if table.max_rows > terms.holder_rows:
             raise InputError(
-                f"max_rows of the table is {table.max_rows:,}; the job takes {terms.holder_rows:,} of a holder"
+                f"max_rows of the table is {table.max_rows:,}, more than the job's {terms.holder_rows:,} of a holder; "
+                "lower it, or ask the two that compute for a higher --max-rows"
             )
         if bound < terms.max_rows:
             raise InputError(
                 f"the job computes with {2 * bound:,} rows at most, but {terms.givers} parties may have "
-                f"{terms.holder_rows:,} each: both that compute must raise --max-rows"
+                f"{terms.holder_rows:,} each; ask the two that compute for a higher --max-rows"
             )
         schema = schemas.load(table.schema_file)
         if why := refusal(self.task, Inputs(1, table, schema)):

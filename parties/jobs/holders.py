@@ -272,7 +272,7 @@ def send_sized(channel: Channel, step: str, data: bytes) -> None:
 
 
 def receive_sized(channel: Channel, step: str) -> bytes:
-    """Return a message that was sent by `send_sized`.
+    """Return a message of any size, whose size the peer sends first.
 
     Args:
         channel: The channel.
@@ -355,7 +355,7 @@ def open_holders(
                     link.channel.receive("consent", 0)
                 raise LinkError(REFUSALS[answer].format(holder=name))
             if answer != CONSENT:
-                raise ProtocolError(f"holder {name} answered the job with another word than its consent")
+                raise ProtocolError(f"holder {name} sent an unexpected answer instead of its consent")
         status.doing("computing")
         yield Holders(party, links)
 

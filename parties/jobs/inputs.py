@@ -60,7 +60,7 @@ class Inputs:
             target: The target column.
             columns: The columns to count by, in this order, with the target among them.
             job_schema: Schema of the job; it may ask for single numbers where the table's schema has ranges.
-            streamed: See `open_table`.
+            streamed: Whether rows are read in pieces, by `Source.batches`.
 
         Raises:
             InputError: The rows do not fit the schema or the bounds.

@@ -260,7 +260,10 @@ class Description:
 
 
 class Kind(ABC):
-    """A task. A new kind defines the abstract members, and overrides the others that do not suit it."""
+    """A kind of job. An object is one task: the kind with settings that both parties share.
+
+    A new kind defines the abstract members, and overrides the others that do not suit it.
+    """
 
     name: ClassVar[str]  # the command, the table of party.toml, the `protocol` of a specification
     about: ClassVar[Description]
@@ -439,11 +442,11 @@ class Kind(ABC):
 
     @abstractmethod
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the protocol from a state to the end. Return the result.
+        """Run the protocol from a state to the end. Return the last state, which is the result.
 
         Args:
             engine: The engine of the session.
-            data: This party's data, from `open` or `alone`.
+            data: This party's data: from `open`, or in a command without a node from `alone`.
             start: The state to begin from, `states.beginning` for a new run.
             on_step: Called before each step begins.
         """
@@ -457,7 +460,7 @@ class Kind(ABC):
 
     @abstractmethod
     def document(self, state: State) -> Document:
-        """Return the result as a JSON object."""
+        """Return the result, the last state, as a JSON object."""
 
     @classmethod
     @abstractmethod
@@ -476,7 +479,7 @@ class Kind(ABC):
 
 
 def typed_value(kind: type[Kind], typed: Mapping[str, Any], key: str) -> Any:
-    """Return a typed private input.
+    """Return the value of a private input that the operator typed, checked.
 
     Args:
         kind: The kind of job that asks for it.

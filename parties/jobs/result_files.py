@@ -26,7 +26,7 @@ class File:
 
 
 class Drawing(Protocol):
-    """Draws a result."""
+    """Function that draws a result document as an SVG."""
 
     def __call__(self, document: Document, /) -> str:
         """Return the result as an SVG document."""

@@ -51,7 +51,7 @@ def public(
     advanced: bool = False,
     **options: Any,
 ) -> AnyField:
-    """Return a parameter whose value both parties must share.
+    """Return the field of a setting whose value both parties must share.
 
     Args:
         default: Default value.
@@ -72,7 +72,7 @@ def public(
 
 
 def private(title: str, help_: str, *, metavar: str = "VALUE", **options: Any) -> AnyField:
-    """Return a party's own input, typed by its operator: never sent, never stored.
+    """Return the field of a private input, which a party's operator types; it is never sent or stored.
 
     Args:
         title: Label on the page.
@@ -84,7 +84,7 @@ def private(title: str, help_: str, *, metavar: str = "VALUE", **options: Any) -
 
 
 def own_file(title: str, help_: str, *, argument: bool = False, data: bool = False, **options: Any) -> AnyField:
-    """Return a file on this machine.
+    """Return the field of a setting that names a file on this machine.
 
     Args:
         title: Label on the page.
@@ -97,9 +97,11 @@ def own_file(title: str, help_: str, *, argument: bool = False, data: bool = Fal
 
 
 def of_people(node: bool = False) -> AnyField:
-    """Return the field `at_most`."""
-    help_text = "Maximum rows of a person that are used. Noise then hides all of them. Both tables must agree"
-    return public(None, "Rows of a person", help_text, none="noise protects a row", node=node, advanced=True)
+    """Return the field `at_most`: maximum rows of a person. With `node` only the jobs of nodes have it."""
+    help_text = (
+        "Maximum rows of a person that are used. Noise then hides the person. Both tables must have this maximum"
+    )
+    return public(None, "Rows of a person", help_text, none="noise hides one row", node=node, advanced=True)
 
 
 def output(help_: str, advanced: bool = False) -> AnyField:
@@ -113,7 +115,7 @@ def output(help_: str, advanced: bool = False) -> AnyField:
 
 
 def engine_field(default: str = "auto") -> AnyField:
-    """Return the field `engine`."""
+    """Return the field `engine`: the way to compute on secrets."""
     return public(
         default,
         "Engine",
@@ -153,7 +155,7 @@ class KindSettings(Settings):
         "Circuits",
         "Form of the circuits. size: few AND gates, so few bytes. depth: few levels of AND "
         "gates, so few rounds with gmw",
-        none="the engine's own",
+        none="chosen by the engine",
         advanced=True,
     )
     gates: Gates | None = public(
@@ -161,7 +163,7 @@ class KindSettings(Settings):
         "AND gates",
         "How gmw and lean compute AND gates: from random triples made before, or by oblivious "
         "transfer of a four-row table",
-        none="the engine's own",
+        none="chosen by the engine",
         advanced=True,
     )
 
@@ -361,7 +363,7 @@ RowBound = Annotated[int, Field(strict=True, ge=1, le=MOST_ROWS)]
 
 
 def row_bound() -> AnyField:
-    """Return the field `max_rows`."""
+    """Return the field `max_rows`: public upper bound on the rows of each party."""
     return public(
         MAX_ROWS,
         "Row bound",
@@ -394,7 +396,7 @@ Against: TypeAlias = Literal["peer", "public"]
 
 
 def fewest_rows(default: int | None, promise: str, left_out: str = "") -> AnyField:
-    """Return the field `k`.
+    """Return the field `k`: k-anonymity, the fewest rows of a leaf or class.
 
     Args:
         default: Default value; None if there is none.
@@ -405,35 +407,35 @@ def fewest_rows(default: int | None, promise: str, left_out: str = "") -> AnyFie
 
 
 def diverse(promise: str) -> AnyField:
-    """Return the field `l`; `promise` is its meaning for the help."""
+    """Return the field `l`: l-diversity. Its help text is `promise`."""
     return public(1.0, "l-diversity", f"l-diversity: {promise}", advanced=True)
 
 
 def diversity(values: str) -> AnyField:
-    """Return the field for the diversity measure of `l`."""
+    """Return the field for the diversity measure of l-diversity; `values` names the diverse values in its help."""
     help_text = f"How l counts {values}. distinct: their number. entropy: e^entropy, smaller if some are rare"
     return public("distinct", "Diversity", help_text, advanced=True)
 
 
 def close(promise: str) -> AnyField:
-    """Return the field `t`; `promise` is its meaning for the help."""
+    """Return the field `t`: t-closeness. Its help text is `promise`."""
     return public(1.0, "t-closeness", f"t-closeness: {promise}", advanced=True)
 
 
 def distance(values: str) -> AnyField:
-    """Return the field for the distance that `t` bounds."""
+    """Return the field for the distance that t-closeness bounds; `values` names the values in its help."""
     help_text = f"Distance that t bounds: variational, or ordered = earth mover's distance, for {values} with an order"
     return public("variational", "Distance", help_text, advanced=True)
 
 
 def against(each: str, both: str) -> AnyField:
-    """Return the field `against`.
+    """Return the field `against`: the reader from whom people are protected.
 
     Args:
         each: Promise that holds for each party's rows.
         both: Promise that holds only for the rows of both parties together.
     """
-    help_text = f"Reader who must not single people out. peer: {each}. public: {both}"
+    help_text = f"Reader who must not be able to single people out. peer: {each}. public: {both}"
     return public("peer", "Against", help_text, advanced=True)
 
 

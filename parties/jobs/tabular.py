@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -30,7 +31,7 @@ from parties.jobs.settings import ENGINE, MOST_ROWS, own_file, public_parameters
 from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
-from parties.tables.types import type_of
+from parties.tables.types import rounded_numbers
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def file_of(path: Path | None, key: str) -> Path:
 
 
 def own_table(settings: TabularSettings) -> TableSettings:
-    """Return the file in the settings as a table."""
+    """Return the data file and schema file in the settings as a table's settings."""
     data, schema_file = file_of(settings.data, "data"), file_of(settings.schema_file, "schema")
     return TableSettings.model_construct(source=str(data), schema_file=schema_file)
 
@@ -162,15 +163,16 @@ class BySchema(Kind):
 
     def own_seconds(self) -> dict[str, float]:
         """Return the expected seconds of local work for all rows, by description; here for reading the table."""
-        from parties.sources.opening import LARGE, is_plain
+        from parties.sources.opening import SMALL, is_csv
         from smc.counting.rates import CELL_SECONDS, ENGINE_SECONDS, PASS_SECONDS, QUERIED_CELL_SECONDS
 
         cells, table = self.own_bound * len(self.columns), self.settings.own_table
-        is_queried = cells * CELL_BYTES >= LARGE or any(map(type_of, self.schema.attributes.values()))
-        if self.is_grouped or (is_queried if table is None else not is_plain(table, self.schema)):
-            seconds = {"opening the table": ENGINE_SECONDS + cells * QUERIED_CELL_SECONDS}
-        else:
-            seconds = {"opening the table": cells * CELL_SECONDS}
+        is_small = cells * CELL_BYTES < SMALL
+        if table is not None and (re.search("://|[*]", table.source) or Path(table.source).exists()):
+            is_small = is_csv(table, SMALL)
+        seconds = {
+            "opening the table": cells * CELL_SECONDS if is_small else ENGINE_SECONDS + cells * QUERIED_CELL_SECONDS
+        }
         return seconds | ({"passing over rows": self.passes * cells * PASS_SECONDS} if self.passes else {})
 
     @property
@@ -192,6 +194,12 @@ class BySchema(Kind):
         """Columns that are read number by number; all others are counted as in the schema."""
         return ()
 
+    @property
+    def rounded(self) -> list[str]:
+        """A sentence for each column whose numbers are rounded before they are counted."""
+        attributes = self.schema.attributes
+        return [line for name in self.columns for line in rounded_numbers(name, attributes[name])]
+
     def rows_in_file(self, schema: Schema, target: str) -> tuple[Rows, list[str]]:
         """Return this party's rows from its table or file, and the file's columns that the schema lacks.
 
@@ -202,10 +210,7 @@ class BySchema(Kind):
         Raises:
             InputError: The rows do not fit, or the settings and the table bound the rows per person differently.
         """
-        from parties.sources.delimited import csv_columns
-        from parties.sources.opening import is_plain, open_table
-        from parties.tables import rows
-        from protocols.counts import RowCounts
+        from parties.sources.opening import open_table
 
         table, bound = self.settings.own_table or own_table(self.settings), self.own_bound
         if self.at_most != table.at_most:
@@ -214,23 +219,17 @@ class BySchema(Kind):
                 + (f"of people, at most {table.at_most} rows of each" if table.at_most else "of rows, not of people")
                 + ": `person` and `at_most` of [tables.NAME] in --config say whose rows they are"
             )
-        if self.is_grouped or not is_plain(table, schema):
-            mapping = {name: column for name, column in table.columns.items() if name in schema.attributes}
-            mapped = table.model_copy(update={"max_rows": bound, "columns": mapping})
-            source = open_table(mapped, schema, target, streamed=self.streamed)
-            atexit.register(source.close)  # a tree queries it level by level until the command ends
-            source.check()
-            is_plain_file = self.settings.own_table is None and not schema.has_types
-            return source, [name for name in source.names if is_plain_file and name not in schema.attributes]
-        columns = csv_columns(file_of(self.settings.data, "data"), max_rows=bound)
-        encoded = rows.encoded(columns, schema, target)
-        sizes = {name: len(values) for name, values in schema.attributes.items()}
-        domains = [sizes[name] for name in schema.features(target)]
-        return RowCounts(domains, sizes[target], encoded.rows, encoded.classes), list(encoded.ignored)
+        mapping = {name: column for name, column in table.columns.items() if name in schema.attributes}
+        mapped = table.model_copy(update={"max_rows": bound, "columns": mapping})
+        source = open_table(mapped, schema, target, streamed=self.streamed)
+        atexit.register(source.close)  # a tree queries it level by level until the command ends
+        source.check()
+        is_plain_file = self.settings.own_table is None and not schema.has_types
+        return source, [name for name in source.names if is_plain_file and name not in schema.attributes]
 
     @override
     def of_nobody(self) -> Any:
-        """Return the rows of a party without any."""
+        """Return the data of a party that has no rows."""
         import numpy as np  # loads slowly
 
         from protocols.counts import RowCounts
@@ -380,7 +379,7 @@ class StoppingKind(BySchema):
         return forecast(cost.program, choice.possible[0]).bytes
 
     def allowed_settings(self, most_bytes: int) -> Any:
-        """Return the settings with this limit."""
+        """Return the settings with this limit of bytes, both directions together."""
         return self.settings.model_copy(update={"most_bytes": most_bytes})
 
     def allowing(self, most_bytes: int) -> Self:

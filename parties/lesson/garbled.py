@@ -37,10 +37,10 @@ def gate(engine: Engine, bit: int) -> View:
                 for wire in (*inputs, output)
             ]
             text = (
-                "You garble. Each wire has a label for 0 and one for 1, and they differ by your secret delta. The "
-                "colour of a label is the lowest bit of its first byte."
+                "You garble. Each wire has a label for 0 and one for 1. Their XOR is your secret D, equal for all "
+                "wires. The colour of a label is the lowest bit of its first byte."
             )
-            view.step(text, a=pairs[0], b=pairs[1], c=pairs[2], delta=label_text(delta))
+            view.step(text, a=pairs[0], b=pairs[1], c=pairs[2], D=label_text(delta))
             text = (
                 "You send a table of two rows for the gate (half gates). Your own active label needs no message. B's "
                 "label goes by oblivious transfer, so you do not see which one it took."
@@ -74,7 +74,7 @@ def millionaires(engine: Engine, number: int) -> View:
         view.step(text, AND_gates=netlist.and_count, bytes_of_tables=table_bytes, transfers_of_B=WIDTH)
         greater, less = _revealed(yao, view, output)
         view.step(
-            "The two opened bits say whether B and whether A has more. Both 0: the numbers are equal.",
+            "The first bit is 1 if B has more, the second if A has more. 00: the numbers are equal.",
             more=NAMES[1 if greater else 2 if less else 0],
         )
     return view
@@ -85,7 +85,8 @@ def _revealed(engine: YaoEngine, view: View, output: Bits) -> list[int]:
     share = engine.shares(output)
     (opened,) = engine.reveal(output)
     text = (
-        "The lowest bits of the label of 0 at A and of the label at B are XOR shares of the result. Both send theirs."
+        "For each bit of the result, A's share is the colour of its label for 0. B's share is the colour of the label "
+        "that it holds. Both send their shares. Their XOR is the result."
     )
     view.step(text, your_share=bits_text(share), result=bits_text(opened))
     return [int(bit) for bit in opened.reshape(-1)]

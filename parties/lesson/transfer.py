@@ -49,7 +49,7 @@ def transfer(engine: Engine, own: object, bits: int = 3072, toy: bool = False) -
 def _offer(session: Session, messages: list[int], bits: int, view: View) -> None:
     """Play party A."""
     if len(messages) != OPTIONS or not all(0 <= message < 256 for message in messages):
-        raise InputError("party 0 needs four messages from 0 to 255, such as 10,20,30,40")
+        raise InputError("--left: give four messages from 0 to 255, such as 10,20,30,40")
     p, q = _primes(session, bits)
     modulus = p * q
     private = gmpy2.invert(EXPONENT, (p - 1) * (q - 1))
@@ -74,7 +74,7 @@ def _offer(session: Session, messages: list[int], bits: int, view: View) -> None
 def _choose(session: Session, choice: list[int], bits: int, view: View) -> None:
     """Play party B."""
     if len(choice) != 1 or not 1 <= choice[0] <= OPTIONS:
-        raise InputError("party 1 needs one choice from 1 to 4")
+        raise InputError("--right: give one choice from 1 to 4")
     (modulus,) = _receive(session, "modulus", bits, gmpy2.mpz(1) << bits, 1)
     if modulus.bit_length() != bits:
         raise ProtocolError(f"the peer's modulus has {modulus.bit_length()} bits, agreed were {bits}: start it again")

@@ -15,7 +15,7 @@ from smc.circuit import Builder, Netlist
 from smc.errors import InputError
 from smc.session import Session
 
-SHOWN_LINES, SHOWN_CHARACTERS = 16, 110  # lines of a list, and characters of a line, that are printed
+SHOWN_LINES, SHOWN_CHARACTERS = 16, 120  # lines of a list, and characters of a line, that are printed
 
 
 class View(list[dict[str, Any]]):
@@ -85,8 +85,8 @@ def watched(session: Session, view: View) -> Iterator[tuple[Session, WatchedChan
     yield own, channel
     session.meter.together([own.meter])
     cost = own.meter.total
-    total = f"{cost.bytes_sent:,} B sent, {cost.bytes_received:,} B received, {cost.rounds} rounds"
-    text = "These are all messages of this lesson. Some begin with 16 bytes that compare both parties' programs."
+    total = f"{cost.bytes_sent:,} B sent, {cost.bytes_received:,} B received, {rounds_text(cost.rounds)}"
+    text = "These are all messages of this lesson. Some begin with a 16-byte check that both run the same program."
     view.step(text, messages=channel.messages, total=total)
 
 
@@ -117,6 +117,11 @@ def bits_text(bits: NDArray[Any]) -> str:
         bits: 0 and 1, least bit first, of any shape.
     """
     return "".join(map(str, np.asarray(bits).reshape(-1)[::-1]))
+
+
+def rounds_text(rounds: int) -> str:
+    """Return a number of rounds with its noun."""
+    return f"{rounds} round{'' if rounds == 1 else 's'}"
 
 
 def label_text(label: NDArray[np.uint64]) -> str:

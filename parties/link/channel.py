@@ -52,7 +52,7 @@ class GrpcChannel(Channel):
         try:
             self._stream.outbox.admit(self._timeout)
         except OutboxStuckError:
-            raise LinkError(f"{self._peer} took nothing for {self._timeout:g} s at step '{step}'") from None
+            raise LinkError(f"{self._peer} accepted no data for {self._timeout:g} s at step '{step}'") from None
         except OutboxClosedError:
             raise self._lost() from None
         with self._order:

@@ -49,7 +49,7 @@ class FrameWriter:
         self._sequence = first
 
     def write(self, kind: Kind, step: str, payload: bytes = b"", more: bool = False) -> bytes:
-        """Return one frame.
+        """Return the next frame as bytes.
 
         Args:
             kind: Kind of frame.

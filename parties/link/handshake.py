@@ -29,14 +29,17 @@ def make_hello(party: int, job: Mapping[str, Any], measure: bool = False, pace: 
         party: Number of this party.
         job: The job.
         measure: Ask for a measurement of the link.
-        pace: Pace of this machine, see `parties.link.pace`; 0 states none.
+        pace: This machine's time in hundredths of the usual machine's (`parties.link.pace`); 0 states none.
 
     Raises:
         InputError: The job is too large for a session.
     """
     text = canonical(job)
     if len(text) > MAX_JOB_BYTES:
-        raise InputError(f"the job has {len(text)} bytes, more than the {MAX_JOB_BYTES} that a session can carry")
+        raise InputError(
+            f"the job has {len(text)} bytes, more than the {MAX_JOB_BYTES} that a session can carry; "
+            "take fewer columns or values"
+        )
     nonce = secrets.token_bytes(NONCE_BYTES)
     return Hello(wire_version=WIRE_VERSION, party=party, job=text, nonce=nonce, measure=measure, pace=pace)
 

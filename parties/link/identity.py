@@ -100,7 +100,7 @@ class Identity:
 
 
 def refuse_present(*paths: Path) -> None:
-    """Raise the InputError of `create` for an existing file, before a passphrase is asked for."""
+    """Raise InputError if a file exists, as `create` would, before a passphrase is asked for."""
     for path in paths:
         if os.path.lexists(path):
             raise InputError(f"{path} exists already; choose another name or directory, or remove it first")
@@ -174,7 +174,10 @@ def load_identity(key_path: Path, certificate_path: Path) -> Identity:
     token = _in_token(key_path)
     key_pem = _read_key(key_path) if token is None else b""
     if (token or _private_key(key_path, key_pem)).public_key() != certificate.public_key():
-        raise InputError(f"the key {key_path} does not belong to the certificate {certificate_path}")
+        raise InputError(
+            f"the key {key_path} does not belong to the certificate {certificate_path}; "
+            "give the pair that belongs together"
+        )
     identity = Identity(key_path, certificate_path, certificate, key_pem, token)
     _ = identity.secret  # a token may have to permit this: now, not in the middle of a job
     return identity
@@ -232,7 +235,9 @@ def parse_certificate(pem: bytes, path: Path) -> x509.Certificate:
     except Exception:  # the library raises many kinds of errors for a malformed file
         raise InputError(f"{path} holds no readable certificate in PEM form") from None
     if len(certificates) != 1:
-        raise InputError(f"{path} holds {len(certificates)} certificates, expected one")
+        raise InputError(
+            f"{path} holds {len(certificates)} certificates, expected one; give a file with one certificate"
+        )
     if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
         raise InputError(f"{path}: the certificate's key is not EC P-256; make one with `smc identity create`")
     if not names or not common_name(certificate):

@@ -128,7 +128,7 @@ def decline(options: LinkOptions) -> None:
 
 
 def hello_for(party: int, job: Mapping[str, Any], options: LinkOptions) -> Hello:
-    """Return our hello; if the link is to be measured, it states this machine's pace.
+    """Return our hello. With `options.measure` it states this machine's time, in hundredths of the usual machine's.
 
     Args:
         party: Number of this party.
@@ -140,9 +140,9 @@ def hello_for(party: int, job: Mapping[str, Any], options: LinkOptions) -> Hello
 
 @contextmanager
 def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Link]:
-    """Yield the link over an open stream with our hello on its way; it is finished on the way out, or aborted.
+    """Yield the link over an open stream, on which our hello is sent already. The link is finished or aborted at exit.
 
-    A JointRefusalError is an end on which both parties must agree; otherwise it becomes a ProtocolError.
+    If the block raises a JointRefusalError, the peer must refuse equally, else ProtocolError is raised.
 
     Args:
         stream: The stream.
@@ -237,7 +237,7 @@ def _dialled(options: LinkOptions, address: Address, filled: Callable[[], Outbox
                 yield stream
                 return
         if not again:
-            raise LinkError(f"no program answers at {address}")
+            raise LinkError(f"no program answers at {address}; is the peer running, and is the address right?")
         is_there = await_peer(address, options.identity, options.peer, options.wait, deadline, options.on_waiting, True)
 
 

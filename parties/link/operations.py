@@ -25,7 +25,7 @@ class Operations:
     def __init__(
         self, start: Callable[..., Any], state: Any, is_open: Callable[[], bool], over: Callable[[object], object]
     ) -> None:
-        """Store gRPC's functions that start and end an operation, and its state of the stream."""
+        """Store gRPC's functions that `start` an operation and end it (`over`), and its `state` of the stream."""
         of_grpc: Any = importlib.import_module("grpc._cython.cygrpc")
         self._start, self._is_open, self._over = start, is_open, over
         self._condition, self._due = state.condition, state.due
@@ -79,7 +79,7 @@ def of_call(call: Any) -> Operations | None:
 
 
 def of_context(context: Any) -> Operations | None:
-    """Return the operations of the listening end's stream; None as for `of_call`."""
+    """Return the operations of the listening end's stream; None if this release of gRPC has other names for them."""
     if not _is_tried():
         return None
     try:

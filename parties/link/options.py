@@ -89,7 +89,7 @@ class LinkOptions:
 
 
 def options_of(way: Way, identity: Identity, peer: x509.Certificate, **more: Any) -> LinkOptions:
-    """Return the options of a link by its settings, except for `wait`.
+    """Return the options of a link with these settings; `wait` is not a setting.
 
     Args:
         way: The settings.

@@ -26,7 +26,7 @@ USUAL_SUMMING_SECONDS = 0.33e-3  # for `STEPS` such steps
 
 
 def own_pace() -> int:
-    """Return the pace of this machine in hashing, from the cache or from a measurement of some milliseconds."""
+    """Return this machine's pace in hashing: its time in hundredths of the usual machine's, cached or measured."""
     return _kept("pace", lambda: _hashing_seconds() / USUAL_SECONDS)
 
 
@@ -79,8 +79,8 @@ def agreed_pace(ours: int, theirs: int) -> float:
     """Return the slower of both paces, as a factor of the usual machine's time; 1 if a party states none.
 
     Args:
-        ours: Our pace; 0 states none.
-        theirs: The peer's pace.
+        ours: Our pace, in hundredths of the usual machine's time; 0 states none.
+        theirs: The peer's pace, in the same unit.
 
     Raises:
         ProtocolError: A pace is out of bounds.

@@ -19,7 +19,7 @@ from parties.tables.delimited import Columns
 
 @dataclass(frozen=True)
 class NaiveBayesModel:
-    """Rows of each class; and rows of each class by column and value, in the order of the classes."""
+    """Naive Bayes model: numbers of rows by class; and by column, value and class, in the order of `classes`."""
 
     target: str
     classes: Mapping[str, int]
@@ -49,7 +49,7 @@ class NaiveBayesModel:
         return LinearModel(self.target, tuple(self.classes), first, columns)
 
     def predict(self, rows: Columns) -> list[str]:
-        """Return the most probable class of every row, the first in a tie. Raise InputError as `LinearModel` does."""
+        """Return the most probable class of each row, the first in a tie. Raise InputError for an unknown cell."""
         return self.form.predict(rows)
 
     @property

@@ -31,7 +31,7 @@ OBJECTIVES = {"logistic": "binary:logistic", "softmax": "multi:softprob", "squar
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the trees: the lower edges of its bins, or their values; both if ranges of numbers have names."""
+    """A column of the trees: the lower edges of its bins, or the bin of each value; both if ranges have names."""
 
     edges: tuple[float, ...] | None
     values: Mapping[str, int]
@@ -113,7 +113,7 @@ class BoostedModel(Scored):
         return margins
 
     def edge(self, choice: Choice) -> float:
-        """Return the edge that the first branch's rows are below; only for a column that is `numeric`."""
+        """Return the number below which rows take the first branch; only for a column in `numeric`."""
         edges = self.columns[choice.column].edges
         assert edges is not None
         return edges[list(choice.goes).index(1) - 1]

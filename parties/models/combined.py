@@ -1,6 +1,6 @@
-"""One model of several that their holders learned alone: trees vote, rules unite, weights are averaged, counts add up.
+"""Combination of models that parties learned alone: trees vote, rules unite, weights are averaged, counts add up.
 
-The parts are contents of files that `smc` wrote. Nothing is computed from rows, so the result is not the joint answer.
+The models are files that `smc` wrote. No rows are read, so in general the result is not the model of a joint job.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def sums(paths: Sequence[Path]) -> dict[str, Any]:
 
 
 def union(paths: Sequence[Path], at_least: int) -> dict[str, Any]:
-    """Return the rules that several files have, most frequent first.
+    """Return a document with the rules that several files have, those in most files first.
 
     Args:
         paths: Files of rules.
@@ -88,7 +88,7 @@ def require_equal(paths: Sequence[Path], questions: Sequence[object]) -> None:
 
 
 def _models(paths: Sequence[Path], keys: Sequence[str], frame: Callable[[Any], object]) -> list[dict[str, Any]]:
-    """Return the contents of checked files with equal values of these keys and equal frames of their columns."""
+    """Return the contents of model files. Raise InputError unless these keys, and `frame` of each column, are equal."""
     for path in paths:
         load_model(path)
     parts: list[dict[str, Any]] = [files.read_json(path) for path in paths]
@@ -106,7 +106,7 @@ def _frame(column: Document) -> Document:
 
 
 def _by_item(parts: Sequence[Any], leaf: Callable[[list[Any]], Any]) -> Any:
-    """Return `leaf` of the numbers at each place of these nested objects and lists."""
+    """Combine JSON values of one structure: apply `leaf` to the list of numbers at each position."""
     if isinstance(parts[0], Mapping):
         return {key: _by_item([part[key] for part in parts], leaf) for key in parts[0]}
     if isinstance(parts[0], list):

@@ -1,4 +1,4 @@
-"""Linear model: the addition of each cell to a row's scores.
+"""Linear model: each cell of a row adds to its scores.
 
 A number outside the model's bounds counts as the nearer bound; a missing one adds nothing.
 """
@@ -33,22 +33,22 @@ class Slope:
         return {}
 
     def added(self, x: float) -> float:
-        """Return the addend of a number to the score."""
+        """Return the term that a number adds to the score."""
         return self.weight * (min(max(x, self.least), self.greatest) - self.middle)
 
     def read(self, text: str) -> Sequence[float]:
-        """Return the addend of a cell to the score. Raise ValueError if the cell is not a number."""
+        """Return the term that a cell adds to the score. Raise ValueError if the cell is not a number."""
         return (0.0 if text == MISSING else self.added(number(text)),)
 
 
 @dataclass(frozen=True)
 class Weights:
-    """A categorical column in the sum: the addition of each category to every score."""
+    """Categorical column of a linear model: the term that each category adds to every score."""
 
     values: Mapping[str, Sequence[float]]
 
     def read(self, text: str) -> Sequence[float]:
-        """Return the addition of a cell. Raise ValueError if the model does not know it."""
+        """Return the terms that a cell adds to the scores. Raise ValueError if the model does not know the cell."""
         if text not in self.values:
             raise unknown_value(text, self.values)
         return self.values[text]

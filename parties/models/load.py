@@ -49,7 +49,9 @@ def _model(path: Path) -> Classifier:
     elif "tree" in content:
         raise InputError(f"{path}: this is a tree; use --tree")
     elif "classes" not in content:
-        raise InputError(f"{path}: not a known kind of model")
+        raise InputError(
+            f"{path}: not a known kind of model; give a file of smc id3, forest, boost, regress or release naive-bayes"
+        )
     try:
         return model(fields)
     except (ValueError, OverflowError) as error:
@@ -57,7 +59,7 @@ def _model(path: Path) -> Classifier:
 
 
 def load_any(path: Path) -> AnyModel:
-    """Return the model or the trees in a file. Raise InputError as `load_model` does."""
+    """Return the model or the trees in a file. Raise InputError, naming the file, if it is invalid."""
     with file_kinds.expecting(path, MODELS, "give a file of a model or of trees that smc wrote"):
         fields = files.read_json(path)
     is_trees = isinstance(fields, dict) and "columns" not in fields and ("tree" in fields or "trees" in fields)
@@ -114,5 +116,8 @@ def schema_for(model: AnyModel | Rules, path: Path) -> schema.Schema:
     target = [model.target] if not isinstance(model, Rules) and is_of_numbers(model) else []
     agreed = schema.load(path).numeric([*numbers_of(model), *target])
     if lacking := [name for name in columns_of(model) if name not in agreed.attributes]:
-        raise InputError(f"{path}: the model asks for {listed(lacking)}, which the schema lacks")
+        raise InputError(
+            f"{path}: the model asks for {listed(lacking)}, which the schema lacks; "
+            "give the schema that the model was made with"
+        )
     return agreed

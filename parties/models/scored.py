@@ -80,7 +80,7 @@ class Scored(ABC):
         return [self.classes[place] for place in best.tolist()]
 
     def scores(self, rows: Columns) -> list[float] | None:
-        """Return the score of every row; None unless a row has exactly one."""
+        """Return the score of every row; None if the model gives a row several scores."""
         return self.margins(rows)[0].tolist() if self.width == 1 else None
 
     def chances(self, margins: Margins) -> NDArray[np.float64]:
@@ -141,7 +141,7 @@ def head(fields: Mapping[str, Any], *, only_two: bool = False) -> dict[str, Any]
 
 
 def columns_of(fields: Mapping[str, Any], parse: Callable[[str, Any], Any]) -> dict[str, Any]:
-    """Return the columns of a model.
+    """Return the parsed columns of a model, by name.
 
     Args:
         fields: Content of the model's file.

@@ -24,7 +24,7 @@ class Health:
         self.set(serving=True)
 
     def set(self, serving: bool) -> None:
-        """Change the answer."""
+        """Set the health answer: SERVING or NOT_SERVING."""
         for service in ("", SERVICE):
             self._servicer.set(service, self._states.SERVING if serving else self._states.NOT_SERVING)
 

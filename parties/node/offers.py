@@ -27,7 +27,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Offers:
-    """All offers of a party."""
+    """All tables and circuits that a party offers for jobs."""
 
     tables: Mapping[str, Offer]
     circuits: Mapping[str, Path]

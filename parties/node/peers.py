@@ -72,7 +72,7 @@ class PeerIdentity:
 
     @property
     def acquaintance(self) -> PeerDescription:
-        """The peer without the link."""
+        """Description of the peer, without the link to it."""
         return PeerDescription(self.peer, self.settings, self.peer_name)
 
 
@@ -136,7 +136,9 @@ def reached(file: NodeFile) -> list[tuple[PeerIdentity, LinkOptions]]:
     peers = [_reached(file, link, name, settings) for link, name, settings in entries(file)]
     certificates = Counter(one for who, _ in peers for one in who.trusted)
     if same := [certificate for certificate in certificates if certificates[certificate] > 1]:
-        raise InputError(f"peers: two have the same certificate, that of {quoted(common_name(same[0]))}")
+        raise InputError(
+            f"peers: two entries have the certificate of {quoted(common_name(same[0]))}; give each peer its own"
+        )
     names = Counter(who.peer_name for who, _ in peers)
     if twice := [name for name in names if names[name] > 1]:
         raise InputError(f"peers: two are called {quoted(twice[0])}: give each its own name")
@@ -157,7 +159,7 @@ def acquaintances(file: NodeFile) -> list[PeerDescription]:
 
 
 def acquainted(file: NodeFile, name: str | None) -> PeerDescription:
-    """Return a peer of a node's file by name.
+    """Return the description of the peer with this name in a node's file.
 
     Args:
         file: Settings of the node.

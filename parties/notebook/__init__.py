@@ -42,7 +42,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Return `Preparer`, which needs a library that a notebook may lack."""
+    """Import and return `Preparer` on first use, because it needs a library that may be missing."""
     if name != "Preparer":
         raise AttributeError(name)
     with importing("parties.notebook.Preparer"):

@@ -56,8 +56,8 @@ from smc.errors import InputError
 class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Recodes the quasi-identifiers of a frame so that every class of its rows satisfies all models.
 
-    After `fit` there are `recoding_` and `report_`. `transform` applies `recoding_` to any rows, and `smc publish
-    apply` reads its `text()`. `report_` lists losses and remaining risks.
+    After `fit` there are `recoding_` and `report_`. `transform` applies `recoding_` to any rows; `smc publish apply`
+    reads the text `recoding_.text()`. `report_` lists losses and remaining risks.
     """
 
     recoding_: Recoding
@@ -93,10 +93,10 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> Any:
         """Recode other rows by the fitted recoding.
 
-        The result lacks rows without a class, and rows of a class that breaks a model.
+        Rows without a class, and rows of a class that breaks a model, are left out.
 
         Raises:
-            InputError: The result lacks a larger share of the rows than `max_suppressed`, or breaks a model.
+            InputError: A larger share of the rows than `max_suppressed` is left out, or the result breaks a model.
         """
         check_is_fitted(self)
         frame = self._frame(X)
@@ -115,7 +115,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._recoded(frame, cells, places, partition)
 
     def _frame(self, X: Any) -> categories.Frame:
-        """Return the frame with its cells read by the formats."""
+        """Return the frame with its cells read by the formats of the parameters."""
         frame = categories.named_frame(X)
         for name, given in (self.formats or {}).items():
             if name in frame.columns:
@@ -202,7 +202,7 @@ def _given(rule: Rule | None) -> dict[str, Any]:
 def _cells(
     frame: categories.Frame, names: Sequence[str], quasi: int, recoding: Recoding, public: categories.Frame | None
 ) -> tuple[Cells, Any]:
-    """Return the cells of a frame, and of the public one if there is one, and the cell of each row, int64[rows]."""
+    """Return a frame's distinct rows (cells), with the public frame's, and each row's cell index, int64[rows]."""
     spelled = _spelled(frame, names)
     others = [] if public is None else _spelled(public, names[:quasi])
     values = [[*texts, *(others[i] if i < len(others) else [])] for i, texts in enumerate(spelled)]
@@ -227,13 +227,13 @@ def _spelled(frame: categories.Frame, names: Sequence[str]) -> list[list[str]]:
 
 
 def _coded(hierarchies: Sequence[Hierarchy], texts: Sequence[Sequence[str]]) -> ValueCodes:
-    """Return columns of text as the numbers of their values, int32[columns, rows]."""
+    """Return columns of text as indices of their values in the hierarchies, int32[columns, rows]."""
     codes = [[h.index[text] for text in column] for h, column in zip(hierarchies, texts, strict=True)]
     return np.array(codes, dtype=np.int32).reshape(len(hierarchies), -1)
 
 
 def _spread(places: Any, partition: Partition) -> Any:
-    """Return the class of each row, int64[rows]: of equal rows the first go to a cell's first class."""
+    """Return the class of each row, int64[rows]; if a cell has several classes, its first rows get the first class."""
     order = np.argsort(places, kind="stable")
     classes = np.empty(len(places), dtype=np.int64)
     classes[order] = np.repeat(partition.classes, partition.counts)

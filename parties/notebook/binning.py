@@ -1,7 +1,7 @@
-"""Numbers as categories by public edges, equal for both parties and never quantiles of their rows.
+"""Conversion of numbers to categories by public edges: equal for both parties, and not derived from their rows.
 
-Edges are part of the agreement, like the schema. Equal widths of a public range reveal nothing about the rows. Edges
-that follow the rows would reveal their distribution before any protocol runs.
+Both parties agree on the edges, as on the schema. Equal widths of a public range reveal nothing about the rows.
+Quantiles would reveal the rows' distribution before any protocol runs.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def equal_width(low: float, high: float, number: int) -> Edges:
 
 
 def bin_labels(edges: Sequence[float]) -> tuple[str, ...]:
-    """Return the categories between the edges, in order; a schema must list them for a binned column."""
+    """Return the names of the bins between the edges, in order; a schema must list them for a binned column."""
     texts = [spell(float(edge)) for edge in edges]
     between = [f"{low} to {high}" for low, high in pairwise(texts)]
     return (f"< {texts[0]}", *between, f">= {texts[-1]}")
 
 
 def checked(bins: Bins, shared: bool) -> Mapping[str, Edges]:
-    """Check the bins and return the edges by column; none for a number of bins.
+    """Check the bins and return the edges by column; empty for a number of bins.
 
     Args:
         bins: Edges by column, a number of bins, or None.

@@ -1,4 +1,4 @@
-"""Classifier that learns from blurred values and classifies true ones.
+"""Classifier that learns from blurred values and classifies true values.
 
 BlurredTreeClassifier({"salary": ColumnBlur(noise="gaussian", low=20e3, high=150e3, privacy=1.0)}).fit(blurred, y)
 """
@@ -98,7 +98,7 @@ class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return predict(self.tree_, codes)
 
     def _columns(self, cells: Floats) -> list[Column]:
-        """Return the columns with their blurs; those without a blur have their own values."""
+        """Return the columns with the law of their blur; columns without a blur keep their values as they are."""
         blurs = self._blurs(cells.shape[1])
         columns: list[Column] = []
         for i, values in enumerate(cells.T):
@@ -114,7 +114,7 @@ class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return columns
 
     def _blurs(self, number: int) -> Sequence[ColumnBlur | None]:
-        """Return the blurs by position; raise InputError for a missing column."""
+        """Return each column's blur, None without one; raise InputError if `noise` names a missing column."""
         names = list(getattr(self, "feature_names_in_", []))
         blurs: list[ColumnBlur | None] = [None] * number
         for key, blur in (self.noise or {}).items():

@@ -1,10 +1,10 @@
 """Boosted trees with scikit-learn's interface, trained on your own rows or jointly with another organisation's.
 
-    JointBoostClassifier("schema.toml", exact=True).fit(X, y)                     alone: one's own rows only
+    JointBoostClassifier("schema.toml", exact=True).fit(X, y)                     alone: your own rows only
     JointBoostRegressor("schema.toml", epsilon=1, peer="party.toml").fit(X, y)    with the peer: both parties' rows
-    JointBoostClassifier(epsilon=1, peer=node).fit(table="patients")              by one's node
+    JointBoostClassifier(epsilon=1, peer=node).fit(table="patients")              by your node
 
-The model and its leakage are those of `smc boost`; without a peer, an equal program runs on the clear engine.
+The model and its leakage are those of `smc boost`. Without a peer, the program runs on the clear engine.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from smc.errors import InputError
 class _JointBoost(JointStudy):
     """Base class of the boosted classifier and regressor.
 
-    After `fit` there is `model_`; for others see `JointStudy`.
+    After `fit` there is `model_`; for other attributes see `JointStudy`.
     """
 
     kind = Boost

@@ -1,4 +1,4 @@
-"""Rows in memory in the coding of a public schema, and the execution of a task on them alone."""
+"""Rows in memory as category numbers of a public schema, and the execution of a task on them without a peer."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def agreed(schema: Schema | Path | str | None) -> Schema | None:
 
 
 class Spelled(Columns):
-    """Rows in memory whose cells are text."""
+    """Rows in memory as columns of text."""
 
     @override
     def where(self, row: int, column: str) -> str:
@@ -74,7 +74,7 @@ def spelled(columns: Sequence[categories.Column], rows: int) -> Columns:
 
 
 def texts(column: categories.Column) -> list[str]:
-    """Return the category of every cell as text, spelled as in the cell."""
+    """Return every cell as text, such as "3" for 3: the category without a schema."""
     known = {cell: categories.spell(cell) for cell in set(column.cells)}
     return [known[cell] for cell in column.cells]
 
@@ -91,7 +91,7 @@ def counted(task: BySchema, columns: Sequence[categories.Column]) -> RowCounts:
     """
     places = _places(task, columns)
     domains = [len(task.schema.attributes[column.name]) for column in columns]
-    rows = np.array(places[:-1], dtype=np.int64).reshape(len(domains) - 1, len(places[-1])).T  # there may be no others
+    rows = np.array(places[:-1], dtype=np.int64).reshape(len(domains) - 1, len(places[-1])).T  # also without attributes
     return RowCounts(domains[:-1], domains[-1], rows, places[-1])
 
 
@@ -118,7 +118,7 @@ def _places(task: BySchema, columns: Sequence[categories.Column]) -> list[NDArra
 
 
 def codes(column: categories.Column, values: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return the category of every cell, int64[rows]: for numbers the range, or the nearest number of a grid.
+    """Return the category number of every cell, int64[rows]; numbers get their range, or the nearest number of a grid.
 
     Args:
         column: Column of cells.
@@ -159,15 +159,15 @@ class InBaskets:
 
 
 def alone(task: BySchema, counts: Any, rows_of: Callable[[Any], Any] | None = None) -> Any:
-    """Return the final state of a job that runs in this process without a peer: the clear engine, a peer without rows.
+    """Run a task in this process without a peer, on the clear engine with a second party without rows.
 
     Args:
         task: The task, with its schema and settings.
-        counts: The rows, or a source of their counts.
-        rows_of: Returns the rows of a party in the form that the task takes. Default: `own_rows` of the task.
+        counts: Your rows, or a source of their counts.
+        rows_of: Function from `counts` to the rows in the task's form. Default: the task's `own_rows`.
 
     Returns:
-        The task's last state.
+        The task's final state.
     """
     schema, rows_of = task.schema, rows_of or task.own_rows
     domains = [len(schema.attributes[name]) for name in schema.features(task.target)]
@@ -191,7 +191,7 @@ def link_to(peer: LinkSettings | Path | str | None) -> LinkSettings | None:
 def learnt(
     task: BySchema, counts: RowCounts | InBaskets | None, link: LinkSettings | None, givers: Givers | None = None
 ) -> tuple[Any, Report | None]:
-    """Return the result of a task, and the cost of the conversation; None for the cost if you learn alone.
+    """Run a task, alone or with the peer, and return its final state and the communication cost (None alone).
 
     Args:
         task: The task, with its schema and settings.
@@ -219,7 +219,7 @@ def by_node(
 
     Args:
         node: Your node.
-        fields: Fields of a new job; those of None are left out.
+        fields: Fields of a new job; fields with the value None are left out.
         job: Identifier of a job that was submitted before; None to submit a new one.
         deadline: Seconds to wait; None to wait for the end.
 

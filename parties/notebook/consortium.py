@@ -89,6 +89,6 @@ class Contributor:
 
         def asked(lines: list[str], parameters: object) -> None:
             if not consent(lines):
-                raise InputError("you have not consented: nothing was given")
+                raise InputError("you have not consented, so nothing was sent")
 
         return contribute(ways_of(file.link, file.contribute), file.tables[name], asked, Log())

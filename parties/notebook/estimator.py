@@ -1,11 +1,11 @@
-"""A classifier as scikit-learn knows them, whose training data may be another organisation's as well.
+"""Decision tree classifier with scikit-learn's interface, on your own rows or on two organisations' rows.
 
-    JointID3Classifier().fit(X, y)                                   alone: one's own rows only, nothing private
+    JointID3Classifier().fit(X, y)                                   alone: your own rows only, no protocol
     JointID3Classifier("schema.toml", peer="party.toml").fit(X, y)   with the peer: both parties' rows
-    JointID3Classifier(peer=node).fit(table="patients")              by one's node: consent, records, then the tree
+    JointID3Classifier(peer=node).fit(table="patients")              by your node: consent, records, then the tree
 
-What is learnt, and what that leaks, is that of `protocols.id3`, or with epsilon of `protocols.release.tree`; alone, the
-same program runs on the clear engine.
+The tree and its leakage are those of `protocols.id3`, or with epsilon of `protocols.release.tree`. Alone, the same
+program runs on the clear engine.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
     - `attributes_`: the tree's names of the columns;
     - `edges_`: edges of the binned columns;
     - `schema_`: the schema (None at a node unless given);
-    - `cost_`: cost of the conversation (None alone);
+    - `cost_`: communication cost (None alone);
     - `job_`: the node's job (None otherwise).
     """
 
@@ -126,7 +126,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of every row, [rows], in the type of `classes_`.
 
-        X has columns as for `fit`. Only values on a row's path count.
+        X has columns as for `fit`. Only the values of the attributes on a row's path are read.
 
         Raises:
             InputError: The tree has no branch for a value; the message names the first row of this kind.
@@ -145,7 +145,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         return self.tree_file_.tree
 
     def _settings(self) -> dict[str, Any]:
-        """Return the parameters that are given, with numpy's numbers as Python's."""
+        """Return the parameters that are not None, with numpy's numbers as Python's."""
         values = {name: getattr(self, name) for name in self._named}
         plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
         return {name: value for name, value in plain.items() if value is not None}
@@ -192,7 +192,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
     def _fit_at_node(
         self, node: Operator, fields: dict[str, Any], job: str | None, deadline: float | None
     ) -> JointID3Classifier:
-        """Submit a job, or find one that was submitted, and wait for it. The node checks the fields."""
+        """Submit a job, or find the one with the identifier `job`, and wait for its end. The node checks the fields."""
         self.edges_ = binning.checked(self.bins, shared=True)
         if (job is None) == ("table" not in fields):
             raise InputError("at a node give either table=NAME, or job=ID of a job that was submitted before")

@@ -1,4 +1,4 @@
-"""How good scores, or a model, are on the rows of both parties, as an estimator."""
+"""Estimator that evaluates scores or a model on the rows of both parties."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from parties.tables.schema import Schema
     described={"model": "the JSON file of a tree, a linear model, naive Bayes or boosted trees, instead of `scores`."},
 )  # fmt: skip
 class JointEvaluation(JointStudy):
-    """A report on scores or a model by the rows of both parties: `smc evaluate report`.
+    """Evaluation of scores or a model on the rows of both parties: `smc evaluate report`.
 
     After `fit` there are `auc_`, `ks_` and `confusion_`, with their intervals in the form of the JSON file. `roc_`,
-    `calibration_` and `lift_` are lists of points. For others see `JointStudy`.
+    `calibration_` and `lift_` are lists of points. For other attributes see `JointStudy`.
     """
 
     kind = Report

@@ -1,7 +1,7 @@
-"""A fitted classifier's tree for others: text, DOT, SVG, and ONNX for programs that have never heard of smc.
+"""Exports of a fitted classifier's tree: text, DOT, SVG, and ONNX for programs without smc.
 
-ONNX rather than PMML: its library and its runtime are maintained, run wherever models are served, and take text, so
-that categories go in and classes come out; what writes PMML from Python needs Java, or has had no release for years.
+ONNX rather than PMML: its library and its runtime are maintained, run on all usual servers, and read and write text. So
+categories are inputs and classes are outputs. The PMML writers for Python need Java, or had no release for years.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The three ways in which a notebook comes to a tree: alone, with the peer over a link, by one's own node."""
+"""Two ways in which a notebook learns a tree: with the peer over a link, and by your own node; and the console log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two looks at a job
 
 
 class Log(console.StatusLine):
-    """A console that writes to the log instead of the terminal."""
+    """Status line that writes to the Python logger "smc" instead of the terminal."""
 
     def __init__(self) -> None:
         super().__init__(None)
@@ -40,19 +40,19 @@ class Log(console.StatusLine):
         log.info(what)
 
     def share(self, what: str, done: int, total: int) -> None:
-        """Log a warning when a long step begins, once.
+        """Log a warning once, when a long step begins.
 
         Args:
             what: Description of the step.
-            done: Share that is done; only 0 is logged.
+            done: Finished part of the step; only 0 is logged.
             total: Size of the whole step.
         """
         if not done:
-            log.warning(what)  # it takes long: whoever has set up no log sees it as well
+            log.warning(what)  # a warning is shown even if no log is set up
 
 
 def counted(task: JointTree, columns: Sequence[Column], classes: Column) -> RowCounts:
-    """Return rows in memory in the form that a tree counts.
+    """Return rows in memory as a source of counts for a tree.
 
     Args:
         task: The task, with its schema and settings.

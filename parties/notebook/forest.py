@@ -1,9 +1,9 @@
-"""A forest of both parties' rows, as scikit-learn knows classifiers.
+"""Forest classifier with scikit-learn's interface, on the rows of one or both parties.
 
-    JointForestClassifier().fit(X, y)                                   alone: one's own rows only, nothing private
+    JointForestClassifier().fit(X, y)                                   alone: your own rows only, no protocol
     JointForestClassifier("schema.toml", peer="party.toml").fit(X, y)   with the peer: both parties' rows
 
-What is learnt, and what that leaks, is that of the kind `forest`.
+The forest and its leakage are those of `smc forest`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from parties.notebook.parameters import parameters
     described={"bins": BINS},
 )  # fmt: skip
 class JointForestClassifier(JointID3Classifier):
-    """Many exact decision trees that vote. Each learns from rows that every party draws from its own.
+    """Many exact decision trees that vote. For each tree every party draws rows from its own, with replacement.
 
     Parameters are those of `JointID3Classifier` without `epsilon` and `t`, and those of `smc forest`: `trees`,
     `attributes` that a node chooses from, and `seed` of these draws, which is public. The defaults are those of `smc

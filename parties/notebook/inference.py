@@ -1,4 +1,4 @@
-"""Tests, quantiles and the order of columns, of the rows of both parties, as estimators."""
+"""Estimators of both parties' rows: significance tests, quantiles, and rankings of columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from smc.errors import InputError
 TESTS = {kind.name.removeprefix("test "): kind for kind in (Chi2, Welch, Proportions, Trend)}
 
 
-SOME = ("columns", "column", "target", "value", "by", "alternative")  # which test takes which differs
+SOME = ("columns", "column", "target", "value", "by", "alternative")  # each test takes some of these
 
 
 @parameters(
@@ -39,14 +39,14 @@ SOME = ("columns", "column", "target", "value", "by", "alternative")  # which te
 class JointTest(JointStudy):
     """A test of significance on both parties' rows, one of `smc test`.
 
-    After `fit` there is `differ_`, the verdict; for others see `JointStudy`.
+    After `fit` there is `differ_`, the verdict; for other attributes see `JointStudy`.
     """
 
     test: str
 
     @property
     def kind(self) -> Any:
-        """The kind of job. InputError if no test has this name."""
+        """The kind of job. Raise InputError if no test has this name."""
         if self.test not in TESTS:
             raise InputError(f"test: is one of {', '.join(TESTS)}, not {self.test!r}")
         return TESTS[self.test]
@@ -68,7 +68,7 @@ class JointTest(JointStudy):
 class JointQuantile(JointStudy):
     """A quantile of both parties' rows: `smc quantile`.
 
-    After `fit` there is `document_`, with the number or the range; for others see `JointStudy`.
+    After `fit` there is `document_`, with the number or the range; for other attributes see `JointStudy`.
     """
 
     kind = Quantile
@@ -76,9 +76,9 @@ class JointQuantile(JointStudy):
 
 @parameters(Rank.Settings, "target", then=("columns", "measure", "first", "where", "max_rows"))
 class JointRanking(TransformerMixin, JointStudy):  # type: ignore[misc]
-    """A ranking of columns by their information on a target, from both parties' rows: `smc rank`. It keeps the first.
+    """A ranking of columns by their information on a target, from both parties' rows: `smc rank`.
 
-    After `fit` there is `order_`, the names. `transform` returns these columns of a frame. For others see `JointStudy`.
+    After `fit` there is `order_`, the names. `transform` returns these columns of a frame. See also `JointStudy`.
     """
 
     kind = Rank

@@ -3,7 +3,7 @@
     @parameters(CurveSettings, "time", "event", "arm", then=("epsilon", "max_rows"))
     class JointSurvival(JointStudy): ...
 
-The decorator makes the class's signature, and the description of each parameter.
+The decorator makes the signature of `__init__`, and adds the description of each parameter to the docstring.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def parameters(
     """Give a class its parameters: `schema`, settings of a kind of job or a plan, `peer` and `holders`.
 
     Args:
-        settings: Settings of the kind; for several kinds, a class that has all of them.
-        first: Parameters that may be positional, after the schema if there is one.
-        then: Parameters that are given by name.
+        settings: Class of the kind's settings; for several kinds, a class with the settings of all.
+        first: Names of parameters that may be positional, after the schema if there is one.
+        then: Names of keyword-only parameters.
         fixed: Default values, in place of the settings' own; `REQUIRED` for none.
         defaults: True takes a default from the settings. False takes None, which leaves a setting out.
-        renamed: Name in the settings of a parameter that has another name here.
+        renamed: For parameters with another name in the settings: that name, by parameter.
         described: Description of a parameter, in place of the settings' help.
         joint: True adds schema, peer and holders. A class without them learns from its own rows alone.
 

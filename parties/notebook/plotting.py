@@ -1,7 +1,7 @@
-"""A tree on matplotlib's axes, to stand among other charts of a notebook: the picture of its SVG, by the same layout.
+"""Drawing of a tree on matplotlib's axes, among other charts of a notebook, with the layout of the SVG picture.
 
-The axes' unit is an inch of the layout. Letters are as large as that inch is when they are drawn, so each text fits its
-box however large the axes are, and after a zoom.
+The axes' unit is an inch of the layout. Letters are scaled with this unit when they are drawn, so each text fits its
+box in axes of any size, and after a zoom.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SMALLEST = 1.0  # points, of a letter that is drawn
 
 
 class _Line(Text):
-    """A line of text that grows and shrinks with its axes; `$`, which would begin a formula, as it is."""
+    """A line of text that is scaled with its axes; `$` does not begin a formula."""
 
     def __init__(self, ax: Axes, x: float, y: float, text: str, points: float, color: str, **look: Any) -> None:
         line = text.replace("$", r"\$")
@@ -36,7 +36,7 @@ class _Line(Text):
         ax.add_artist(self)
 
     def draw(self, renderer: Any) -> None:
-        """Draw the text, unless it would be too small to be one."""
+        """Draw the text, unless it is too small to be read."""
         axes, figure = self.axes, self.get_figure()
         assert axes is not None
         assert figure is not None

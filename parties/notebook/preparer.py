@@ -1,10 +1,10 @@
-"""A raw frame as typed columns: `smc prepare` and the mapping of a table, as scikit-learn has transformers.
+"""Transformer from raw frames to typed columns, like `smc prepare` and the mapping of a table in party.toml.
 
     preparer = Preparer("outcome").fit(frame)            # looks at the frame and proposes a schema: preparer.schema_
     preparer = Preparer(schema="agreed.toml").fit(frame) # or maps it to one that exists
     rows = preparer.transform(frame)                     # each cell the category that it is counted by
 
-What becomes of a frame is what becomes of the same rows in a file.
+A frame gets the same result as a file with its rows.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ from smc.errors import InputError
     joint=False,
 )  # fmt: skip
 class Preparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Proposes a public schema of typed columns for a frame, or maps the frame to one; then reads frames by it.
+    """Proposes a public schema of typed columns for a frame, or maps it to a given schema; then transforms frames.
 
     After `fit` there are:
 
     - `schema_`: the schema, public; agree on it with the peer (`schema_.save(path)`);
     - `mapping_` and `spelling_`: the spelling of the frame's cells;
-    - `derived_`: the declarations of the computed columns;
+    - `derived_`: the definitions of the computed columns;
     - `report_`: contents and treatment of each column, private;
     - `remarks_`: remarks on the proposal.
     """

@@ -1,4 +1,4 @@
-"""Pseudonyms in frames, as scikit-learn knows transformers: identifiers go in, what only the keys open comes out.
+"""Transformer that replaces identifiers in frames by pseudonyms, which only the holder of the keys can restore.
 
 Pseudonymiser({"patient": "deterministic"}, master="master.key", keys="keys.db").fit_transform(frame)
 """
@@ -48,7 +48,7 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def fit(self, X: Any, y: Any = None) -> Pseudonymiser:
-        """Check a frame's columns and the keys, and return the pseudonymiser itself; nothing is kept.
+        """Check a frame's columns and the keys, and return the pseudonymiser itself; nothing is learnt.
 
         A deterministic column with few values gives a warning.
 
@@ -73,7 +73,7 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> Any:
         """Write pseudonyms into a frame of its kind (pandas, Polars, Arrow); missing values stay missing.
 
-        New keys are kept.
+        New keys of subjects are stored in the file of keys.
 
         Raises:
             InputError: A row has no subject, or the keys do not fit.

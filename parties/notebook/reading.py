@@ -1,4 +1,4 @@
-"""Rows as a notebook holds them: the columns of X, the classes, and the schema that lists their categories."""
+"""Rows of a notebook: the columns of X, the classes, and the schema that lists their categories."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
-TARGET = "class"  # what the classes are called if nothing gives them a name
+TARGET = "class"  # default name of the target
 
 
 class Reading(BaseEstimator):  # type: ignore[misc]
-    """The part of a classifier that reads rows."""
+    """Mixin of classifiers that reads rows in memory."""
 
     schema: Schema | Path | str | None
     target: str | None
@@ -72,25 +72,25 @@ class Reading(BaseEstimator):  # type: ignore[misc]
         ]
 
     def _domain(self, column: Column) -> tuple[str, ...]:
-        """Return the categories of a column of your rows: all bins, with or without rows."""
+        """Return the categories of a column of your rows; a binned column has all bins, with or without rows."""
         if column.name not in self.edges_:
             return column.domain()
         missing = tuple(text for text in column.domain() if text == MISSING)
         return (*binning.bin_labels(self.edges_[column.name]), *missing)
 
     def _target_name(self, y: Any) -> str:
-        """Return a name for the classes without a schema: the user's, or that of the column."""
+        """Return the name of the target if there is no schema: the parameter `target`, the name of y, or "class"."""
         name = getattr(y, "name", None)
         return self.target or (name if isinstance(name, str) and name else TARGET)
 
     def _columns(
         self, X: Any, names: Sequence[str] | None, reset: bool, wanted: Container[str] | None = None
     ) -> tuple[list[Column], int]:
-        """Return the columns of X under these names, all or the wanted ones, and the number of rows.
+        """Return the columns of X under these names, or only the `wanted` ones, and the number of rows.
 
-        With a public schema, or if `fit` got X and y in one frame, these names find a frame's columns. Otherwise
-        scikit-learn's rules hold: a frame has the columns that it had in `fit`, in their order. `reset` notes names and
-        number of the columns.
+        With a public schema, or if `fit` got X and y in one frame, a frame's columns are selected by name. Otherwise a
+        frame must have the columns that it had in `fit`, in their order, as usual in scikit-learn. `reset` stores names
+        and number of the columns.
         """
         table = categories.frame(X)
         if table is None:
@@ -111,11 +111,11 @@ class Reading(BaseEstimator):  # type: ignore[misc]
         return categories.frame_columns(table, names, names if wanted is None else wanted), rows
 
     def _column_names(self) -> list[str]:
-        """Return the columns' own names, or x0, x1, ... as scikit-learn calls columns without names."""
+        """Return the columns' names in `fit`; for arrays x0, x1, ... as in scikit-learn."""
         named = getattr(self, "feature_names_in_", None)
         return [f"x{i}" for i in range(self.n_features_in_)] if named is None else list(named)
 
     def _take_names(self, names: Sequence[str]) -> None:
-        """Note the names of columns that are not read here."""
+        """Store the names of columns that a node or a source of counts reads."""
         self._by_name = True
         self.feature_names_in_, self.n_features_in_ = np.array(names, dtype=object), len(names)

@@ -1,4 +1,4 @@
-"""Association rules as scikit-learn knows transformers: rows may be another organisation's as well; see `study`."""
+"""Association rules with scikit-learn's transformer interface, on your own or both parties' rows; see `study`."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from parties.tables.schema import Schema
 class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
     """Frequent sets and association rules of both parties' rows.
 
-    After `fit` there are `sets_`, lists of "column=value", and `rules_`, {"if": [...], "then": [...]}. For others see
-    `JointStudy`.
+    After `fit` there are `sets_`, lists of "column=value", and `rules_`, {"if": [...], "then": [...]}. For other
+    attributes see `JointStudy`.
     """
 
     kind = AssociationRules
@@ -68,7 +68,7 @@ class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
         return super()._take(document, agreed)
 
     def _rows(self, X: Any) -> Columns:
-        """Return rows with the schema's values, if there is a schema."""
+        """Return rows as columns of text; with a schema, the cells are the schema's categories."""
         check_is_fitted(self)
         frame = categories.named_frame(X)
         cells: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""A classifier as a notebook shows it: the tree, as a picture or on a chart's axes."""
+"""Display of a classifier in a notebook: the tree as a picture, or on matplotlib's axes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Showing(BaseEstimator):  # type: ignore[misc]
     def _html_repr(self) -> str:
         """Return the HTML for a notebook: scikit-learn's box, and after fit the tree.
 
-        The tree is a document of its own, which you can move and zoom. Notebooks that remove documents show an image.
+        The tree is an embedded SVG document, which you can move and zoom. Notebooks that remove it show an image.
         """
         svg = self._repr_svg_()
         if svg is None:

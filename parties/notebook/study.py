@@ -1,10 +1,10 @@
-"""A question about the rows of both parties as scikit-learn knows estimators: what all such classes have in common.
+"""Base classes of estimators whose `fit` runs a job on the rows of both parties.
 
-    JointSurvival("schema.toml", ...).fit(X)                       alone: one's own rows only, nothing private
+    JointSurvival("schema.toml", ...).fit(X)                       alone: your own rows only, no protocol
     JointSurvival("schema.toml", ..., peer="party.toml").fit(X)    with the peer: both parties' rows
-    JointSurvival(..., peer=node).fit(table="patients")            by one's node
+    JointSurvival(..., peer=node).fit(table="patients")            by your node
 
-What is learnt, and what that leaks, is that of the kind of job; alone, the same program runs on the clear engine.
+The result and its leakage are those of the kind of job. Alone, the same program runs on the clear engine.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ class JointEstimator(BaseEstimator):  # type: ignore[misc]
 
 
 class JointStudy(JointEstimator):
-    """A kind of job on rows; a subclass has its settings as parameters, and `schema` and `peer`.
+    """Estimator of a kind of job on rows. A subclass has the kind's settings as parameters, and `schema` and `peer`.
 
     After `fit` there are:
 
     - `document_`: the content of the job's JSON file;
-    - `cost_`: cost of the conversation (None alone);
+    - `cost_`: communication cost (None alone);
     - `job_`: the node's job (None otherwise);
     - `schema_`: the schema, if there is one.
     """
@@ -129,7 +129,7 @@ class JointStudy(JointEstimator):
         return self._take(task.document(state), agreed)
 
     def _settings(self) -> dict[str, Any]:
-        """Return the job's settings: the parameters that were given."""
+        """Return the job's settings: the parameters that are set."""
         values = {name: getattr(self, name) for name in self.get_params(deep=False) if name not in NOT_SETTINGS}
         return {
             name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
@@ -138,7 +138,7 @@ class JointStudy(JointEstimator):
         }
 
     def _missing(self, X: Any, y: Any, agreed: Schema | None) -> str:
-        """Return the error if an argument is missing that is needed without a node."""
+        """Return an error message if `fit` lacks an argument that it needs without a node, else an empty text."""
         is_missing = X is None or agreed is None
         return "X and schema are needed: the rows, and the values that are public" if is_missing else ""
 

@@ -1,4 +1,4 @@
-"""Survival of the rows of both parties as estimators: curves with noise, and the exact test of two arms."""
+"""Estimators of survival in both parties' rows: curves with noise, and the exact test of two arms."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class JointSurvival(JointStudy):
     - `medians_`: for each value of the arm a dict of value, low, high;
     - `log_rank_`: the test of the arms (None with a single arm).
 
-    For others see `JointStudy`.
+    For other attributes see `JointStudy`.
     """
 
     kind = Curve
@@ -66,7 +66,7 @@ class JointSurvival(JointStudy):
 class JointLogRank(JointStudy):
     """A test whether two arms of both parties' rows survive differently: `smc survive compare`, which opens one bit.
 
-    After `fit` there is `differ_`, true or false; for others see `JointStudy`.
+    After `fit` there is `differ_`, true or false; for other attributes see `JointStudy`.
     """
 
     kind = Compare

@@ -126,7 +126,9 @@ class Accounts:
         for option, what in (("unix", "Unix user"), ("oidc", "provider's person")):
             names = [name for account in accounts.values() if (name := getattr(account, option))]
             if twice := [name for name in names if names.count(name) > 1]:
-                raise InputError(f"--{option}: the {what} {quoted(twice[0])} is another operator's already")
+                raise InputError(
+                    f"--{option}: the {what} {quoted(twice[0])} is another operator's already; give another one"
+                )
         self._keeping.write(self._path, content(accounts))
 
     def now(self, person: Person) -> Person | None:
@@ -212,7 +214,10 @@ def protected(password: str) -> tuple[str, str]:
     try:
         return salt.hex(), _argon2id(salt).derive(_bytes(password)).hex()
     except UnsupportedAlgorithm:
-        raise InputError("passwords need Argon2id, which this machine's OpenSSL (below 3.2) does not have") from None
+        raise InputError(
+            "passwords need Argon2id, which this machine's OpenSSL (below 3.2) does not have; use --oidc, "
+            "or a newer OpenSSL"
+        ) from None
 
 
 def verified(password: str, account: Account) -> bool:

@@ -108,7 +108,7 @@ class Exposure(View):
 
     @property
     def words(self) -> str:
-        """Phrase with the bits."""
+        """Opened and remaining bits as a phrase for the page."""
         bits = (
             "known step by step" if self.at_most is None else f"at most {self.at_most:,} bit{'s' * (self.at_most > 1)}"
         )
@@ -129,7 +129,7 @@ class TableBits(View):
 
     @property
     def words(self) -> str:
-        """Phrase with the bits."""
+        """Opened and remaining bits as a phrase for the page."""
         remainder = "not bounded" if self.left is None else f"{self.left:,} left of {self.bound:,}"
         ever = f", {self.ever:,} ever" if self.ever > self.spent else ""
         return f"{self.spent:,} opened by exact answers{ever}; {remainder}"

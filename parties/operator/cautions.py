@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 
 from parties.base.text import listed
 from parties.operator.interface import JobView, Operator
-from protocols.release.promise import much
+from protocols.release.promise import epsilon_warnings
 
 LOOKED_AT = 1000  # done jobs that define a table's usual disclosures
 CHUNK = 500  # jobs at once
@@ -34,7 +34,9 @@ def of_parameters(parameters: Mapping[str, object]) -> list[str]:
     exact_tree = "plain" in parameters  # a tree with noise, which protects rows, has no such parameter
     ruled = any((parameters.get(name) or 0) > 1 for name in ("k", "l"))  # type: ignore[operator]
     epsilons = [parameters.get(name) for name in ("epsilon", "support_epsilon")]
-    weak = [sentence for epsilon in epsilons if isinstance(epsilon, float | int) for sentence in much(epsilon)]
+    weak = [
+        sentence for epsilon in epsilons if isinstance(epsilon, float | int) for sentence in epsilon_warnings(epsilon)
+    ]
     return [*([ONE_PERSON] if exact_tree and not ruled else []), *weak]
 
 

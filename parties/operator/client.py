@@ -288,5 +288,5 @@ def _checked(kind: type[Parsed], status: int, answer: bytes, node: str, access: 
     if status == 503:
         raise NotRecordedError(printable(line))
     if status == 401:
-        raise LinkError(f"{node} does not take the key in {access}: another party's node is running there")
+        raise LinkError(f"{node} does not accept the key in {access}: another party's node is running there")
     raise LinkError(f"{node} failed: {printable(line)}; its log says more")

@@ -175,7 +175,7 @@ class JobResult(View):
 
 
 class PeerView(View):
-    """View of a peer, and of the link with it."""
+    """View of a peer, and of the link between its node and ours."""
 
     name: str
     fingerprint: str
@@ -191,7 +191,7 @@ class PeerView(View):
 
 
 class NodeView(View):
-    """View of the node."""
+    """View of the node for its operator: name, peers, tables, version and warnings."""
 
     name: str
     fingerprint: str
@@ -252,12 +252,13 @@ class Operator(Protocol):
 
     An identifier may be any unambiguous beginning of at least four digits, or `latest`. Calls raise InputError if there
     is no such job, an argument is wrong, or the job's state does not allow the call. They raise NotRecordedError if the
-    node cannot record the action now. Calls come from several threads.
+    node cannot record the action now. Calls that act on a job or peer return the view after the action. Calls come from
+    several threads.
     """
 
     @needs("see")
     def node(self) -> NodeView:
-        """Return the view of the node."""
+        """Return the state of the node: its name, peers, tables and warnings."""
 
     @needs("see")
     def changes(self, since: str = "", wait: float = 0.0) -> str:
@@ -280,7 +281,7 @@ class Operator(Protocol):
 
     @needs("see")
     def job(self, identifier: str, wait: float = 0.0) -> JobView:
-        """Return one job as soon as it has ended, or after some seconds.
+        """Return one job as soon as it has ended, or after `wait` seconds.
 
         Args:
             identifier: The job.
@@ -338,11 +339,11 @@ class Operator(Protocol):
 
     @needs("propose")
     def repeat(self, identifier: str) -> JobView:
-        """Propose a job again, under the present rules and budget."""
+        """Propose a job again, under the present rules and budget; return the new job."""
 
     @needs("see")
     def result(self, identifier: str) -> JobResult:
-        """Return the result of a done job."""
+        """Return the result of a done job, with its cost, opened values and signatures."""
 
     @needs("audit")
     def audit(self, last: int = 100, before: int | None = None) -> list[AuditEntry]:
@@ -355,7 +356,7 @@ class Operator(Protocol):
 
     @needs("audit")
     def verify(self) -> AuditState:
-        """Check the whole audit log."""
+        """Check the whole audit log, and return its state: intact, or a list of problems."""
 
     @needs("see")
     def budget(self, group: int = 1) -> list[TableBudget]:

@@ -160,7 +160,9 @@ class Provider:
             )
         says_who = self.metadata().get("authorization_response_iss_parameter_supported") is True  # RFC 9207
         if answer.get("iss", "" if says_who else self._settings.issuer) != self._settings.issuer:
-            raise InputError("this answer comes from another log-in provider")
+            raise InputError(
+                "this answer comes from a log-in provider that party.toml does not name; begin the log-in again"
+            )
         if "error" in answer or "code" not in answer:
             raise InputError(f"the log-in provider says {quoted(answer.get('error', 'nothing'))}")
         return self._named(self._claims(self._token(request, answer["code"]), request.nonce))
@@ -211,9 +213,14 @@ class Provider:
         key = self._settings.claim
         value = claims.get(key)
         if not isinstance(value, str) or not value:
-            raise InputError(f"the log-in provider's ID token has no claim {quoted(key)} as text")
+            raise InputError(
+                f"the log-in provider's ID token has no claim {quoted(key)} as text; name another claim in [node.oidc]"
+            )
         if key == "email" and claims.get("email_verified") is not True:
-            raise InputError("the log-in provider has not verified this e-mail address (email_verified)")
+            raise InputError(
+                "the log-in provider has not verified this e-mail address (email_verified); "
+                "set claim to sub in [node.oidc], or ask the provider"
+            )
         return value
 
     def _secret(self) -> str | None:
@@ -232,7 +239,9 @@ class Provider:
                 method, url, self._tls, DEADLINE, MOST, _is_https(url), data=fields, auth=pair, headers=headers
             )
         except (TimeoutError, httpx.TimeoutException):
-            raise InputError(f"the log-in provider {self.name} does not answer") from None
+            raise InputError(
+                f"the log-in provider {self.name} does not answer; try again later, or use a password"
+            ) from None
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:  # the last for an invalid name
             raise InputError(f"the log-in provider {self.name} cannot be reached: {quoted(str(error))}") from None
         if len(content) > MOST:

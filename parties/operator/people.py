@@ -43,7 +43,10 @@ class Person:
     def check(self, *roles: Role) -> None:
         """Raise NotAllowedError unless the person has one of these roles."""
         if not self.has(*roles):
-            raise NotAllowedError(f"{self.name} may not do this: it needs the role {' or '.join(roles)}")
+            raise NotAllowedError(
+                f"{self.name} may not do this: it needs the role {' or '.join(roles)}; "
+                "ask an operator with the role administer"
+            )
 
     @property
     def calls(self) -> frozenset[str]:

@@ -36,9 +36,9 @@ class Starting:
         """Write the present step and its progress, for commands that wait.
 
         Args:
-            what: The step.
-            done: Finished parts.
-            total: All parts; 0 if unknown.
+            what: Name of the present step.
+            done: Number of finished parts.
+            total: Number of all parts; 0 if unknown.
         """
         with suppress(OSError):  # a full disk
             os.ftruncate(self._file, 0)

@@ -1,6 +1,6 @@
 """A party's own file of any format as text, column by column.
 
-Commands that read cells once, from first to last row, use it. Commands that count rows query the engine, see `source`.
+Commands that read cells once, from first to last row, use this module. Commands that count rows use `source`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def load(path: Path, schema: Schema, target: str, max_rows: int) -> Table:
         max_rows: Largest allowed number of rows.
 
     Raises:
-        InputError: As for `cells` and `encoded`.
+        InputError: The file cannot be read or has too many rows, or a cell is not a value of the schema.
     """
     return encoded(cells(path, max_rows), schema, target)
 
@@ -56,12 +56,12 @@ def load(path: Path, schema: Schema, target: str, max_rows: int) -> Table:
 def cells_at(
     place: PlaceSettings, max_rows: int | None = None, opened: Callable[[PlaceSettings], RowQuery] | None = None
 ) -> Columns:
-    """Return the cells of a file, spelled as in the party's table at this place, without its left-out rows.
+    """Return the cells of a file as text, without the rows that the party's table at this place leaves out.
 
     Args:
         place: The file or table, its spelling and its row filter.
         max_rows: Largest allowed number of rows; None for any number.
-        opened: Opens the rows, instead of `open_rows`.
+        opened: Function that opens the rows; None for `open_rows`.
     """
     path = Path(place.source)
     plain = place.chosen_as is None and not place.derives and (opened is None or place.spelling == PLAIN)

@@ -1,4 +1,4 @@
-"""Spelling of single columns where no schema maps the rows: own settings, or the mapping of the party's table."""
+"""Spelling of single columns for readers without a schema: from settings, or from the party's table at the place."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OF_DAYS = ("dates", "last_year")
 
 
 def formats_of(place: PlaceSettings) -> dict[str, SourceSettings]:
-    """Return the spelling of each column that differs from the place's, by name.
+    """Return the spellings of the columns that differ from the spelling of their place, by column name.
 
     Raises:
         InputError: The party's table cannot be mapped to its schema, or reads a column in two ways.
@@ -25,13 +25,13 @@ def formats_of(place: PlaceSettings) -> dict[str, SourceSettings]:
 
 
 def read_text(text: str, own: SourceSettings) -> str | None:
-    """Return a cell in its usual spelling, as a publication reads it in SQL; None for a missing value.
+    """Return a cell as a publication reads it in SQL: a day as YYYY-MM-DD, a number with a point; None if missing.
 
-    A text that is neither a day nor a number of the format stays.
+    A text that is neither a day nor a number of the column's spelling is returned unchanged.
 
     Args:
         text: The cell, without spaces around it.
-        own: The spelling of its column.
+        own: Spelling of the column.
     """
     if text in ("", MISSING, *own.missing):
         return None
@@ -59,7 +59,7 @@ def _of_table(table: TableSettings) -> dict[str, SourceSettings]:
 
 
 def _of_rule(rule: ColumnRule, table: FormatSettings) -> SourceSettings:
-    """Return the spelling of a column as an attribute reads it: its days, its numbers, and its missing values."""
+    """Return a column's spelling of days, numbers and missing values under the rule of its attribute."""
     reads = None if rule.ranges is None else rule.ranges.reads
     fields: dict[str, Any] = {}
     if reads == "number":

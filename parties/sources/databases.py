@@ -1,4 +1,4 @@
-"""Engines for queries: our own DuckDB, or a database of others that is only read."""
+"""Engines for queries: a temporary DuckDB of this program, or a database that exists already."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import sqlglot.expressions as exp
 from ibis.backends.sql import SQLBackend
+from typing_extensions import override
 
 from parties.base.temporary import HeldDirectory
 from parties.base.text import printable
@@ -24,14 +25,14 @@ from parties.tables.unfit import UnfitError
 from protocols.counts import Indices
 from smc.errors import InputError
 
-WORK_MEMORY = "128MB"  # of PostgreSQL, unless it has been given more: grouping by sorting is several times slower
+WORK_MEMORY = "128MB"  # least work_mem of PostgreSQL: with less, it groups by sorting, several times slower
 EACH_ONCE = "EXPLODE(ARRAY(0)) once AS once"
-BATCH = 1 << 16  # lines of an answer that are in memory at a time
-MESSAGE = 300  # characters of an engine's complaint that are shown
+BATCH = 1 << 16  # rows of an answer in memory at a time
+MESSAGE = 300  # characters of an engine's error that are shown
 
 
 class Writing:
-    """A transaction on a database. Others see all of its changes at its end, or none."""
+    """A transaction on a database. Other users see all of its changes once it ends, or none if it fails."""
 
     def __init__(self, engine: Database, run: Callable[[str], Sequence[Sequence[Any]]], catalog: str | None) -> None:
         self._engine = engine
@@ -39,7 +40,7 @@ class Writing:
         self._catalog = catalog
 
     def counts(self, query: exp.Query) -> tuple[int, ...]:
-        """Return the answer to a query for a line of whole numbers."""
+        """Return the only row of a query's answer, all whole numbers."""
         return tuple(self._run(self._engine.sql(query))[0])
 
     def create(self, name: str, query: exp.Query) -> int:
@@ -58,10 +59,10 @@ class Writing:
 
 
 class Database(ABC):
-    """A connection that answers queries. Messages name it `place`; passwords in `hidden` are cut from them."""
+    """A connection that answers queries. Error messages call it `place` and omit the passwords in `hidden`."""
 
     cased = False  # whether names that differ only in case are two names
-    reads_slowly = False  # whether rows are better kept than read again: text, or whatever a cluster has to fetch
+    reads_slowly = False  # whether to keep rows instead of reading them again: text files, or rows of a cluster
 
     def __init__(self, backend: SQLBackend, place: str, hidden: Sequence[str] = ()) -> None:
         self.backend = backend
@@ -75,31 +76,31 @@ class Database(ABC):
         return self.backend.name == "duckdb"
 
     def keep(self, rows: exp.Select) -> exp.Select:
-        """Return a query with an equal answer that is fast to repeat."""
+        """Return a query with the same answer that is fast to repeat, such as one over a copy of the rows."""
         return rows
 
     def counts(self, query: exp.Query) -> Indices:
-        """Return the answer to a query for whole numbers, int64[lines, columns]."""
+        """Return the answer to a query for whole numbers, int64[rows, columns]."""
         with self.reporting():
             return np.array(self._fetch(self.sql(query)), dtype=np.int64).reshape(-1, len(query.selects))
 
     def text(self, query: exp.Query) -> str | None:
-        """Return the answer to a query for one text."""
+        """Return the answer to a query whose result is a single text."""
         with self.reporting():
             text: str | None = self._fetch(self.sql(query))[0][0]
             return text
 
     def batches(self, query: exp.Query) -> Iterator[pa.Table]:
-        """Yield the answer in pieces of some ten thousand lines, each an Arrow table."""
+        """Yield the answer in Arrow tables of some ten thousand rows."""
         with self.reporting():
             yield from self._batches(self.sql(query), [column.alias_or_name for column in query.selects])
 
     @contextmanager
     def writing(self, helpers: Mapping[str, pa.Table]) -> Iterator[Writing]:
-        """Open a transaction that can create tables, with `helpers` as tables to read.
+        """Open a transaction that can create tables. Its queries can read the Arrow tables in `helpers` by name.
 
         Raises:
-            InputError: The database is not written by this program.
+            InputError: This program only reads databases of this type.
         """
         raise InputError(f"{self.place}: tables are made in DuckDB files and PostgreSQL only; write a file instead")
         yield
@@ -109,18 +110,18 @@ class Database(ABC):
         return query.sql(dialect=self.backend.dialect)
 
     def probe(self, query: exp.Query) -> None:
-        """Check all names of a query in the engine, without computing a line."""
+        """Let the engine check all names in a query, without computing a row."""
         self._fetch(self.sql(exp.Select().select("*").from_(query.subquery("t")).limit(0)))
 
     @contextmanager
     def reporting(self, what: str = "") -> Iterator[None]:
-        """Turn every error of an engine into an `InputError` of one line; `what` follows the place in it."""
+        """Turn every error of the engine into an `InputError` of one line that begins with the place and `what`."""
         place = f"{self.place}{what}"
         try:
             yield
         except InputError:
             raise
-        except Exception as error:  # each engine has its own kinds
+        except Exception as error:  # each engine has its own exceptions
             complaint = f"{place}: it could not be read ({type(error).__name__})"
             raise UnfitError(f"{place}: {one_line(error, self._hidden)}", complaint) from None
 
@@ -130,22 +131,31 @@ class Database(ABC):
 
     @abstractmethod
     def _fetch(self, sql: str) -> Sequence[Sequence[Any]]:
-        """Return the lines of an answer."""
+        """Return the rows of an answer."""
 
     @abstractmethod
     def _batches(self, sql: str, names: Sequence[str]) -> Iterator[pa.Table]:
-        """Return the lines of an answer in pieces, with these column names."""
+        """Yield the rows of an answer in Arrow tables with these column names."""
 
 
 class DuckDb(Database):
-    """A DuckDB of somebody else, for reading only."""
+    """A DuckDB that the caller has opened; it is only read."""
+
+    @override
+    def counts(self, query: exp.Query) -> Indices:
+        with self.reporting():
+            table = self.backend.raw_sql(self.sql(query)).fetch_arrow_table()
+            lines = np.empty(table.shape, dtype=np.int64, order="F")
+            for place, column in enumerate(table.columns):
+                lines[:, place] = column.cast(pa.int64()).combine_chunks().to_numpy()  # no NULL is cast
+            return lines
 
     def _fetch(self, sql: str) -> Sequence[Sequence[Any]]:
         return self.backend.raw_sql(sql).fetchall()
 
     def _batches(self, sql: str, names: Sequence[str]) -> Iterator[pa.Table]:
         reader = self.backend.raw_sql(sql).to_arrow_reader(BATCH)
-        with ThreadPoolExecutor(1) as ahead:  # reads the next piece while one is worked on
+        with ThreadPoolExecutor(1) as ahead:  # reads the next piece while the present one is processed
             following = ahead.submit(next, reader, None)
             while (batch := following.result()) is not None:
                 following = ahead.submit(next, reader, None)
@@ -173,15 +183,15 @@ class Scratch(DuckDb):
             **options,
         )
         super().__init__(backend, place)
-        self.attached: tuple[str, str] | None = None  # the file of a database, and what it is called here
-        self.catalogs: dict[str, str] = {}  # all files of databases, and what they are called here
-        self.reads: list[str] = []  # the other files that it may read
+        self.attached: tuple[str, str] | None = None  # path of a database file, and its catalog name
+        self.catalogs: dict[str, str] = {}  # catalog name of each database file, by path
+        self.reads: list[str] = []  # other files that queries may read
         self.resources.callback(spill.cleanup)
         self.resources.callback(backend.disconnect)
         backend.raw_sql("SET enable_progress_bar = false")
 
     def keep(self, rows: exp.Select) -> exp.Select:
-        """Return the answer as a table."""
+        """Store the answer in a temporary table, and return a query for this table."""
         with self.reporting():
             self._fetch(self.sql(exp.Create(this=exp.to_table("kept"), kind="TEMPORARY TABLE", expression=rows)))
         return exp.Select().select("*").from_("kept")
@@ -200,20 +210,20 @@ class Scratch(DuckDb):
         self.attached = path, name
 
     def confine(self) -> None:
-        """Allow only the files that are known now, for all later queries."""
+        """Restrict all later queries to the files in `reads`, and lock DuckDB's settings."""
         paths = [exp.Literal.string(path) for read in self.reads for path in (read, glob.escape(read))]
         for setting in (
             f"allowed_paths = {exp.Array(expressions=paths).sql('duckdb')}",
             "enable_external_access = false",
             "python_enable_replacements = false",
-            "preserve_insertion_order = true",  # rows may be asked for in their order, and nothing can be set later
+            "preserve_insertion_order = true",  # later queries may need the rows' order, and settings are locked then
             "lock_configuration = true",
         ):
             self._fetch(f"SET {setting}")
 
     @contextmanager
     def writing(self, helpers: Mapping[str, pa.Table]) -> Iterator[Writing]:
-        """Open a transaction on the DuckDB file that has the rows."""
+        """Open a transaction on the attached DuckDB file."""
         if self.attached is None:
             raise InputError(f"{self.place}: a table is made in a database, and this is a file: write a file instead")
         path, name = self.attached
@@ -290,12 +300,12 @@ class Postgres(Database):
 
 
 class Spark(Database):
-    """A Spark session. Rows of frequent queries stay in Spark's memory or on its disk."""
+    """A Spark session. Rows that are queried often are cached in Spark's memory or on its disk."""
 
     reads_slowly = True
 
     def keep(self, rows: exp.Select) -> exp.Select:
-        """Return the answer as a view, computed at the first query."""
+        """Cache the answer at the first query, and return a query for it."""
         name = f"smc_{secrets.token_hex(8)}"
         with self.reporting():
             cached = self.backend.raw_sql(self.sql(rows)).cache()
@@ -314,7 +324,7 @@ class Spark(Database):
             yield pa.Table.from_batches([batch]).rename_columns(list(names))
 
 
-_WORDS = {  # what DuckDB says of files that were damaged, and what is meant
+_WORDS = {  # DuckDB's errors for damaged files, and clearer texts
     "No magic bytes found at end of file": "this is no Parquet file, or it was cut short",
 }
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from parties.sources.databases import Scratch
     from parties.sources.opened import RowQuery
 
-CHUNK = 1 << 20  # bytes that are looked at, or letters that are copied, at a time
-BLOCK = 1 << 14  # rows turned into columns at a time: few enough that the row objects stay in the cache
+CHUNK = 1 << 20  # bytes checked, or letters copied, at a time
+BLOCK = 1 << 14  # rows turned into columns at a time: their objects fit into the processor's cache
 LF, CR = 10, 13
 PLAIN = FormatSettings()
 OPTIONS: dict[str, Any] = {  # of a DuckDB that reads a file once and keeps nothing
@@ -55,17 +55,17 @@ class CsvFile:
 
     @property
     def rows(self) -> str:
-        """SQL for the rows. In a file of one column a blank line is not a row."""
+        """SQL query for the rows. In a file of one column, a blank line is not a row."""
         return f"FROM {self.call}" + (" WHERE c0 IS NOT NULL" if len(self.names) == 1 else "")
 
 
 def open_csv(path: Path, spelling: FormatSettings, resources: ExitStack) -> CsvFile:
-    """Return a CSV file in a form that DuckDB reads correctly: the file itself, or a copy that is written anew.
+    """Return a CSV file in a form that DuckDB reads correctly: the file itself, or a rewritten copy.
 
     Args:
         path: The file.
         spelling: Separator, encoding and marks of numbers.
-        resources: Closes a copy, which only its owner can read, and deletes it.
+        resources: Deletes the copy when it closes; only this user can read the copy.
 
     Raises:
         InputError: The file is not CSV of this format; the message names the bad line, if there is one.
@@ -98,11 +98,11 @@ def _call(path: Path, width: int, spelling: FormatSettings, skipped: int, look: 
         "quote": quote,
         "escape": quote,
         "compression": "'gzip'" if is_gzip(path) else "'none'",
-        "allow_quoted_nulls": "false",  # tells "" from a blank line
+        "allow_quoted_nulls": "false",  # distinguishes "" from a blank line
         "strict_mode": "true",
         "parallel": str(look is not None and not look.has_breaks).lower(),  # no thread begins within quotes
     }
-    if look is None or not look.is_crlf:  # which DuckDB knows by the first line alone
+    if look is None or not look.is_crlf:  # DuckDB decides this from the first line alone
         settings["new_line"] = r"'\n'"
     name = "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path))
     return f"read_csv({sql_literal(name)}, {', '.join(f'{key} = {value}' for key, value in settings.items())})"
@@ -127,14 +127,14 @@ class _Look:
         self.has_breaks = False  # within cells
         self.has_nul = False
         self._quote, self._separator = ord(spelling.quote), ord(spelling.separator)
-        self._separators = width - 1  # of a record
+        self._separators = width - 1  # separators of a record
         self._ends, self._crlf_ends = 0, 0
         self._is_inside = False  # whether the next line begins within quotes
         self._begun = 0, 0  # bytes and separators of the record before that
         self._limit = csv.field_size_limit()
 
     def through(self, stream: BinaryIO | gzip.GzipFile) -> None:
-        """Look at the whole file, or up to its first irregular line."""
+        """Check the whole file, or the part up to its first irregular line."""
         decoder = codecs.getincrementaldecoder("utf-8")()
         block, rest = stream.read(CHUNK).removeprefix(codecs.BOM_UTF8), b""
         try:
@@ -155,7 +155,7 @@ class _Look:
         self.is_regular &= not (self.is_crlf and self.has_breaks)
 
     def _lines(self, lines: bytes) -> None:
-        """Look at some whole lines."""
+        """Check some whole lines, and count their separators."""
         if not lines:
             return
         data = np.frombuffer(lines, dtype=np.uint8)
@@ -168,7 +168,7 @@ class _Look:
             self.has_breaks |= bool(within[ends].any() or within[returns].any())
             ends, separators, returns = (places[~within[places]] for places in (ends, separators, returns))
             self._is_inside = bool(within[-1])
-        crlf = data[ends - 1] == CR  # of the first byte the last one, which is LF
+        crlf = data[ends - 1] == CR  # for a LF at index 0, index -1 is the last byte, a LF
         lengths = np.diff(ends, prepend=-1 - bytes_begun) - 1 - crlf
         before = np.searchsorted(separators, ends)
         widths = np.diff(before, prepend=-separators_begun)
@@ -209,7 +209,7 @@ def _in_utf8(path: Path, spelling: FormatSettings, resources: ExitStack) -> Path
 
 
 def _written_anew(path: Path, spelling: FormatSettings, resources: ExitStack) -> tuple[Path, int]:
-    """Return a copy of the rows that every reader understands, and the number of rows."""
+    """Return the path of a copy that `csv` has rewritten in one plain dialect, and the number of rows."""
     copy, number = _copy_of(path, resources), 0
     with copy.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, quoting=csv.QUOTE_ALL, lineterminator="\n")
@@ -234,7 +234,7 @@ def read_csv(engine: Scratch, path: Path, spelling: FormatSettings) -> RowQuery:
         spelling: Separator, encoding and marks of numbers.
 
     Raises:
-        InputError: As for `open_csv`.
+        InputError: The file is not CSV of this format.
     """
     import ibis.expr.datatypes as dt
     import sqlglot.expressions as exp
@@ -254,6 +254,25 @@ def read_csv(engine: Scratch, path: Path, spelling: FormatSettings) -> RowQuery:
     return RowQuery(engine, query, dict.fromkeys(named, dt.string))
 
 
+def small_columns(path: Path, spelling: FormatSettings) -> dict[str, Sequence[str]] | None:
+    """Return the cells of each named column as they are written; None if the file is irregular or not UTF-8.
+
+    Args:
+        path: A file that fits into memory.
+        spelling: Separator, encoding and marks of numbers.
+    """
+    if spelling.encoding != "utf-8" or spelling.skip or spelling.drop_rows or is_gzip(path):
+        return None
+    names, _ = read_header(path, spelling)
+    look = _Look(len(names), spelling)
+    with path.open("rb") as stream:
+        look.through(stream)
+    if not look.is_regular:
+        return None
+    columns = list(zip(*(record for _, record in records_of(path, spelling)), strict=True)) or [()] * len(names)
+    return {name: column for name, column in zip(names, columns, strict=True) if name}
+
+
 def csv_columns(path: Path, spelling: FormatSettings = PLAIN, max_rows: int | None = None) -> Columns:
     """Return a file as text, column by column, with `?` for empty cells and without unnamed columns.
 
@@ -263,9 +282,9 @@ def csv_columns(path: Path, spelling: FormatSettings = PLAIN, max_rows: int | No
         max_rows: Largest allowed number of rows; None for any number.
 
     Raises:
-        InputError: As for `open_csv`, or the file has more than `max_rows` rows.
+        InputError: The file is not CSV of this format, or has more than `max_rows` rows.
     """
-    import duckdb  # by its own interface, which is there sooner than Ibis
+    import duckdb  # its own interface loads faster than Ibis
 
     files.refuse_other(path, files.read_bytes(path, 64))
     with ExitStack() as resources:
@@ -334,8 +353,8 @@ def open_text(path: Path, spelling: FormatSettings, errors: str = "strict") -> T
 
     Args:
         path: The file.
-        spelling: Format of the file; only its encoding counts here.
-        errors: Treatment of bytes outside the encoding, as for `open`.
+        spelling: Format of the file; only its encoding is used.
+        errors: Treatment of bytes outside the encoding, as for Python's `open`.
     """
     encoding = "utf-8-sig" if spelling.encoding == "utf-8" else spelling.encoding
     if is_gzip(path):
@@ -344,7 +363,7 @@ def open_text(path: Path, spelling: FormatSettings, errors: str = "strict") -> T
 
 
 def records_of(path: Path, spelling: FormatSettings) -> Iterator[tuple[int, list[str]]]:
-    """Yield the first line and the cells of each row below the header.
+    """Yield, for each row below the header, the number of its first line and its cells.
 
     Args:
         path: The file.
@@ -363,7 +382,9 @@ def records_of(path: Path, spelling: FormatSettings) -> Iterator[tuple[int, list
                 if number >= header and record and (size == 1 or len(record) > 1 or record[0].strip()):
                     is_row = record[0].strip() not in spelling.drop_rows
                     if is_row and len(record) != size:
-                        raise InputError(f"{path}, line {line}: {len(record)} fields, but the header has {size}")
+                        raise InputError(
+                            f"{path}, line {line}: {len(record)} fields, but the header has {size}; correct the line"
+                        )
                     if is_row:
                         yield line, record
                 line = reader.line_num + 1 + spelling.skip
@@ -376,7 +397,7 @@ def records_of(path: Path, spelling: FormatSettings) -> Iterator[tuple[int, list
 
 
 def _skip(stream: TextIO, spelling: FormatSettings) -> None:
-    """Read the lines before the header."""
+    """Skip the lines before the header."""
     for _ in range(spelling.skip):
         stream.readline()
 
@@ -411,7 +432,7 @@ def line_of(path: Path, spelling: FormatSettings, column: str, text: str | None)
 
 
 def read_header(path: Path, spelling: FormatSettings) -> tuple[list[str], int]:
-    """Return the names of the columns, and the number of records up to the header, with it and blank ones.
+    """Return the column names, and the number of records up to and including the header, blank records included.
 
     Args:
         path: The file.

@@ -1,7 +1,7 @@
-"""Columns that a party computes from others, without SQL: the SQL of each form of `forms`.
+"""Derived columns, which are computed from other columns of the same row: the SQL of each form in `forms`.
 
-A result follows from its own row alone, so it changes no promise. A row without one of the values has no result. A cell
-that is not of the kind that a form takes is an error, as a value outside the schema is.
+A row that lacks one of the values has no result. A cell of another kind than the form takes is an error, like a value
+outside the schema.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from parties.tables.unfit import NoColumnError
 from smc.errors import InputError
 
 SHOWN = 60  # letters of a cell in an error
-YEAR, MONTH = 512, 32  # more than the last day of a year, 32 * 12 + 31, and of a month
+YEAR, MONTH = 512, 32  # factors above the largest 32 * month + day (415), and above the largest day (31)
 EPOCH = exp.cast(exp.Literal.string("1970-01-01"), "DATE")
 RESULTS = {"integer": (dt.int64, "BIGINT"), "real": (dt.float64, "DOUBLE"), "text": (dt.string, "TEXT")}
 
 
 def with_derived(rows: RowQuery, derived: Mapping[str, DerivedSettings], spelling: FormatSettings) -> RowQuery:
-    """Return the rows with further columns.
+    """Return the rows with the derived columns appended.
 
     Args:
-        rows: The rows of the source that take part.
-        derived: The declarations by name.
+        rows: Rows with the columns that are read.
+        derived: Declarations by the name of the new column.
         spelling: The spelling of the table's cells.
 
     Raises:
@@ -58,7 +58,7 @@ def with_derived(rows: RowQuery, derived: Mapping[str, DerivedSettings], spellin
 
 
 class _Source:
-    """The columns that one declaration reads, in SQL."""
+    """SQL of the arguments of one derived column."""
 
     def __init__(self, rows: RowQuery, settings: DerivedSettings, spelling: FormatSettings, where: str) -> None:
         self._rows, self._settings, self._spelling, self._where = rows, settings, spelling, where
@@ -87,7 +87,7 @@ class _Source:
         if kind == "number" and (dtype.is_integer() or dtype.is_floating() or dtype.is_decimal()):
             x = exp.cast(column, "DOUBLE")
             least, most = _of(-VAST), _of(VAST)
-            inside = exp.Between(this=x, low=exp.cast(least, "DOUBLE"), high=exp.cast(most, "DOUBLE"))  # no NaN either
+            inside = exp.Between(this=x, low=exp.cast(least, "DOUBLE"), high=exp.cast(most, "DOUBLE"))  # not NaN either
             return exp.case().when(inside, x.copy())
         if kind != "number" and (dtype.is_date() or dtype.is_timestamp()):
             day = exp.cast(column, "DATE")
@@ -97,7 +97,7 @@ class _Source:
         raise InputError(f"{self._where}: column {quoted(name)} is of type {dtype}; give a column of {wanted}")
 
     def _text(self, name: str, text: exp.Expr) -> exp.Expr:
-        """Return a column's text, NULL of what means no value."""
+        """Return a column's text; NULL for a text that means a missing value."""
         spelled = self._settings.columns.get(name)
         words = ["", MISSING, *self._spelling.missing, *(spelled.missing if spelled is not None else ())]
         words += ("nan", "NaN") if self._rows.types[name].is_floating() else ()
@@ -105,7 +105,7 @@ class _Source:
         return exp.case().when(absent, exp.Null()).else_(text.copy())
 
     def _parsed(self, name: str, kind: str, text: exp.Expr) -> exp.Expr:
-        """Return a text as a day or a number. Any other text ends the query of DuckDB with an error that names it."""
+        """Return a text as a day or a number. Any other text makes DuckDB fail with an error that quotes it."""
         spelled = self._settings.columns.get(name)
         spelling = self._spelling if spelled is None else spelled.spelling(self._spelling)
         if kind == "number":
@@ -150,14 +150,14 @@ def _since(day: exp.Expr, start: exp.Expr) -> exp.Expr:
 
 
 def _whole(first: exp.Expr, last: exp.Expr, size: int) -> exp.Expr:
-    """Return how many times a size goes into the difference of two numbers, with the sign of the difference."""
+    """Return (last - first) / size, rounded toward 0."""
     difference = exp.Paren(this=exp.Sub(this=last, expression=first))
     times = exp.Div(this=exp.cast(exp.func("ABS", difference), "DOUBLE"), expression=exp.cast(_of(size), "DOUBLE"))
     return exp.Mul(this=exp.func("SIGN", difference.copy()), expression=exp.func("FLOOR", times))
 
 
 def _ends(day: exp.Expr, year: int) -> exp.Expr:
-    """Return a number that rises with the day: by `MONTH` a month and by `year` a year."""
+    """Return the number day + MONTH * month + year * (the year of the date), which increases with the date."""
     return _plus(_times(_part(day, "YEAR"), year), _times(_part(day, "MONTH"), MONTH), _part(day, "DAY"))
 
 

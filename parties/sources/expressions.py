@@ -1,8 +1,7 @@
-"""Rules as SQL: from a column of any type to a category index, for every engine that sqlglot supports.
+"""Column rules as SQL: from a column of any type to a category index, for every engine that sqlglot supports.
 
-Text is a cell's value without spaces around it. Whole numbers are their decimal digits, whatever type holds them: a
-column of whole numbers may be floating-point in another place. The engine spells other numbers. Truth values are `true`
-and `false`; dates are `2024-01-31`.
+The text of a cell is its value without spaces around it. A whole number's text is its decimal digits, even in a
+floating-point column. The engine writes other numbers. Truth values are `true` and `false`; dates are `2024-01-31`.
 """
 
 from __future__ import annotations
@@ -34,15 +33,15 @@ from parties.tables.types import DAY, days_of
 from smc.errors import InputError
 
 SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())  # all that `str.strip` drops
-DUCKDB_LAST_YEAR = 2068  # of two-digit years, as DuckDB reads them
-_EXACT = 2**53  # whole floating-point numbers below are known to the last digit
+DUCKDB_LAST_YEAR = 2068  # last year that a two-digit year stands for in DuckDB
+_EXACT = 2**53  # whole floating-point numbers below this are exact
 
 
 class Cell:
-    """A column of the table with its type, and SQL for its text, number and index. `lists`: the engine is DuckDB.
+    """A column with its rule and type, and SQL for its text, number and category index. `lists`: the engine is DuckDB.
 
     Raises:
-        InputError: The type holds no categories; the message lacks the place.
+        InputError: The type cannot hold categories; the message does not name the column.
     """
 
     def __init__(self, rule: ColumnRule, dtype: dt.DataType, lists: bool) -> None:
@@ -56,7 +55,7 @@ class Cell:
             self._check_reads(rule.ranges.reads)
 
     def _check_reads(self, reads: str) -> None:
-        """Raise InputError unless the column's type fits what the ranges read."""
+        """Raise InputError unless the column's type fits the ranges: numbers, days or times."""
         match reads:
             case "number":
                 fits = self._is_number or self._type.is_string()
@@ -74,7 +73,7 @@ class Cell:
         """Text of the cell; NULL for NULL."""
         text = exp.cast(self.column.copy(), "TEXT")
         if self._type.is_floating() or self._type.is_decimal():
-            whole = exp.TryCast if self._lists else exp.Cast  # DuckDB takes a NaN of a Parquet file for a number there
+            whole = exp.TryCast if self._lists else exp.Cast  # DuckDB may cast a NaN of a Parquet file
             number = whole(this=self.column.copy(), to=exp.DataType.build("BIGINT"))
             digits = exp.cast(number, "TEXT")
             return exp.case().when(self._is_whole, digits).else_(text)
@@ -88,7 +87,7 @@ class Cell:
 
     @property
     def known(self) -> Cell:
-        """The cell of a schema of one category: its index is NULL where this one's is."""
+        """This cell with index 0 for each value in the schema; NULL for other values, as in `index`."""
         rule = self._rule
         ranges = None if rule.ranges is None else Ranges((), (0,), rule.ranges.reads)
         texts, starts = dict.fromkeys(rule.texts, 0), dict.fromkeys(rule.starts, 0)
@@ -98,7 +97,7 @@ class Cell:
 
     @property
     def meaning(self) -> tuple[Any, ...]:
-        """All that decides the index but the column's name."""
+        """Everything that decides the category index, except the column's name: columns with equal values share SQL."""
         rule = self._rule
         spelled = tuple(getattr(rule.spelling, name) for name in SPELLED)
         lookups = tuple(rule.texts.items()), rule.prefix, tuple(rule.starts.items())
@@ -112,12 +111,12 @@ class Cell:
         return exp.Collate(this=exp.cast(self.column.copy(), "TEXT"), expression=exp.to_identifier("C", quoted=True))
 
     def named(self, column: str) -> Cell:
-        """Return a cell that applies this rule to the column with another name."""
+        """Return this cell with its rule applied to another column."""
         return Cell(replace(self._rule, column=column), self._type, self._lists)
 
     @property
     def number(self) -> exp.Expr | None:
-        """Number of the cell for `ColumnRule.place`; None unless the cell is a number and the rule takes numbers."""
+        """Number of the cell for `ColumnRule.place`; None unless the column is numeric and the rule takes numbers."""
         if not (self._is_number and self._rule.takes_numbers):
             return None
         return self.column.copy() if self._type.is_floating() else exp.cast(self.column.copy(), "DOUBLE")
@@ -138,9 +137,9 @@ class Cell:
 
     @property
     def _is_nan(self) -> exp.Expr:
-        """True if a floating-point number is NaN; in SQL NaN equals NaN.
+        """SQL condition that a floating-point number is NaN: a comparison, because NaN equals NaN in SQL.
 
-        DuckDB compares by the bounds of a column in a Parquet file, which omit NaN.
+        DuckDB needs ISNAN, as it may decide a comparison by the bounds of a Parquet column, which omit NaN.
         """
         if self._lists:
             return exp.IsNan(this=self.column.copy())
@@ -154,23 +153,23 @@ class Cell:
             start = exp.Substring(this=self.text, start=_number(1), length=_number(self._rule.prefix))
             by_start = self._choose(start, self._rule.starts)
             return [self._choose(self.text, texts), by_start] if texts else [by_start]
-        if self._type.is_integer():  # compared as what they are
+        if self._type.is_integer():  # compared as integers
             whole = {int(text): i for text, i in texts.items() if re.fullmatch(r"0|-?[1-9][0-9]{0,19}", text)}
             return [_choose(self.column.copy(), {_number(key): i for key, i in whole.items()})] if whole else []
-        if self._is_number:  # words are the texts of none
+        if self._is_number:  # a word is not the text of a number
             texts = {text: index for text, index in texts.items() if is_number(text)}
         if not texts:
             return []
         if not self._is_text:
             return [self._choose(self.text, texts)]
-        # Few cells have space around them, and dropping it takes longer than all else.
+        # Few cells have spaces around them, and trimming all cells would take most of the time.
         return [self._choose(exp.cast(self.column.copy(), "TEXT"), texts), self._choose(self.text, texts)]
 
     def _choose(self, text: exp.Expr, indices: Mapping[str, int]) -> exp.Expr:
-        """Return the index of a text, or NULL."""
+        """Return the index that belongs to a text; NULL for a text that is not in `indices`."""
         if not self._lists:
             return _choose(text, {exp.Literal.string(key): index for key, index in indices.items()})
-        # DuckDB looks up each entry of a column's dictionary once if it is asked by functions alone.
+        # DuckDB evaluates an expression of functions alone once for each entry of a column's dictionary.
         keys = exp.Array(expressions=[exp.Literal.string(key) for key in indices])
         numbers = exp.Array(expressions=[_number(index) for index in indices.values()])
         place = exp.Anonymous(this="list_position", expressions=[keys, text])
@@ -276,7 +275,7 @@ def signed_text(text: exp.Expr, spelling: FormatSettings) -> exp.Expr:
 
 
 def days_in(text: exp.Expr, form: str, last_year: int) -> exp.Expr:
-    """Return the SQL expression of the days since 1970-01-01 of a text of this form, or NULL. For DuckDB.
+    """Return the SQL expression, for DuckDB, of a text's days since 1970-01-01; NULL for a text of another form.
 
     Args:
         text: Expression of the text.
@@ -309,19 +308,19 @@ def days_in(text: exp.Expr, form: str, last_year: int) -> exp.Expr:
         month = part("m") if name is None else _month(part(name))
         dash = exp.Literal.string("-")
         day, only = exp.Concat(expressions=[year, dash, month, dash.copy(), part("d")]), "%Y-%m-%d"
-    elif clock:  # of which engines know less than day_pattern
+    elif clock:  # engines know fewer times of day than day_pattern
         bare = only.rstrip(" T")
         inner, only = exp.Literal.string(f"^(.*?){clock_pattern(only[len(bare) :] + clock)}$"), bare
         day = exp.Anonymous(this="regexp_extract", expressions=[day, inner, _number(1)])
     day = exp.Anonymous(this="try_strptime", expressions=[day, exp.Literal.string(only)])
-    if "j" in codes:  # the 366th day of a year of 365 would be one of the next
+    if "j" in codes:  # day 366 of a year of 365 days would belong to the next year
         year = exp.cast(part("Y"), "INT")
         is_day = is_day.and_(exp.Anonymous(this="year", expressions=[day.copy()]).eq(year))
     return _since_epoch(exp.case().when(is_day, day))
 
 
 def _month(name: exp.Expr) -> exp.Expr:
-    """Return the number of a month's name, as text."""
+    """Return the number of the month with this name, as text."""
     names, numbers = (
         exp.Array(expressions=[exp.Literal.string(str(x)) for x in of]) for of in zip(*MONTHS.items(), strict=True)
     )
@@ -330,7 +329,7 @@ def _month(name: exp.Expr) -> exp.Expr:
 
 
 def seconds_in(text: exp.Expr) -> exp.Expr:
-    """Return the seconds of the day of a text that is a time, or NULL. For DuckDB."""
+    """Return the SQL expression, for DuckDB, of a time's seconds since midnight; NULL for another text."""
     return _seconds_of(_time_in(text))
 
 
@@ -357,7 +356,7 @@ def _replaced(text: exp.Expr, word: str, meant: str) -> exp.Expr:
 
 
 def _between(x: exp.Expr, ranges: Ranges, first: int, last: int) -> exp.Expr:
-    """Return the range index of a number between edges `first` and `last`, by binary search."""
+    """Return the category index of a number between edges `first` and `last`, by binary search."""
     if first == last:
         return _number(ranges.places[first])
     middle = (first + last) // 2
@@ -366,7 +365,7 @@ def _between(x: exp.Expr, ranges: Ranges, first: int, last: int) -> exp.Expr:
 
 
 def _nearest(x: exp.Expr, ranges: Ranges) -> exp.Expr:
-    """Return the index of the nearest number of a grid, `Ranges.place` in SQL."""
+    """Return the index of the grid number nearest to x: `Ranges.place` in SQL."""
     assert ranges.grid is not None
     low, step = ranges.grid
     steps = exp.Div(this=exp.Paren(this=exp.Sub(this=x.copy(), expression=_number(low))), expression=_double(step))
@@ -398,5 +397,5 @@ def _choose(value: exp.Expr, indices: Mapping[Any, int]) -> exp.Case:
 
 
 def _number(value: float) -> exp.Expr:
-    """Return a number as SQL, negative ones in brackets."""
+    """Return a number as SQL; a negative number is in brackets."""
     return exp.Paren(this=exp.convert(value)) if value < 0 else exp.convert(value)

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from parties.base.files import read_bytes, refuse_other, require_regular
+from parties.sources.excel import is_workbook
 from smc.errors import InputError
 
-Format: TypeAlias = Literal["pattern", "folder", "duckdb", "parquet", "csv"]
+Format: TypeAlias = Literal["pattern", "folder", "duckdb", "excel", "parquet", "csv"]
 
 
 def format_of(path: Path, table: str | None) -> Format:
@@ -17,7 +18,7 @@ def format_of(path: Path, table: str | None) -> Format:
 
     Args:
         path: The file.
-        table: Table in the file; None without a choice.
+        table: Table in the file; None if none is named.
 
     Raises:
         InputError: The file cannot be read, or `table` names a table in a format without tables.
@@ -28,9 +29,13 @@ def format_of(path: Path, table: str | None) -> Format:
         return "folder"
     require_regular(path)
     start = read_bytes(path, 64)
+    if start.startswith(b"PK") and is_workbook(path):
+        return "excel"
     refuse_other(path, start)
     if start[8:12] == b"DUCK":
         return "duckdb"
     if table is not None:
-        raise InputError(f"{path}: `table` names a table of a database, and this file is none")
+        raise InputError(
+            f"{path}: `table` names a table of a database, but this is a CSV or Parquet file; remove `table`"
+        )
     return "parquet" if start.startswith(b"PAR1") else "csv"

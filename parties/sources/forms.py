@@ -1,4 +1,4 @@
-"""Forms of derived columns: what each takes, and what its result is. `derived` has the SQL of each.
+"""Forms of derived columns: their arguments and the types of their results. `derived` has their SQL.
 
 [tables.patients.derived]
 days_in = { days = ["admitted", "left"] }
@@ -22,15 +22,15 @@ from smc.errors import InputError
 
 Argument: TypeAlias = "str | int | float | date"
 NUMBERS = ("factor", "offset", "threshold", "edge")
-VAST = 1e100  # a number beyond means no value, so that no engine ends in an overflow
+VAST = 1e100  # a greater absolute value is a missing value, so that no engine overflows
 
 
 @dataclass(frozen=True)
 class Form:
     """A form of derived columns, such as `age`.
 
-    `takes` are the kinds of its arguments: "date", "number" and "text" are columns; "day" is such a column or a fixed
-    day; all others are constants, numbers if in `NUMBERS`. The last `repeated` kinds may come again.
+    `takes` has the kind of each argument: "date", "number" and "text" are columns; "day" is a date column or a fixed
+    day. All other kinds are constants, numbers if in `NUMBERS`. The last `repeated` kinds may be given several times.
     """
 
     takes: tuple[str, ...]
@@ -80,14 +80,14 @@ def _unknown(form: str) -> str:
 
 
 def checked_form(form: str, arguments: Sequence[Argument]) -> tuple[Argument, ...]:
-    """Return the arguments of a form, each of its kind.
+    """Return the arguments of a form, each checked and converted to its kind.
 
     Args:
         form: The name of the form.
         arguments: Its arguments, as TOML or the command line has them.
 
     Raises:
-        ValueError: There is no such form, or an argument is missing, too many or of another kind.
+        ValueError: The form does not exist, or an argument is missing, superfluous or of another kind.
     """
     if (shape := FORMS.get(form)) is None:
         raise ValueError(_unknown(form))
@@ -118,7 +118,7 @@ def _shape(form: Form) -> str:
 
 
 def _constant(form: str, kind: str, value: Argument) -> Argument:
-    """Return an argument as its kind has it."""
+    """Return a constant argument, converted to its kind."""
     text = value.strip() if isinstance(value, str) else str(value)
     is_text = isinstance(value, str) and text and not unusable(text)
     if kind == "day" and type(value) is date:
@@ -170,13 +170,13 @@ def columns_of(form: str, arguments: Sequence[Argument]) -> dict[str, str]:
 
 
 def in_order(reads: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return the names of derived columns so that each stands behind those that it reads.
+    """Return the names of derived columns, sorted so that each comes after the columns that it reads.
 
     Args:
-        reads: The columns that each reads.
+        reads: The columns that each derived column reads, by its name.
 
     Raises:
-        ValueError: Some read each other in a circle.
+        ValueError: The columns read each other in a circle.
     """
     order: list[str] = []
 

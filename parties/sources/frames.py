@@ -57,12 +57,12 @@ def frame_rows(frame: Any, memory: str, threads: int | None = None) -> RowQuery:
     else:
         try:
             table = ibis.memtable(frame)
-        except Exception as error:  # of Ibis, or of the library that the frame is from
+        except Exception as error:  # raised by Ibis, or by the frame's library
             raise InputError(f"{FRAME}: cannot be read as a table: {one_line(error)}") from None
         engine = Scratch(FRAME, memory, threads)
     try:
         with engine.reporting():
-            engine.backend.to_pyarrow(table.limit(0))  # the engine gets to know the frames that the table refers to
+            engine.backend.to_pyarrow(table.limit(0))  # registers the frames that the table refers to
         return RowQuery(engine, engine.backend.compiler.to_sqlglot(table), table.schema())
     except BaseException:
         engine.close()

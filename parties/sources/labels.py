@@ -45,9 +45,9 @@ def labelled(table: TableSettings, schema: Schema, names: Sequence[str]) -> Colu
 
 
 def _refuse(table: TableSettings, schema: Schema, rule: ColumnRule, rows: int, first: int) -> NoReturn:
-    """Raise the `UnfitError` for the first value of this column that is not in the schema, with its line.
+    """Raise the `UnfitError` for the first value of this column that is not in the schema.
 
-    A table without lines has a row number instead, from 1.
+    The message has its line; in a table without lines, the row number from 1.
     """
     try:
         with open_table(table.bounded_by(rows), schema, rule.attribute, ()) as source:
@@ -58,37 +58,36 @@ def _refuse(table: TableSettings, schema: Schema, rule: ColumnRule, rows: int, f
     raise InputError(f"{table.label}: the rows have changed since they were read")
 
 
-def _queried(table: TableSettings, wanted: Sequence[ColumnRule]) -> list[NDArray[np.int32]]:
-    """Return the indices of the cells of each column, found by an engine; -1 for unknown cells."""
+def _queried(table: TableSettings, rules: Sequence[ColumnRule]) -> list[NDArray[np.int32]]:
+    """Return the category indices of the cells of each column by a query; -1 for values outside the schema."""
     with open_rows(table) as rows:
-        return codes_of(rows, wanted, ordered=table.is_chosen)
+        return codes_of(rows, rules, ordered=table.is_chosen)
 
 
-def codes_of(rows: RowQuery, wanted: Sequence[ColumnRule], ordered: bool = False) -> list[NDArray[np.int32]]:
-    """Return the category indices of the cells of each column, int32[rows]; -1 for unknown cells.
+def codes_of(rows: RowQuery, rules: Sequence[ColumnRule], ordered: bool = False) -> list[NDArray[np.int32]]:
+    """Return the category indices of the cells of each column, int32[rows]; -1 for values outside the schema.
 
     Args:
         rows: The rows.
-        wanted: Rule of each column.
-        ordered: Whether the engine keeps the order of rows by itself.
+        rules: Rule of each column.
+        ordered: True if the engine returns rows in their order without being told.
     """
     import sqlglot.expressions as exp
 
     from parties.sources.expressions import Cell
 
-    rows.select([rule.column for rule in wanted])  # complains of a column that is not there
+    rows.select([rule.column for rule in rules])  # raises an error for a missing column
     if rows.engine.lists and not ordered:
         rows.engine.backend.raw_sql("SET preserve_insertion_order = true")
-    cells = [Cell(rule, rows.types[rule.column], rows.engine.lists).index for rule in wanted]
+    cells = [Cell(rule, rows.types[rule.column], rows.engine.lists).index for rule in rules]
     indices = [
         exp.cast(exp.Coalesce(this=index, expressions=[exp.Paren(this=exp.convert(-1))]), "INT").as_(f"c{i}")
         for i, index in enumerate(cells)
     ]
     query = exp.Select().select(*indices).from_(rows.query.subquery("t"))
     pieces = [
-        [batch.column(i).to_numpy().astype(np.int32) for i in range(len(wanted))]
-        for batch in rows.engine.batches(query)
+        [batch.column(i).to_numpy().astype(np.int32) for i in range(len(rules))] for batch in rows.engine.batches(query)
     ]
     return [np.concatenate([np.zeros(0, np.int32), *column]) for column in zip(*pieces, strict=True)] or [
-        np.zeros(0, np.int32) for _ in wanted
+        np.zeros(0, np.int32) for _ in rules
     ]

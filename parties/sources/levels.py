@@ -26,8 +26,8 @@ PLACE, ATTRIBUTE, VALUE, CLASS, ROWS = range(5)  # columns of an answer
 class GrowingTree:
     """A growing tree by depth: `splits` lists (position, attribute, position of the first child, edge) for each depth.
 
-    `open_at`, int64[positions at the last depth], numbers the open nodes there, -1 for others. `path_values` has the
-    attributes with known values on the path to each open node, and these values.
+    `open_at`, int64[positions at the last depth], has the number of the open node at each position, -1 for other nodes.
+    `path_values` has, for each open node, the attributes whose value is known from its path, and these values.
     """
 
     splits: list[list[tuple[int, int, int, int]]]
@@ -36,7 +36,7 @@ class GrowingTree:
 
     @classmethod
     def of(cls, tree: Tree) -> GrowingTree:
-        """Return the plan for a tree whose open nodes have equal depth."""
+        """Return the splits of a tree by depth. All open nodes must have one depth."""
         level: list[tuple[Tree, dict[int, int]]] = [(tree, {})]
         splits: list[list[tuple[int, int, int, int]]] = []
         for _ in range(open_depth(tree) or 0):
@@ -55,8 +55,8 @@ class GrowingTree:
         open_at: Indices = np.where(is_open, np.cumsum(is_open) - 1, -1)
         return cls(splits, open_at, [values for node, values in level if isinstance(node, Open)])
 
-    def left(self, attributes: int) -> list[int]:
-        """Return the attributes that some open node has not asked yet."""
+    def varying(self, attributes: int) -> list[int]:
+        """Return the attributes that may have several values in an open node."""
         return [a for a in range(attributes) if any(a not in values for values in self.path_values)]
 
     def query(self, rows: exp.Query, attributes: Sequence[int]) -> exp.Query:
@@ -97,38 +97,38 @@ class GrowingTree:
             place.as_("p"), *(_cell(attribute) for attribute in attributes), exp.column("y", "t"), exp.column("n", "t")
         )
 
-    def counts(self, answer: Indices, domains: Sequence[int], classes: int, left: Sequence[int]) -> LevelCounts:
+    def counts(self, answer: Indices, domains: Sequence[int], classes: int, varying: Sequence[int]) -> LevelCounts:
         """Return the counts by class and by each attribute from an answer to `query`.
 
         Args:
             answer: Lines of the answer, int64[lines, 5].
             domains: Number of values of each attribute.
             classes: Number of classes.
-            left: Attributes of that query, see `left`.
+            varying: Attributes that the query counts, see `varying`.
         """
         answer = np.column_stack([self.open_at[answer[:, PLACE]], answer[:, 1:]])
         answer = answer[answer[:, PLACE] >= 0]
         nodes = len(self.path_values)
         tables = {}
-        for attribute in left:
+        for attribute in varying:
             lines = answer[answer[:, ATTRIBUTE] == attribute]
             tables[attribute] = _table((nodes, domains[attribute], classes), lines, (PLACE, VALUE, CLASS))
-        of_classes = tables[left[0]].sum(axis=1) if left else _table((nodes, classes), answer, (PLACE, CLASS))
+        of_classes = tables[varying[0]].sum(axis=1) if varying else _table((nodes, classes), answer, (PLACE, CLASS))
         values = tuple(
-            tables[attribute] if attribute in tables else self._asked_before(attribute, size, of_classes)
+            tables[attribute] if attribute in tables else self._fixed(attribute, size, of_classes)
             for attribute, size in enumerate(domains)
         )
         return LevelCounts(of_classes, values)
 
-    def _asked_before(self, attribute: int, size: int, of_classes: Indices) -> Indices:
-        """Return the counts by an attribute that all nodes have asked: a node's rows have one value."""
+    def _fixed(self, attribute: int, size: int, of_classes: Indices) -> Indices:
+        """Return the counts by an attribute with a single value in each open node, which its path fixes."""
         table = np.zeros((len(of_classes), size, of_classes.shape[1]), dtype=np.int64)
         table[np.arange(len(of_classes)), [values[attribute] for values in self.path_values]] = of_classes
         return table
 
 
 def _counted(placed: exp.Select, attributes: Sequence[int]) -> exp.Select:
-    """Return the numbers of placed rows, see `GrowingTree.query`."""
+    """Return the query that counts rows by position, attribute, value and class, see `GrowingTree.query`."""
     place, label = exp.column("p"), exp.column("y")
     which: exp.Expr = exp.convert(0)
     value: exp.Expr = exp.convert(0)
@@ -169,7 +169,7 @@ def _known(*cells: exp.Expr) -> exp.Expr:
 
 
 def _table(shape: tuple[int, ...], answer: Indices, columns: tuple[int, ...]) -> Indices:
-    """Return the numbers of rows in an answer, int64[shape], at the indices in the given columns."""
+    """Return an answer's row counts as an array int64[shape]; `columns` of the answer are the indices."""
     table: Indices = np.zeros(shape, dtype=np.int64)
     table[tuple(answer[:, column] for column in columns)] = answer[:, ROWS]
     return table

@@ -1,4 +1,4 @@
-"""Files of this machine, read by our own DuckDB: CSV, Parquet (a file, a folder, a pattern), DuckDB databases.
+"""Files of this machine, read by a temporary DuckDB: CSV, Parquet (file, folder, pattern), Excel sheets, databases.
 
 A folder means all Parquet files below it, except unfinished ones, whose names begin with `_` or `.`. Folders named
 `key=value` are columns.
@@ -17,6 +17,7 @@ from parties.base.files import require_regular
 from parties.base.text import listed
 from parties.sources.databases import Scratch
 from parties.sources.delimited import read_csv
+from parties.sources.excel import sheet_as_csv
 from parties.sources.formats import format_of
 from parties.sources.named import find_table
 from parties.sources.opened import RowQuery
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 
 Reader: TypeAlias = Callable[[Scratch], RowQuery]
 
-ATTACHED = "source"  # what a DuckDB file is called while it is attached
-ANSWER = "the answer"  # unlike any table that a file is likely to have
+ATTACHED = "source"  # catalog name of an attached DuckDB file
+ANSWER = "the answer"  # an unlikely name of a table
 
 
 def open_files(settings: PlaceSettings) -> RowQuery:
@@ -50,7 +51,7 @@ def open_files(settings: PlaceSettings) -> RowQuery:
 
 
 def _answer(settings: TableSettings) -> Reader:
-    """Return the rows of a table's query, over its files or over the DuckDB file of its source."""
+    """Return the rows of a table's query, which reads its `files` or the DuckDB file at `source`."""
     assert settings.query is not None
     text = settings.query
     places = {
@@ -83,7 +84,7 @@ def _rows(engine: Scratch, table: ir.Table) -> RowQuery:
 
 
 def _reader(settings: PlaceSettings) -> Reader:
-    """Return the SQL that reads a path."""
+    """Return SQL that reads the rows at a path."""
     path, table = Path(settings.source), settings.table
     match format_of(path, table):
         case "pattern":
@@ -96,6 +97,8 @@ def _reader(settings: PlaceSettings) -> Reader:
             return lambda engine: _database(engine, path, table)
         case "parquet":
             return lambda engine: _parquet(engine, path, [path])
+        case "excel":
+            return lambda engine: read_csv(engine, sheet_as_csv(path, table, engine.resources), settings.format)
         case "csv":
             return lambda engine: read_csv(engine, path, settings.format)
 
@@ -115,7 +118,7 @@ def _parquet(engine: Scratch, path: Path, files: Sequence[Path]) -> RowQuery:
 
 
 def _database(engine: Scratch, path: Path, name: str | None) -> RowQuery:
-    """Return a table of a DuckDB file. Others may read the file at the same time."""
+    """Return a table of a DuckDB file. Other processes may read the file at the same time."""
     backend = engine.backend
     catalog, known = _attach(engine, str(path))
     if name is None:

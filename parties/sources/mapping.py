@@ -1,4 +1,4 @@
-"""The meaning of each column: the settings of a table, checked against the public schema, as rules for engines."""
+"""Rules from the cells of each column to categories: a table's settings, checked against the public schema."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from parties.tables.toml_text import toml_key
 from parties.tables.types import CategoryType, FlagType, Number, OrderedType, days_of, type_of
 from smc.errors import InputError
 
-if TYPE_CHECKING:  # takes its time to load
+if TYPE_CHECKING:  # slow to load
     import numpy as np
     from numpy.typing import NDArray
 
-NUMBER = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?$"  # text that is one
+NUMBER = r"^[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,2})?$"  # text of a number
 
 
 TIME = r"([01]?[0-9]|2[0-3]):([0-5][0-9])(:([0-5][0-9])([.][0-9]{1,6})?)?"
@@ -52,7 +52,7 @@ MONTHS = {
 }
 _MONTH = f"((?i:{'|'.join(sorted(MONTHS, key=len, reverse=True))}))[.]?"
 _NAMES = {"b": _MONTH, "B": _MONTH}
-_PARTS = {  # of a day; each may be short where something stands between them
+_PARTS = {  # parts of a day; leading zeros may be missing if there are separators
     True: {
         "d": "(0?[1-9]|[12][0-9]|3[01])",
         "m": "(0?[1-9]|1[0-2])",
@@ -63,7 +63,7 @@ _PARTS = {  # of a day; each may be short where something stands between them
     },
     False: {"d": "([0-9]{2})", "m": "([0-9]{2})", "j": "([0-9]{3})", "y": "([0-9]{2})", "Y": _YEAR, **_NAMES},
 }
-_CLOCK = {  # behind a day
+_CLOCK = {  # parts of a time of day
     "H": "(?:[01]?[0-9]|2[0-3])",
     "I": "(?:0?[1-9]|1[0-2])",
     "M": "(?:[0-5][0-9])",
@@ -72,17 +72,17 @@ _CLOCK = {  # behind a day
     "p": "(?:[aApP][.]?[mM][.]?)",
     "z": r"(?:[zZ]|[+-][0-9]{2}(?::?[0-9]{2})?)?(?: ?[A-Z]{3,4})?(?:\[[A-Za-z_/+-]+\])?",
 }
-_FRACTION = "(?:[.,][0-9]{1,9})?"  # programs leave out one of zeros
+_FRACTION = "(?:[.,][0-9]{1,9})?"  # a fraction of zeros may be left out
 
-EXCEL_EPOCH = date(1899, 12, 30)  # day 0 of its count, from 1900-03-01 on; the day before counts one that never was
-EXCEL_PATTERN = r"(6[1-9]|[7-9][0-9]|[1-9][0-9]{2,5})(?:[.][0-9]+)?"  # the fraction is the time of the day
+EXCEL_EPOCH = date(1899, 12, 30)  # day 0 of Excel's count, which has a day too many before 1900-03-01
+EXCEL_PATTERN = r"(6[1-9]|[7-9][0-9]|[1-9][0-9]{2,5})(?:[.][0-9]+)?"  # the fraction is the time of day
 
 PLAIN = FormatSettings()
 
 
 @cache
 def day_pattern(form: str) -> str:
-    """Return the regular expression of a day in a form, with a group for each part: for Python and SQL."""
+    """Return the regular expression of a date form's day, with a group for each part, for Python and SQL."""
     if form == EXCEL:
         return EXCEL_PATTERN
     day, clock = day_and_clock(form)
@@ -136,7 +136,7 @@ def day_of(text: str, form: str, last_year: int) -> date | None:
 
 @cache
 def day_codes(form: str) -> tuple[str, ...]:
-    """Return the codes of the day in a form, in order."""
+    """Return the codes of the day in a date form, such as ("d", "m", "Y"), in the form's order."""
     return tuple(re.findall("%(.)", day_and_clock(form)[0]))
 
 
@@ -151,14 +151,14 @@ def number_pattern(decimal: str, thousands: str) -> str:
     if (decimal, thousands) == (".", ""):
         return NUMBER
     point, mark = re.escape(decimal), re.escape(thousands)
-    parted = f"|[1-9][0-9]{{0,2}}({mark}[0-9]{{3}}){{1,12}}" if thousands else ""  # 0.500 is no 500
+    parted = f"|[1-9][0-9]{{0,2}}({mark}[0-9]{{3}}){{1,12}}" if thousands else ""  # 0.500 is not 500
     parted += "|[1-9][0-9]?(,[0-9]{2}){1,9},[0-9]{3}" if thousands == "," else ""  # 12,34,567 as in India
     whole = f"([0-9]{{1,40}}{parted})({point}[0-9]{{0,40}})?"
     return rf"^[+-]?({whole}|{point}[0-9]{{1,40}})([eE][+-]?[0-9]{{1,2}})?$"
 
 
-MINUS = ("\u2212", "\u2013")  # before a number below zero, in the place of `-`
-SIGNED = {"()": r"^\((.*)\)$", "behind": "^(.*)-$"}  # numbers below zero, with a group for the rest
+MINUS = ("\u2212", "\u2013")  # signs of a negative number other than `-`
+SIGNED = {"()": r"^\((.*)\)$", "behind": "^(.*)-$"}  # patterns of negative numbers, with a group for the absolute value
 
 
 def number_of(text: str, spelling: FormatSettings) -> float | None:
@@ -185,7 +185,7 @@ def number_of(text: str, spelling: FormatSettings) -> float | None:
 class Ranges:
     """The map from the number x of a cell to a category: index `places[i]` if edges[i-1] <= x < edges[i].
 
-    With a `grid` (low, step) and no edges, `places` belongs to the nearest of low, low + step, ... `reads` is the
+    With a `grid` (low, step) and no edges, the index is `places[i]` if low + i * step is nearest to x. `reads` is the
     meaning of x: a "number", the days since 1970 of a "date", or the seconds of a "time" of day.
     """
 
@@ -207,9 +207,9 @@ class Ranges:
 class ColumnRule:
     """The rule that maps the cells of one column to category indices of an attribute.
 
-    First `texts` is looked up: a cell's text without spaces around it. With a `prefix`, its first letters are looked up
-    in `starts`. Then the number of the cell is placed by `ranges`. `missing` is the index of a cell without a value;
-    None if the schema has no such category. `other` is the index of any other text; None if it is not in the schema.
+    First the cell's text without spaces around it is looked up in `texts`. Then its first `prefix` letters are looked
+    up in `starts`. Then `ranges` place the cell's number. `missing` is the index of a cell without a value; None if the
+    schema has no such category. `other` is the index of any other text; None if such texts are not in the schema.
     `spelling` and `dates` define the spelling of numbers and days.
     """
 
@@ -226,7 +226,7 @@ class ColumnRule:
     other: int | None = None
 
     def code(self, text: str) -> int | None:
-        """Return the index of a cell's text, "" for no value; None if it has none."""
+        """Return the category index of a cell's text ("" = no value); None if the text is not in the schema."""
         if (index := self.texts.get(text)) is not None:
             return index
         if self.prefix is not None and (index := self.starts.get(text[: self.prefix])) is not None:
@@ -239,17 +239,17 @@ class ColumnRule:
 
     @property
     def takes_numbers(self) -> bool:
-        """True if the ranges place every cell that is a number."""
+        """True if `ranges` alone decide the category of every cell that is a number."""
         return self.ranges is not None and self.ranges.reads == "number" and not any(map(is_number, self.texts))
 
     def place(self, x: NDArray[np.floating], places: NDArray[np.int64]) -> None:
-        """Write the category index of each numeric cell: -1 for an unknown value; NaN is a missing value.
+        """Write the category index of each numeric cell; NaN is a missing value, and -1 means that it has no category.
 
-        The result equals `Ranges.place` exactly. The rule must have `takes_numbers`.
+        All other indices equal those of `Ranges.place`. The rule must have `takes_numbers`.
 
         Args:
-            x: The cells.
-            places: Receives the indices.
+            x: The cells' numbers.
+            places: Filled in: the category index of each cell.
         """
         import numpy as np
 
@@ -267,7 +267,7 @@ class ColumnRule:
         places[np.isnan(numbers)] = missing
 
     def number(self, text: str) -> Number | None:
-        """Return the number of a cell's text as the ranges read it, or None."""
+        """Return a cell's text as a number, or as days or seconds if the ranges read these; None for another text."""
         assert self.ranges is not None
         match self.ranges.reads:
             case "date":
@@ -279,7 +279,7 @@ class ColumnRule:
         return number_of(text, self.spelling)
 
     def complaint(self, text: str | None) -> str:
-        """Return a description of a value without an index, given as text; None for no value."""
+        """Return an error text for a value outside the schema; `text` None stands for a missing value."""
         if text is None or text in ("", MISSING):
             return "no value, and the schema does not list '?' (missing) for this attribute"
         if self.ranges is not None:
@@ -382,12 +382,14 @@ def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings, spel
 
 
 def _given_ranges(name: str, index: Mapping[str, int], edges: Sequence[Number] | None) -> Ranges | None:
-    """Return the ranges between the edges in a party's own settings of an attribute."""
+    """Return the ranges of an attribute whose `edges` the party's settings give; None without edges."""
     if edges is None:
         return None
     places = tuple(place for category, place in index.items() if category != MISSING)
     if not places:
-        raise InputError(f"columns.{toml_key(name)}.edges: the attribute has no category for a range, only '?'")
+        raise InputError(
+            f"columns.{toml_key(name)}.edges: the attribute has no category for a range, only '?'; remove edges"
+        )
     if len(edges) != len(places) - 1:
         raise InputError(
             f"columns.{toml_key(name)}.edges: {len(edges)} edges, but the {len(places)} categories other than '?' "

@@ -52,7 +52,8 @@ def open_database(settings: PlaceSettings) -> RowQuery:
         engine = MySql(connection, settings, hidden)
         if options.get("ssl_mode", "") in MODES[2:] and not engine.is_encrypted:
             raise InputError(
-                f"{settings.label}: ssl_mode: asks for encryption, but the server gave a connection without it"
+                f"{settings.label}: ssl_mode: asks for encryption, but the server gave a connection without it; "
+                "turn on TLS at the server, or remove ssl_mode"
             )
 
         def look(schema: str | None, name: str) -> exp.Query:
@@ -97,7 +98,7 @@ def _options(settings: PlaceSettings) -> dict[str, Any]:
             "with special characters of user and password percent-encoded"
         )
     options: dict[str, Any] = {"database": database, "connect_timeout": CONNECT_SECONDS, "charset": "utf8mb4"}
-    options |= {"autocommit": True, "local_infile": 0}  # a server may ask a client that allows it for any file
+    options |= {"autocommit": True, "local_infile": 0}  # otherwise a server could request any file of the client
     for key, value in pairs:
         if key not in OPTIONS:
             raise InputError(f"{settings.label}: the option {quoted(key)} is not known{instead(key, OPTIONS)}")
@@ -112,7 +113,7 @@ def _options(settings: PlaceSettings) -> dict[str, Any]:
     if (secret := unquote(password) if colon else os.environ.get("MYSQL_PWD")) is not None:
         options["password"] = secret
     if "unix_socket" not in options:
-        # To a client "localhost" is a socket at a place that was chosen when it was built; here it is what it says.
+        # Clients use a Unix socket for "localhost", at a path fixed at build time. Here it is the host's address.
         options |= {"host": "127.0.0.1" if url.hostname in (None, "localhost") else url.hostname, "port": port or 3306}
     if (client_file := Path("~/.my.cnf").expanduser()).exists():
         options |= {"read_default_file": str(client_file), "read_default_group": "client"}

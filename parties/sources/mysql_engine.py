@@ -1,7 +1,7 @@
 """MySQL and MariaDB as an engine, with their differences from other engines.
 
-Texts are compared by letters, whatever the collations of columns: case, accents and final spaces count. BOOLEAN is a
-number there, 0 or 1. A date of zeros is no value. A TIME may be a duration, which is not a time of day.
+Texts are compared letter by letter, whatever the collations of columns: case, accents and final spaces matter.
+BOOLEAN is a number, 0 or 1. A date of zeros is a missing value. A TIME may be a duration, not a time of day.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from parties.sources.sql import distinct_names
 from protocols.counts import Indices
 
 KEPT = exp.to_table("kept")
-STALLED = 3600  # seconds that the server waits for us to take the next lines of an answer
+STALLED = 3600  # seconds that the server waits until the client takes the next rows of an answer
 
-# With no mode at all || is OR, "a" is text and \ escapes: so sqlglot writes, and reads what the operator wrote.
+# Without any mode, || is OR, "a" is text and \ escapes: sqlglot writes and reads SQL in this way.
 SESSION = (
     "SET SESSION sql_mode = ''",
     "SET SESSION time_zone = '+00:00'",
@@ -53,21 +53,21 @@ TYPES: dict[int, dt.DataType] = {
 
 
 class MySql(Database):
-    """A connection to MySQL or MariaDB that cannot write; it fetches lines as they are needed.
+    """A connection to MySQL or MariaDB that cannot write; it fetches rows as they are needed.
 
-    The database has no grouping sets and no temporary space for a reader. So rows of frequent queries are kept as
+    The database has no grouping sets and no temporary space for a reader. So rows that are queried often are kept as
     category indices in a DuckDB within the table's `memory`.
     """
 
     def __init__(self, connection: Any, settings: PlaceSettings, hidden: Sequence[str] = ()) -> None:
-        with warnings.catch_warnings():  # of a time zone without a name, which we set by its number
+        with warnings.catch_warnings():  # about a time zone that is set by its offset
             warnings.simplefilter("ignore")
             backend = ibis.mysql.from_connection(connection)
         super().__init__(backend, settings.label, hidden)
         self.resources.callback(connection.close)
         self._settings = settings
         self._kept: Scratch | None = None
-        # Compares bytes, and does not pad what is shorter with space.
+        # Compares bytes, without padding shorter texts with spaces.
         binary = "utf8mb4_nopad_bin" if "mariadb" in connection.get_server_info().lower() else "utf8mb4_0900_bin"
         with self.reporting(), connection.cursor() as cursor:
             for command in (f"SET NAMES utf8mb4 COLLATE {binary}", *SESSION):
@@ -75,7 +75,7 @@ class MySql(Database):
 
     @property
     def is_encrypted(self) -> bool:
-        """True if the connection uses TLS: some clients continue without."""
+        """True if the connection uses TLS. Some clients connect without TLS if the server offers none."""
         return bool(self._fetch("SHOW SESSION STATUS LIKE 'Ssl_cipher'")[0][1])
 
     @override
@@ -105,7 +105,7 @@ class MySql(Database):
         return super().batches(query) if (scratch := self._with_kept(query)) is None else scratch.batches(query)
 
     def _with_kept(self, query: exp.Query) -> Scratch | None:
-        """Return the DuckDB for a query on kept rows."""
+        """Return the DuckDB that has the kept rows, if the query reads them; else None."""
         return self._kept if any(table == KEPT for table in query.find_all(exp.Table)) else None
 
     @override
@@ -122,18 +122,18 @@ class MySql(Database):
                 yield pa.table([pa.array(column) for column in zip(*batch, strict=True)], names=list(names))
 
     def plainly(self, query: exp.Query) -> tuple[exp.Query, dict[str, dt.DataType]]:
-        """Return the query with cells in the form of other engines, and the types of its columns."""
+        """Return the query with cells converted to the types of other engines, and the types of its columns."""
         with self.backend.con.cursor() as cursor:
             cursor.execute(self.sql(exp.Select().select("*").from_(query.subquery("t")).limit(0)))
             columns = list(zip(cursor.description, cursor.description_flags, strict=True))
         types = distinct_names([(column[0], _type(column[1], flags)) for column, flags in columns], self)
-        self._tell_bytes(query, types)
+        self._correct_bytes(query, types)
         kinds = {column[0]: column[1] for column, _ in columns}
         cells = [_plain(name, kinds[name], dtype).as_(name, quoted=True) for name, dtype in types.items()]
         return exp.Select().select(*cells).from_(query.subquery("t")), types
 
-    def _tell_bytes(self, query: exp.Query, types: dict[str, dt.DataType]) -> None:
-        """Give columns of bytes their type: an answer's description calls them text."""
+    def _correct_bytes(self, query: exp.Query, types: dict[str, dt.DataType]) -> None:
+        """Correct the type of columns of bytes, which an answer's description calls text."""
         names = [name for name, dtype in types.items() if dtype.is_string()]
         if not names:
             return
@@ -146,17 +146,17 @@ class MySql(Database):
 def _type(kind: int, flags: int) -> dt.DataType:
     if kind in WHOLE:
         return dt.uint64 if flags & FLAG.UNSIGNED else dt.int64
-    return TYPES.get(kind, dt.binary)  # what is unknown holds no categories
+    return TYPES.get(kind, dt.binary)  # columns of unknown types hold no categories
 
 
 def _plain(name: str, kind: int, dtype: dt.DataType) -> exp.Expr:
-    """Return a cell in the form of other engines."""
+    """Return a cell converted to the type that other engines use."""
     cell = exp.column(name, quoted=True)
     if dtype.is_string():
         return exp.cast(cell, "CHAR")  # in the connection's collation
     if kind == KIND.BIT:
         return exp.cast(cell, exp.DataType.Type.UBIGINT)
-    if kind == KIND.YEAR:  # compared with 20 it would be 2020
+    if kind == KIND.YEAR:  # as a YEAR, 20 would be compared as 2020
         return exp.cast(cell, "BIGINT")
     if dtype.is_date() or dtype.is_timestamp():
         zeros = exp.Like(this=exp.cast(cell.copy(), "CHAR"), expression=exp.Literal.string("0000-00-00%"))
@@ -165,7 +165,7 @@ def _plain(name: str, kind: int, dtype: dt.DataType) -> exp.Expr:
 
 
 class _Written(MySQLGenerator):
-    """Spelling of our expressions for MySQL and MariaDB."""
+    """Generator of SQL for MySQL and MariaDB from this program's expressions."""
 
     @classmethod
     def write(cls, query: exp.Expr) -> str:
@@ -173,7 +173,7 @@ class _Written(MySQLGenerator):
         return text
 
     def _trim(self, trim: exp.Trim) -> str:
-        """Drop any of the given letters, not the text that they form. SQL by an operator stays unchanged."""
+        """Remove any of the given letters at both ends of a text. A TRIM in an operator's SQL stays unchanged."""
         if trim.expression != exp.Literal.string(SPACE):
             return self.trim_sql(trim)
         space = f"[{SPACE}]+"
@@ -183,11 +183,11 @@ class _Written(MySQLGenerator):
         return f"({self.sql(match, 'this')} RLIKE {self.sql(match, 'expression')})"
 
     def _equal(self, equal: exp.EQ) -> str:
-        """Compare two values; a comparison with NaN, which the database lacks, would compare with 0."""
+        """Compare two values. A comparison with NaN is FALSE: the database lacks NaN and would compare with 0."""
         return "FALSE" if equal.expression == NAN else self.binary(equal, "=")
 
     def _part(self, part: exp.Extract) -> str:
-        """Take a part of a time. The hour of a duration that is no time of day is NULL, so -00:00:01 has no hour."""
+        """Extract a part of a time. The hour is NULL for a duration outside 0 to 24 hours, such as -00:00:01."""
         text = self.extract_sql(part)
         if part.name != "HOUR":
             return text

@@ -1,4 +1,4 @@
-"""Find a table of a database by the name that an operator gives."""
+"""Lookup of a database table by the name that an operator gives."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def find_table(
 
 
 def _readings(name: str) -> Iterator[tuple[str | None, str]]:
-    """Yield the meanings of a name with dots: a table of this very name, or one in a schema."""
+    """Yield the possible (schema, table) of a name with dots: the whole name as a table, or SCHEMA.TABLE."""
     yield None, name
     for i, letter in enumerate(name):
         if letter == "." and 0 < i < len(name) - 1:

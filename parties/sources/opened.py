@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 
 import ibis.expr.datatypes as dt
@@ -16,11 +17,29 @@ from parties.tables.unfit import NoColumnError
 from smc.errors import InputError
 
 
+def narrowed(query: exp.Query, names: Iterable[str]) -> exp.Query:
+    """Return a SELECT with only some of its columns, which an engine plans sooner; any other query as it is.
+
+    Args:
+        query: The query.
+        names: Names of the columns.
+    """
+    wanted = {*names}
+    if not isinstance(query, exp.Select) or query.args.get("distinct") or query.args.get("group"):
+        return query
+    cells = [cell.copy() for cell in query.selects if cell.alias_or_name in wanted]
+    if len(cells) < len(wanted):  # such as SELECT *
+        return query
+    parts = {key: part for key, part in query.args.items() if key != "expressions"}
+    parts = {key: part.copy() if isinstance(part, exp.Expression) else deepcopy(part) for key, part in parts.items()}
+    return exp.Select(expressions=cells, **parts)
+
+
 @dataclass(frozen=True, eq=False)
 class RowQuery:
-    """Rows as a query in an engine, with the types of their columns. Use it as a context: its end closes the engine.
+    """Rows as a query in an engine, with the types of their columns. As a context manager it closes the engine.
 
-    `left_out` counts the rows that were left out, see `row_filter`; None if the settings leave out none.
+    `left_out` is a query for the numbers of rows that the filter leaves out; None if the settings leave out none.
     """
 
     engine: Database
@@ -35,7 +54,7 @@ class RowQuery:
         self.engine.close()
 
     def select(self, names: Sequence[str]) -> exp.Select:
-        """Return these columns of all rows, as c0, c1, ...
+        """Return a query for these columns of all rows, named c0, c1, ...
 
         Raises:
             InputError: A column is missing.
@@ -55,14 +74,14 @@ class RowQuery:
             return str(error)
         return None
 
-    def spelled(self, names: Sequence[str], as_they_are: Container[str] = ()) -> exp.Select:
+    def spelled(self, names: Sequence[str], unchanged: Container[str] = ()) -> exp.Select:
         """Return a query for columns of all rows as text, named c0, c1, ...; NULL stays NULL.
 
         Args:
             names: Names of the columns, which must hold categories.
-            as_they_are: Columns that keep their type.
+            unchanged: Columns that keep their type instead of becoming text.
         """
-        texts = [exp.column(name, quoted=True) if name in as_they_are else self._cell(name).text for name in names]
+        texts = [exp.column(name, quoted=True) if name in unchanged else self._cell(name).text for name in names]
         cells = [text.as_(f"c{i}") for i, text in enumerate(texts)]
         return exp.Select().select(*cells).from_(self.query.subquery("t"))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from parties.base.text import did_you_mean, instead, quoted
 from parties.sources.formats import format_of
 from parties.sources.mapping import ColumnRule, rules
-from parties.sources.settings import ColumnSettings, FormatSettings, PlaceSettings, TableSettings
+from parties.sources.settings import ColumnSettings, PlaceSettings, TableSettings
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from parties.sources.opened import RowQuery
     from parties.sources.source import Source
 
-LARGE = 1 << 26  # bytes of a file that an engine reads faster, and in less memory
+SMALL = 1 << 21  # bytes of a file that is counted sooner than an engine is loaded
+LARGE = 1 << 26  # bytes of a file in which no line is looked up for a message
 OPENED_BY = {  # the function for each scheme of a URL
     "postgresql": "parties.sources.postgres:open_database",
     "postgres": "parties.sources.postgres:open_database",
@@ -28,7 +29,7 @@ OPENED_BY = {  # the function for each scheme of a URL
     "spark": "parties.sources.spark:open_session",
 }
 ALIASES = {"postgres", "mariadb"}  # schemes that errors do not list
-UNREAD = {  # databases that are known, and for which there is no engine here
+UNREAD = {  # names of databases without an engine here
     **dict.fromkeys(("mssql", "sqlserver"), "SQL Server"),
     "oracle": "Oracle",
     "snowflake": "Snowflake",
@@ -39,7 +40,7 @@ UNREAD = {  # databases that are known, and for which there is no engine here
 def open_table(
     settings: TableSettings, schema: Schema, target: str, columns: Sequence[str] | None = None, streamed: bool = False
 ) -> Source:
-    """Return a source that counts a table's rows by the schema's attributes in order and the target's classes.
+    """Return a source that counts a table's rows by attributes, in the order of the schema, and by target classes.
 
     The settings are checked against the whole schema. Values are checked later, by `Source.check`.
 
@@ -55,49 +56,49 @@ def open_table(
     """
     wanted = rules(settings.columns, schema, _chosen(schema, target, columns), settings.format)
     source = _source(settings, wanted, streamed)
-    if not ("://" in settings.source or settings.is_chosen) and settings.source:
-        path = Path(settings.source)
-        if format_of(path, settings.table) == "csv" and path.stat().st_size < LARGE:
-            from parties.sources.delimited import line_of  # loads numpy
+    if is_csv(settings, LARGE):
+        from parties.sources.delimited import line_of  # loads numpy
 
-            source.line_of = partial(line_of, path, settings.spelling)
+        source.line_of = partial(line_of, Path(settings.source), settings.spelling)
     return source
 
 
 def _source(settings: TableSettings, wanted: Sequence[ColumnRule], streamed: bool) -> Source:
+    bounds = settings.max_rows, settings.least_rows
+    if is_csv(settings, SMALL) and not settings.derives:
+        from parties.sources.delimited import small_columns
+        from parties.sources.in_memory import InMemory
+
+        if (cells := small_columns(Path(settings.source), settings.spelling)) is not None:
+            return InMemory(settings.label, cells, wanted, *bounds)
     rows = open_rows(settings)
     from parties.sources.queried import QueriedSource
 
     try:
-        bounds = settings.max_rows, settings.least_rows
         return QueriedSource(rows.engine, rows.query, rows.types, wanted, *bounds, rows.left_out, streamed)
     except BaseException:
         rows.engine.close()
         raise
 
 
-def is_plain(table: TableSettings, schema: Schema) -> bool:
-    """Return True for a CSV file of moderate size whose cells are the schema's values without a mapping.
+def is_csv(table: TableSettings, size: int) -> bool:
+    """Return True for a CSV file of less than `size` bytes from which the settings leave out no rows.
 
     Args:
         table: The table in party.toml.
-        schema: The public schema.
+        size: Limit of the size in bytes.
     """
-    if table.is_chosen or "://" in table.source or table.table is not None or table.columns:
-        return False
-    if table.derived or table.format != FormatSettings() or schema.has_types:
-        return False
     path = Path(table.source)
-    if not path.exists():
-        return "*" not in path.name
-    return path.is_file() and path.stat().st_size < LARGE and format_of(path, None) == "csv"
+    if table.is_chosen or not table.source or "://" in table.source or not path.is_file():
+        return False
+    return path.stat().st_size < size and format_of(path, table.table) == "csv"
 
 
 def open_rows(settings: PlaceSettings) -> RowQuery:
-    """Return the rows of a place; of a party's table, the rows that its settings choose, with its derived columns.
+    """Return the rows of a place. A party's table has its derived columns, and lacks the rows that it leaves out.
 
     Raises:
-        InputError: There is no such place, or it cannot be read.
+        InputError: The place does not exist or cannot be read.
     """
     if settings.format != settings.spelling:
         settings = settings.model_copy(update={"format": settings.spelling})
@@ -118,7 +119,7 @@ def open_rows(settings: PlaceSettings) -> RowQuery:
 
 
 def _found(settings: PlaceSettings) -> RowQuery:
-    """Return the rows of a place, or the answer to a table's query."""
+    """Return all rows of a place, or the answer to a table's query."""
     scheme, mark, _ = settings.source.partition("://")
     if not mark:
         from parties.sources import local
@@ -164,7 +165,7 @@ def from_frame(
         threads: Threads of DuckDB; None for its default.
 
     Raises:
-        InputError: As for `open_table`.
+        InputError: A column is missing, or its type or spelling does not fit the schema.
     """
     from parties.sources import frames
 

@@ -1,9 +1,9 @@
 """A bounded number of rows of each person, chosen in SQL by a keyed order that only the table's owner knows.
 
-The rank of a row among those of its person follows from SHA-256 of the key, the text of all cells, and the row's number
-among the person's equal rows. So it does not depend on the order of rows, on other people, or on the columns of a job.
-One key chooses equal rows again in every engine with equal spelling of cells. Without one person, the chosen rows
-differ by at most the bound. Rows without a person are left out.
+A person's rows are ranked by SHA-256 of the key, the text of all cells, and the row's number among the person's equal
+rows. So the choice does not depend on the order of rows, on other people, or on the columns of a job. All engines that
+spell cells alike choose the same rows. Removing a person removes at most `at_most` chosen rows and changes no others.
+Rows without a person are left out.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from parties.sources.sql import checked_condition
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
-NUMBERS = ("nan", "NaN")  # how engines spell a floating-point number that is none
+NUMBERS = ("nan", "NaN")  # texts of NaN in the engines
 
 
 def chosen_rows(rows: RowQuery, chosen: exp.Select, settings: TableSettings) -> tuple[exp.Select, exp.Select]:
     """Return at most `at_most` of the `chosen` rows of each person, and a query for the numbers of left-out rows.
 
-    The query counts the rows without a person, and those beyond the bound.
+    The query counts the rows without a person, and the rows beyond `at_most`.
 
     Args:
         rows: All rows; the result has their columns.
@@ -60,7 +60,7 @@ def chosen_rows(rows: RowQuery, chosen: exp.Select, settings: TableSettings) -> 
 
 
 def _person(rows: RowQuery, settings: TableSettings) -> exp.Expr:
-    """Return the person of a row as text, from a column or from SQL on one row; NULL if there is none."""
+    """Return the SQL expression of a row's person as text; NULL for a row without a person."""
     assert settings.person is not None
     engine, spelled = rows.engine, settings.person.strip()
     where = f"{engine.place}: person"
@@ -114,11 +114,11 @@ def column_text(rows: RowQuery, column: str, key: str) -> exp.Expr:
 
 
 def _row_text(rows: RowQuery) -> exp.Expr:
-    """Return a text that differs for different rows: `|` follows each cell, `!` precedes a mark in a cell."""
+    """Return a row's cells as one unambiguous text: `|` ends a cell, `!` escapes either mark within a cell."""
     texts = []
     for name, dtype in rows.types.items():
         if rows.unfit(name) is not None:
-            continue  # it holds nothing that is counted
+            continue  # its type is never counted
         text = Cell(ColumnRule(name, name), dtype, rows.engine.lists).text
         for mark in "!|":
             text = exp.func("REPLACE", text, exp.Literal.string(mark), exp.Literal.string(f"!{mark}"))
@@ -132,19 +132,19 @@ def _joined(texts: Sequence[exp.Expr]) -> exp.Expr:
 
 def _sha256(text: exp.Expr, dialect: str) -> exp.Expr:
     """Return SHA-256 of a text's UTF-8, in hexadecimal."""
-    if dialect == "postgres":  # which has it of bytes
+    if dialect == "postgres":  # its function takes bytes
         text = exp.Anonymous(this="convert_to", expressions=[text, exp.Literal.string("UTF8")])
     return exp.SHA2(this=text, length=exp.convert(256))
 
 
 def _number(parts: Sequence[str], order: exp.Expr) -> exp.Window:
-    """Return the number of a row, from 1, among those with equal values of some columns, in an order."""
+    """Return a row's number, from 1, in the given order among the rows with equal values in `parts`."""
     by = exp.Order(expressions=[exp.Ordered(this=order)])
     return exp.Window(this=exp.RowNumber(), partition_by=[exp.column(part) for part in parts], order=by)
 
 
 def _beyond(person: str, number: str, at_most: int) -> list[exp.Expr]:
-    """Return the number of rows without a person, and of rows beyond the bound, from the numbers of rows of each."""
+    """Return the numbers of rows without a person and of rows beyond `at_most`, from one line for each person."""
     many, nobody = exp.column(number), exp.column(person).is_(exp.Null())
     more = exp.func("GREATEST", exp.Sub(this=many.copy(), expression=exp.convert(at_most)), exp.convert(0))
     of_nobody = exp.case().when(nobody, many).else_(exp.convert(0))
@@ -153,7 +153,7 @@ def _beyond(person: str, number: str, at_most: int) -> list[exp.Expr]:
 
 
 def total(number: exp.Expr) -> exp.Expr:
-    """Return the sum over all rows, 0 if there are none."""
+    """Return the sum of a number over all rows; 0 for an empty table."""
     return exp.cast(exp.Coalesce(this=exp.Sum(this=number), expressions=[exp.convert(0)]), "BIGINT")
 
 

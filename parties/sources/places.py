@@ -1,8 +1,8 @@
-"""Places of tables' rows, and whether two tables may read common rows.
+"""Places of tables' rows (paths and URLs), and whether two tables may read common rows.
 
-Different spellings of one file are one place: relative paths, `./`, symbolic and hard links, a file of a folder or
-pattern. So are two URLs of one database, and a query that reads a table. docs/tables-rows.md lists the undetected
-cases: copies, views of a database, two names of one server.
+Two paths of one file are one place: relative paths, links, a folder or pattern with the file. Two URLs of one database
+are one place too. A query has the places of the tables that it reads. docs/tables-rows.md lists the undetected cases:
+copies, views of a database, two names of one server.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from parties.base.text import instead, quoted
 from parties.sources.settings import FileSettings, PlaceSettings, TableSettings
 from smc.errors import InputError
 
-SCHEMES = {"postgres": "postgresql", "mariadb": "mysql"}  # other names of the same
+SCHEMES = {"postgres": "postgresql", "mariadb": "mysql"}  # synonyms of schemes
 PORTS = {"postgresql": 5432, "mysql": 3306, "spark": 7077}
-DEFAULT_SCHEMAS = {"duckdb": "main", "spark": "default"}  # of PostgreSQL it depends on the role
+DEFAULT_SCHEMAS = {"duckdb": "main", "spark": "default"}  # PostgreSQL's depends on the role
 DIALECTS = {"postgresql": "postgres", "mysql": "mysql", "spark": "spark"}
 
 
 class Place(NamedTuple):
-    """A file, folder, pattern or database, with a table of it. Without a table it means any, or the only one."""
+    """A file, folder, pattern or database, and a table in it; None stands for any or the only table."""
 
     location: str
     table: str | None = None
@@ -38,14 +38,14 @@ class Place(NamedTuple):
 
 
 def same_place(place: PlaceSettings, other: PlaceSettings | FileSettings, whole: bool = False) -> bool:
-    """Return True if both may have one source, or one is among the files of the other.
+    """Return True if both places may be one file or database, or the files of one include the other.
 
-    Options of a URL, case, and the schema before a table's name do not distinguish places.
+    URL options, the case of a table's name and the default schema before it do not distinguish places.
 
     Args:
         place: Place of rows.
         other: Place of other rows.
-        whole: True to require that both may have one table, too.
+        whole: True to compare the tables, too.
     """
     if not place.source or not other.source:
         return False
@@ -54,7 +54,7 @@ def same_place(place: PlaceSettings, other: PlaceSettings | FileSettings, whole:
 
 
 def places_of(table: TableSettings) -> list[Place]:
-    """Return the places from which a table reads rows of people, without the `lookups` of its query.
+    """Return the places of the rows that a table reads, without the `lookups` of its query.
 
     Raises:
         InputError: The query does not read one of its `lookups`, or reads nothing else.
@@ -82,7 +82,7 @@ def common(ours: Iterable[Place], theirs: Iterable[Place]) -> Place | None:
 
     Args:
         ours: Places of tables.
-        theirs: Places that they are compared with.
+        theirs: Places to compare with.
     """
     for left, right in product(ours, theirs):
         if _same_location(left.location, right.location) and _same_table(left, right):
@@ -102,7 +102,7 @@ def _read_by(table: TableSettings) -> list[str] | None:
 
 
 def _placed(place: PlaceSettings | FileSettings) -> Place:
-    """Return a place from its spelling, with defaults."""
+    """Return the place in a unique form: resolved path, URL without options, table without default schema."""
     source, table, scheme = place.source, place.table, _scheme(place.source)
     if scheme == "spark" and table is not None and "/" in table:  # a path of Parquet files
         return Place(_location(table.removeprefix("file://") if table.startswith("file:///") else table))
@@ -124,7 +124,7 @@ def _scheme(source: str) -> str:
 
 
 def _location(source: str) -> str:
-    """Return the resolved path; or scheme, host, port and database of a URL, without user and password."""
+    """Return a resolved path, or a URL's scheme, host, port and database without user and password."""
     if not (scheme := _scheme(source)):
         return str(Path(source).resolve())
     try:
@@ -150,7 +150,7 @@ def _same_location(left: str, right: str) -> bool:
 
 
 def _is_among(path: str, files: str) -> bool:
-    """Return True if a path or pattern is one of a pattern's paths, or Parquet in a folder."""
+    """Return True if `path` matches the pattern `files`, or is Parquet in the folder `files`."""
     is_parquet = path.endswith(".parquet") or not Path(path).is_file()
     return (is_parquet and Path(files) in Path(path).parents) or _fits(Path(path).parts, Path(files).parts)
 
@@ -166,7 +166,7 @@ def _fits(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
 
 
 def _files_at(location: str) -> frozenset[tuple[int, int]]:
-    """Return the files at a place by device and number, so that hard links are equal."""
+    """Return the device and inode numbers of the files at a path, which are equal for hard links."""
     numbers = set()
     with suppress(OSError):
         for path in _paths_at(Path(location)):
@@ -185,7 +185,7 @@ def _paths_at(path: Path) -> Iterator[str | Path]:
 
 
 def _same_table(left: Place, right: Place) -> bool:
-    """Return True if two tables of one location may be one. In PostgreSQL the search path decides."""
+    """Return True if two tables of one location may be the same table."""
     if left.table is None or right.table is None or left.table == right.table:
         return True
     is_open = left.location.startswith("postgresql://")

@@ -35,7 +35,7 @@ def open_database(settings: PlaceSettings) -> RowQuery:
         raise InputError(f"{settings.label}: name the `table` of the database, or write a `query`")
     try:
         password = conninfo_to_dict(settings.source).get("password")
-    except psycopg.Error:  # whose text quotes the URL
+    except psycopg.Error:  # its text quotes the URL
         raise InputError(
             f"{settings.label}: not a valid URL; it is postgresql://user@host:port/database, "
             "with special characters of user and password percent-encoded"
@@ -52,7 +52,7 @@ def open_database(settings: PlaceSettings) -> RowQuery:
         engine = Postgres(backend, settings.label, hidden)
         engine.resources.callback(connection.close)
         with engine.reporting():
-            connection.execute("SET standard_conforming_strings = on")  # as our literals are spelled
+            connection.execute("SET standard_conforming_strings = on")  # the generated literals assume this
         if query is not None:
             with engine.reporting(": query"):
                 return RowQuery(engine, select, distinct_names(engine.types(select), engine))

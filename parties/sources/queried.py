@@ -1,4 +1,4 @@
-"""A mapped table in an engine, counted level by level with one query each."""
+"""A mapped table in an engine. One query counts a level of a tree."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ import numpy as np
 import sqlglot.expressions as exp
 from typing_extensions import override
 
-from parties.base.text import listed
 from parties.sources.databases import Database
 from parties.sources.expressions import Cell
 from parties.sources.levels import GrowingTree
 from parties.sources.mapping import ColumnRule
+from parties.sources.opened import narrowed
 from parties.sources.source import LeftOut, Source
 from protocols.counts import Indices, LevelCounts
 from protocols.tree import Tree
 from smc.errors import InputError
 
-PIECE = 1 << 14  # streamed rows at a time: so many fit a processor's cache
-HEAD = 1 << 16  # rows by which it is guessed whether rows repeat
-REPEATED = 8  # rows of each kind, from which on they are counted before they are placed
-MANY = 32  # columns: the check of a wider table takes queries of its own, before the rows are placed for counting
-WIDE = 512  # columns that are asked at a time: the time to plan a statement grows with the square of its expressions
-CELL = f"cell_{secrets.token_hex(8)}"  # the name of a column in a text for several; no value has it
-FEW = 1 << 20  # combinations of all columns' values, up to which equal rows are worth being counted first
+PIECE = 1 << 14  # streamed rows at a time, which fit into a processor's cache
+HEAD = 1 << 16  # first rows, by which the number of repetitions is estimated
+REPEATED = 8  # average repetitions, from which on equal rows are grouped before their categories are computed
+MANY = 32  # most columns of a table that one query checks and counts; wider tables are checked by queries of their own
+WIDE = 512  # columns checked in one query: the time to plan it grows with the square of the number of expressions
+CELL = f"cell_{secrets.token_hex(8)}"  # placeholder for a column's name in the SQL of several columns; no value has it
+FEW = 1 << 20  # streamed rows are grouped nevertheless if their columns have at most this many combinations of values
 
 
 class QueriedSource(Source):
     """Counts by queries. Nothing is written to the party's database.
 
-    The first query reads files and Spark tables once; PostgreSQL counts its current rows. `streamed` rows are read
-    again by each pass, unless their columns have few values. Then only time grows with the number of rows, not memory.
+    Files and Spark tables are read once, by the first query; PostgreSQL counts its current rows each time. `streamed`
+    rows are read again in each pass, so memory does not grow with their number, unless the columns have few values.
     """
 
     def __init__(
@@ -51,9 +51,9 @@ class QueriedSource(Source):
         left_out: exp.Select | None = None,
         streamed: bool = False,
     ) -> None:
-        """Take a `table` with columns of the given types; the last of the rules is the target's.
+        """Take a `table` with columns of the given types; the last rule maps the target.
 
-        For `left_out` see `opened.RowQuery`. `streamed` rows are read by `batches`.
+        `left_out` is a query for the numbers of left-out rows. Set `streamed` if `batches` will read the rows.
 
         Raises:
             InputError: A column is missing, or its type holds no categories.
@@ -66,12 +66,12 @@ class QueriedSource(Source):
         self._types = types
         self._folded = Counter() if engine.cased else Counter(map(str.lower, types))
         self._cells = [self._cell(rule, types) for rule in rules]
-        self._texts: dict[tuple[Any, ...], str] = {}  # indices in SQL, by what they mean
+        self._texts: dict[tuple[Any, ...], str] = {}  # SQL of indices, by `Cell.meaning`
         self._names = [*(f"c{i}" for i in range(len(self._domains))), "y"]
         self._sizes = [*self._domains, self._classes]
         self._streamed = streamed and math.prod(self._sizes) > FEW
         self._kept: exp.Select | None = None
-        self._unplaced: exp.Select | None = None  # streamed rows, numbers as they are
+        self._unplaced: exp.Select | None = None  # streamed rows, with numbers not yet mapped to categories
 
     @override
     def check(self) -> int:
@@ -83,14 +83,12 @@ class QueriedSource(Source):
         if unfit:
             rule, cell = unfit[0]
             text = self._first_unknown(cell)
-            error = self._unfit(rule, text, cell.complaint(text))
-            error.attributes = [rule.attribute for rule, _ in unfit]
-            raise error
+            raise self._unfit(rule, text, cell.complaint(text), [rule.attribute for rule, _ in unfit])
         self._checked = True
         return total
 
     def _checked_pieces(self) -> tuple[int, Sequence[bool]]:
-        """Return the number of rows, and for each column whether the schema has all values, by a pass."""
+        """Return the number of rows, and for each column whether the schema has all its values, by one pass."""
         total, least = 0, np.zeros(len(self._names), dtype=np.int64)
         for lines in self._pieces():
             total += int(lines[:, -1].sum())
@@ -98,10 +96,7 @@ class QueriedSource(Source):
         return total, (least >= 0).tolist()
 
     def _checked_counts(self) -> tuple[int, Sequence[bool]]:
-        """Return the number of rows, and for each column whether the schema has all values.
-
-        A wide table takes several queries.
-        """
+        """Return the number of rows, and for each column whether the schema has all its values, by queries."""
         if self._kept is None and len(self._names) > MANY and self._engine.lists:
             return self._checked_parts()
         rows = exp.cast(exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.convert(0)]), "BIGINT")
@@ -111,11 +106,13 @@ class QueriedSource(Source):
         return int(total), [count == lines for count in with_index]
 
     def _checked_parts(self) -> tuple[int, Sequence[bool]]:
-        """Return the same by queries of a few columns each."""
+        """Return the result of `_checked_counts` for a wide table, by queries of a few columns each."""
         totals, known = set[int](), list[bool]()
-        table = exp.var(self._engine.sql(self._table.subquery("t", copy=False)))  # written once for all queries
         for start in range(0, len(self._cells), WIDE):
-            counts = [exp.Count(this=self._index_of(cell.known)) for cell in self._cells[start : start + WIDE]]
+            cells = [cell.known for cell in self._cells[start : start + WIDE]]
+            counts = [exp.Count(this=self._index_of(cell)) for cell in cells]
+            names = [cell.column.name for cell in cells]
+            table = exp.var(self._engine.sql(narrowed(self._table, names).subquery("t", copy=False)))
             query = exp.Select().select(exp.Count(this=exp.Star()), *counts, copy=False)
             total, *values = self._engine.counts(query.from_(table, copy=False))[0]
             totals.add(int(total))
@@ -125,7 +122,7 @@ class QueriedSource(Source):
         return totals.pop(), known
 
     def _index_of(self, cell: Cell) -> exp.Expr:
-        """Return a cell's index as SQL that is written once for all columns of one meaning."""
+        """Return the SQL of a cell's index. Columns with equal `Cell.meaning` share one generated text."""
         meaning = cell.meaning
         if (text := self._texts.get(meaning)) is None:
             text = self._texts[meaning] = self._engine.sql(cell.named(CELL).index)
@@ -138,14 +135,14 @@ class QueriedSource(Source):
             self.check()
         plan = GrowingTree.of(tree)
         domains = self._domains if attributes else []
-        left = plan.left(len(domains))
+        varying = plan.varying(len(domains))
         answer: Indices = np.zeros((0, 5), dtype=np.int64)
         if plan.path_values:
-            answer = self._engine.counts(plan.query(self._rows(), left))
+            answer = self._engine.counts(plan.query(self._rows(), varying))
         if (answer < 0).any():
-            self.check()  # says which value it is
+            self.check()  # its error names the value
             raise InputError(f"{self._place}: the rows changed while they were counted")
-        return plan.counts(answer, domains, self._classes, left)
+        return plan.counts(answer, domains, self._classes, varying)
 
     @override
     def distinct(self) -> Indices:
@@ -167,7 +164,7 @@ class QueriedSource(Source):
         rows = self._table.subquery("t")
         count = exp.Select().select(exp.Count(this=exp.Star())).from_(rows).where(nameless)
         if self._engine.counts(count)[0, 0]:
-            raise self._unfit(rule, None, "a row has no value here, so it is in no basket: leave it out by `where`")
+            raise self._nameless(rule)
         order = exp.Order(expressions=[exp.Ordered(this=name.copy())])
         number = exp.Window(this=exp.Anonymous(this="DENSE_RANK"), order=order).as_("basket")
         cells = [_placed(cell).as_(column) for cell, column in zip(self._cells, self._names, strict=True)]
@@ -187,7 +184,7 @@ class QueriedSource(Source):
 
     @override
     def _read_pieces(self) -> Iterator[Indices]:
-        """Yield the pieces; see `Source._read_pieces`. Streamed numbers are placed here, faster than in SQL."""
+        """Yield the pieces. The categories of streamed numbers are computed here, faster than in SQL."""
         if not self._streamed:
             query = exp.Select().select(*map(exp.column, (*self._names, "n"))).from_(self._rows().subquery("t"))
             for batch in self._engine.batches(query):
@@ -218,9 +215,9 @@ class QueriedSource(Source):
         self._engine.close()
 
     def _rows(self) -> exp.Select:
-        """Return the query for the distinct rows as indices, see `levels`; NULL means a value outside the schema.
+        """Return the query for the distinct rows as category indices with their counts n, see `levels`.
 
-        Equal rows are counted first, so that later work is on distinct rows only.
+        NULL means a value outside the schema.
         """
         if self._kept is None:
             rows, number = self._counted_first() or (self._placed_rows(), exp.Count(this=exp.Star()))
@@ -230,16 +227,16 @@ class QueriedSource(Source):
         return self._kept
 
     def _placed_rows(self) -> exp.Select:
-        """Return the query for all rows as indices."""
+        """Return the query for all rows as category indices."""
         indices = [_index(cell, size).as_(name) for cell, name, size in self._columns()]
         return exp.Select().select(*indices).from_(self._table.subquery("t"))
 
     def _counted_first(self) -> tuple[exp.Select, exp.Expr] | None:
-        """Return a query that places equal rows once, as indices and n, and the sum that combines them.
+        """Return a query that groups equal raw rows before it maps them to indices and n, and the sum of n.
 
-        None if the first rows show few repetitions, or if the engine may treat two texts as equal.
+        None if few of the first rows repeat, the engine is not DuckDB, or the query has a window function.
         """
-        if not self._engine.lists or self._table.find(exp.Window) is not None:  # of which all must be read for a few
+        if not self._engine.lists or self._table.find(exp.Window) is not None:  # a window needs all rows even for a few
             return None
         columns = [exp.column(name) for name in self._names]
         rows = exp.Select().select(*(cell.exact.as_(name) for cell, name, _ in self._columns()))
@@ -259,15 +256,12 @@ class QueriedSource(Source):
         return zip(self._cells, self._names, self._sizes, strict=True)
 
     def _first_unknown(self, cell: Cell) -> str | None:
-        """Return the first text without an index, in the engine's order; None for no value."""
+        """Return the least text outside the schema, in the engine's order; None if only missing values are."""
         query = exp.Select().select(exp.Min(this=cell.text)).from_(self._table.subquery("t"))
         return self._engine.text(query.where(cell.index.is_(exp.Null())))
 
     def _cell(self, rule: ColumnRule, types: Mapping[str, dt.DataType]) -> Cell:
-        self._require(rule, types)
-        if self._folded[rule.column.lower()] > 1:
-            twins = [name for name in types if name.lower() == rule.column.lower()]
-            raise InputError(f"{self._where(rule)}: rename {listed(twins)}: these names differ only in case")
+        self._require(rule, types, self._folded)
         try:
             return Cell(rule, types[rule.column], self._engine.lists)
         except InputError as error:

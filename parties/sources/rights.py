@@ -1,4 +1,4 @@
-"""What the people in a table are entitled to, as the table's settings say: the basis, the terms, whom they ask.
+"""Settings on the rights of the people in a table: legal basis, terms of storage, and contact.
 
     [tables.patients.rights]
     contact = "privacy@clinic-a.example"
@@ -36,7 +36,7 @@ OBJECTABLE: tuple[Basis, ...] = ("public task", "legitimate interests")  # art. 
 
 
 def line(value: str) -> str:
-    """Return a check that a text is one printable line."""
+    """Return the text. Raise ValueError unless it is one printable line."""
     if not value.strip() or value != printable(value) or len(value) > MAX_LINE:
         raise ValueError(f"must be a line of 1 to {MAX_LINE} characters")
     return value
@@ -49,9 +49,9 @@ RetentionDays: TypeAlias = Annotated[int, Field(strict=True, ge=1, le=36525)] | 
 class RightsSettings(Settings):
     """Rights of the people in a table, and the terms of its storage. A missing field means unknown.
 
-    `purposes` are those that people were informed of; a job's stated purpose is compared with them. `special` is the
-    exception for data of art. 9; empty if there are no such data. `access`, `erasure` and `objection` describe the
-    answer to articles 15, 17 and 21. Rows "not identifiable" are those of art. 11.
+    `purposes` are the purposes that people were informed of; a job's stated purpose is compared with them. `special` is
+    the exception that permits data of art. 9. `access`, `erasure` and `objection` are the answers to requests by
+    articles 15, 17 and 21. "not identifiable" refers to art. 11.
     """
 
     contact: Line

@@ -1,7 +1,7 @@
-"""Rows that are left out before counting.
+"""Filter of rows before counting.
 
-They are those that fail a condition, those without consent, those of people who objected, and those beyond a person's
-bound (`people`).
+It leaves out rows that fail a condition, rows without consent, rows of people who objected, and a person's rows beyond
+the bound (`people`).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from parties.sources.sql import checked_condition
 
 
 def choose(rows: RowQuery, settings: TableSettings) -> RowQuery:
-    """Return the rows that take part, and a query for the numbers of the others, in the order of `source.LeftOut`.
+    """Return the rows that take part, with a query `left_out` for the numbers of the others, see `source.LeftOut`.
 
-    A row takes part if it fulfils `where`, has consent, and belongs to a person who did not object. Each person has at
-    most the bound of rows that take part.
+    A row takes part if it fulfils `where`, has consent, and belongs to a person who did not object. At most `at_most`
+    rows of a person take part.
 
     Args:
         rows: All rows.
@@ -33,7 +33,7 @@ def choose(rows: RowQuery, settings: TableSettings) -> RowQuery:
     conditions.append(exp.Paren(this=_not_objected(rows, settings) or exp.true()))
     chosen = exp.Select().select("*").from_(rows.query.subquery("t")).where(*conditions)
     numbers = []
-    for number, condition in enumerate(conditions):  # a row counts for the first reason that there is
+    for number, condition in enumerate(conditions):  # a row is counted under the first condition that it fails
         is_out = exp.case().when(condition.copy(), exp.convert(0)).else_(exp.convert(1))
         for before in conditions[:number]:
             is_out = exp.case().when(before.copy(), is_out).else_(exp.convert(0))
@@ -77,9 +77,9 @@ def _consent(rows: RowQuery, consent: ConsentSettings) -> exp.Expr:
 
 
 def _not_objected(rows: RowQuery, settings: TableSettings) -> exp.Expr | None:
-    """Return the condition that a row is of nobody on the list of objections; None without a list.
+    """Return the condition that a row's person is not on the list of objections; None for no or an empty list.
 
-    Rows without a person stay. Raise as `choose`.
+    Rows without a person fulfil it. Raise InputError as `choose` does.
     """
     if settings.objections is None:
         return None

@@ -1,19 +1,19 @@
-"""A table in `party.toml`: where a party's rows live, and how its columns become the public schema's attributes.
+"""Settings of a table in `party.toml`: where the rows are, and how columns become attributes of the public schema.
 
     [tables.patients]
     source = "visits.parquet"        # a file, a folder or pattern of Parquet files, or a URL
     schema = "schema.toml"           # the public schema that the table is mapped to
-    max_rows = 65535                 # public: the table has no more rows than that
-    least_rows = 1000                # public: nor fewer than that; left out: 0
+    max_rows = 65535                 # public: largest number of rows
+    least_rows = 1000                # public: smallest number of rows; by default 0
     analysts = ["3F:B2:..."]         # whole fingerprints: the only recipients of sealed tables
     tries = 5                        # sessions without progress before a job fails
-    version = "2026-11"              # public: equal while the rows are equal; left out: rows may change
+    version = "2026-11"              # public: change it whenever rows change; without it, rows may change any time
     same_rows_as = "visits"          # a table of common rows with the budget; see docs/tables-rows.md
 
     [tables.patients.budget]         # limit on noisy results, over all peers and jobs
     epsilon = 4
-    delta = 1e-7                     # below 1/max_rows; left out: 0
-    per = "year"                     # any 365 consecutive days; left out: for ever
+    delta = 1e-7                     # below 1/max_rows; by default 0
+    per = "year"                     # any 365 consecutive days; by default for ever
     adjacency = "add-remove"         # neighbouring tables differ by one row; "replace": by a replaced row
 
     [tables.patients.rights]         # see `parties.sources.rights`
@@ -108,7 +108,7 @@ def _place(value: object, info: ValidationInfo) -> object:
 
 
 def _spellings(values: Mapping[str, str]) -> Mapping[str, str]:
-    """Return a check that each raw value could be a cell: cells have no spaces around them."""
+    """Return the map with raw values stripped of spaces, as cells are. Raise ValueError for an impossible cell."""
     stripped = {raw.strip(): category for raw, category in values.items()}
     if len(stripped) < len(values):
         raise ValueError("two values differ only in the space around them; remove one")
@@ -120,7 +120,7 @@ def _spellings(values: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _spelled_out(yes: tuple[str, ...]) -> tuple[str, ...]:
-    """Return a check that at least one spelling of yes is given."""
+    """Return the spellings of yes without outer spaces. Raise ValueError if one means a missing value."""
     stripped = tuple(text.strip() for text in yes)
     if not {"", MISSING}.isdisjoint(stripped):
         raise ValueError("an empty value and '?' mean a missing value, which is never a consent; remove it")
@@ -136,7 +136,7 @@ def _consent(value: object) -> object:
 
 
 def _simple(files: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a check that every engine reads the name as a name."""
+    """Return the files. Raise ValueError unless each name is a plain SQL name, and each source is a file."""
     if len({name.lower() for name in files}) < len(files):
         raise ValueError("two names differ only in case")
     for name, file in files.items():
@@ -148,7 +148,7 @@ def _simple(files: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _increasing(edges: tuple[float, ...]) -> tuple[float, ...]:
-    """Return a check that the edges increase."""
+    """Return the edges. Raise ValueError unless they increase."""
     for lower, upper in pairwise(edges):
         if lower >= upper:
             raise ValueError(f"the edges must increase, but {upper:.15g} follows {lower:.15g}")
@@ -171,7 +171,7 @@ def is_encoding(name: str) -> bool:
 
 
 def _encoding(value: str) -> str:
-    """Require a text encoding of Python, and return its name; UTF-8 and UTF-16 by their usual names."""
+    """Return an encoding's name; UTF-8 and UTF-16 in Python's form. Raise ValueError if Python has no such encoding."""
     if not is_encoding(value):
         raise ValueError(f"{quoted(value)} is not a text encoding of Python, such as cp1251 or gb18030")
     name = codecs.lookup(value).name
@@ -190,7 +190,7 @@ CLOCKS = ("", "H", "HM", "HMS", "HMSf", "IMp", "IMSp", "IMSfp")  # codes of the 
 
 
 def _date_form(value: str) -> str:
-    """Return a check that a form has day, month and year once each, and perhaps a time of day; or is Excel's count."""
+    """Return a date form. Raise ValueError unless it is `excel`, or a day in `strftime` codes, perhaps with a time."""
     if value == EXCEL:
         return value
     day, clock = day_and_clock(value)
@@ -224,7 +224,7 @@ Edge: TypeAlias = Annotated[
 class FormatSettings(Settings):
     """Spelling of a table's text cells. The first five settings are for CSV files.
 
-    `skip` is the number of lines before the header. A row whose first cell is in `drop_rows` is not a row of the table.
+    `skip` is the number of lines before the header. `drop_rows` drops the rows whose first cell is in this list.
     `missing` are texts that mean no value, in every column whose schema does not list them. `dates` is a form of
     `strftime`, or `excel`; its two-digit years end with `last_year`. A number's `thousands` marks and the texts of
     `drop` are removed, and its `decimal` mark becomes a point. `negative` marks a number below zero: `-` before it,
@@ -252,7 +252,7 @@ class FormatSettings(Settings):
 
 
 class SpellingSettings(Settings):
-    """Spelling of one column, where it is not the table's."""
+    """Spelling of one column, where it differs from the table's."""
 
     decimal: DecimalMark | None = None
     thousands: ThousandsMark | None = None
@@ -272,9 +272,9 @@ class ColumnSettings(SpellingSettings):
 
     `values` maps raw values to categories. Without `edges`, any other value is its own category. With `edges`, the
     column is a number x. Let the attribute have k categories other than `?`, in schema order. Category i holds
-    edges[i-1] <= x < edges[i], the first all below edges[0], the last all from edges[k-2]. The codes in `values` are
-    mapped before. `missing` is the category of NULL, NaN, empty text and `?`. `decimal`, `thousands`, `negative`,
-    `drop`, `dates` and `last_year` replace the table's spelling for this column.
+    edges[i-1] <= x < edges[i]; the first has all x below edges[0], the last all from edges[k-2]. Raw values in `values`
+    are mapped by `values`, not by `edges`. `missing` is the category of NULL, NaN, empty text and `?`. `decimal`,
+    `thousands`, `negative`, `drop`, `dates` and `last_year` replace the table's spelling for this column.
     """
 
     column: Name | None = None
@@ -284,7 +284,7 @@ class ColumnSettings(SpellingSettings):
 
 
 class SourceSettings(SpellingSettings):
-    """Spelling of a column that is derived from or published. `missing` are further texts that mean no value."""
+    """Spelling of a column that a derived column or a publication reads. `missing` adds texts that mean no value."""
 
     missing: tuple[str, ...] = ()
 
@@ -292,7 +292,7 @@ class SourceSettings(SpellingSettings):
 class DerivedSettings(Settings):
     """A column that is computed from others: a form with its arguments, see `parties.sources.forms`.
 
-    In the file the form is the key: `age = ["born", 2026-01-01]`. `columns` spell the columns that it reads.
+    In the file the form is the key: `age = ["born", 2026-01-01]`. `columns` has the spelling of columns that it reads.
     """
 
     form: str
@@ -319,16 +319,16 @@ class DerivedSettings(Settings):
 
     @property
     def reads(self) -> dict[str, str]:
-        """The columns that it reads, each with its kind: "date", "number" or "text"."""
+        """The columns that the form reads, each with its kind: "date", "number" or "text"."""
         return columns_of(self.form, self.arguments)
 
 
-SPELLED = ("decimal", "thousands", "negative", "drop", "dates", "last_year")  # settings that a table and a column share
+SPELLED = ("decimal", "thousands", "negative", "drop", "dates", "last_year")  # settings of both table and column
 Sql: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=MOST_SQL)]
 
 
 def _derived(derived: dict[str, DerivedSettings]) -> dict[str, DerivedSettings]:
-    """Return a check that names can be columns, and that no column is computed from itself."""
+    """Return the columns. Raise ValueError for an unusable name, or for columns that read each other in a circle."""
     for name in derived:
         if problem := unusable(name):
             raise ValueError(f"{quoted(name)}: the name {problem}")
@@ -339,8 +339,8 @@ def _derived(derived: dict[str, DerivedSettings]) -> dict[str, DerivedSettings]:
 class BudgetSettings(Settings):
     """Privacy budget of a table. No window of time may cost more than (epsilon, delta), over all peers and jobs.
 
-    `bits` limits the bits of exact answers in a window; exact answers have no epsilon. `apart` is the part of delta for
-    questions with a delta of their own; without it such questions are refused.
+    `bits` limits the bits of exact answers in a window; exact answers have no epsilon. `apart` is the part of delta
+    reserved for questions with a delta of their own; if it is 0, these questions are refused.
 
     `per` is the length of the window, which slides: "year" means any 365 consecutive days, "month" any 30. So a used-up
     budget does not return in full at the next calendar year.
@@ -367,14 +367,14 @@ class BudgetSettings(Settings):
 
     @property
     def words(self) -> str:
-        """Description of the budget."""
+        """The budget as text: epsilon, its window of time, and delta."""
         window = "" if self.per == "ever" else f" per {self.per}"
         at = f" at delta {self.delta:.3g}" if self.delta else ""
         return f"epsilon {self.epsilon:.6g}{window}{at}"
 
 
 class FileSettings(Settings):
-    """A file that a query names. Its `format` is the table's by default."""
+    """A file that a table's query reads. Its `format` is the table's by default."""
 
     source: Annotated[Name, BeforeValidator(_place)]
     table: Name | None = None
@@ -382,7 +382,7 @@ class FileSettings(Settings):
 
 
 class ConsentSettings(Settings):
-    """Rows that may be counted: those whose `column` has one of the spellings of yes, letter by letter.
+    """Consent to counting: a row may be counted if its `column` has exactly one of the texts `yes`.
 
     A row without a value has no consent.
     """
@@ -425,9 +425,9 @@ File: TypeAlias = Annotated[FileSettings, BeforeValidator(_file)]
 
 
 class PlaceSettings(Settings):
-    """Settings of a table's place. `memory` and `threads` limit the DuckDB that counts files.
+    """A place: the file or database table that holds rows. `memory` and `threads` limit the DuckDB that counts files.
 
-    `source` may contain a password: it is never shown.
+    `source` may contain a password and is never shown.
     """
 
     source: Annotated[Name, BeforeValidator(_place)] = Field(repr=False)
@@ -439,16 +439,16 @@ class PlaceSettings(Settings):
     _formats: Mapping[str, SourceSettings] = PrivateAttr(default_factory=dict)
 
     def read_columns_as(self, formats: Mapping[str, SourceSettings]) -> None:
-        """Read these columns of the place by their own spellings."""
+        """Set the spellings of single columns, by name."""
         self._formats = formats
 
     @property
     def formats(self) -> Mapping[str, SourceSettings]:
-        """Spellings of single columns by name; those of the party's table are not among them."""
+        """Spellings of single columns by name, without those of the party's table."""
         return self._formats
 
     def read_as(self, table: TableSettings) -> None:
-        """Read the rows as the party's table at this place does: with its spelling, without left-out rows."""
+        """Set the party's table at this place, whose spelling and row filter then apply."""
         self._party_table = table
 
     @property
@@ -463,12 +463,12 @@ class PlaceSettings(Settings):
 
     @property
     def chosen_as(self) -> TableSettings | None:
-        """Settings that leave rows out: those of this table, or of a party's table at this place."""
+        """The table whose settings leave out rows: this one or the party's table at this place; else None."""
         return self._party_table if self._party_table is not None and self._party_table.is_chosen else None
 
     @property
     def spelling(self) -> FormatSettings:
-        """Spelling of cells: the format's, or the party's table's if the format is empty."""
+        """Spelling of cells: `format`, or the format of the party's table if `format` is the default."""
         table = self._party_table if self.format == FormatSettings() else None
         return self.format if table is None else table.format
 
@@ -482,13 +482,13 @@ class PlaceSettings(Settings):
 class TableSettings(PlaceSettings):
     """A table of this party for jobs. `combine` resolves conflicts between the rules of its owners.
 
-    These public bounds alone decide whether a job fits, never the rows. While `version` stays, the rows are promised to
-    stay, so an answered job is answered again with its old result. Without `version` rows may change at any time, and
-    every answer is new.
+    Only the public bounds `max_rows` and `least_rows` decide whether a job fits, never the rows. An equal `version`
+    promises equal rows, so a repeated job gets its old result. Without `version` rows may change at any time, and every
+    answer is new.
 
-    `query` asks the database at `source`, or the `files`, for the rows. The table keeps those that fulfil `where`, have
-    consent and are of nobody who objected. With `person`, it keeps at most `at_most` rows of each, chosen by a key from
-    `identity`.
+    `query` selects rows from the database at `source`, or from the `files`. The table then keeps the rows that fulfil
+    `where`, have consent and belong to a person who did not object. With `person`, it keeps at most `at_most` rows of
+    each person, chosen by a key from `identity`.
 
     A budget belongs to the rows, not to the name. Tables of common rows declare this by `same_rows_as` and share one
     budget (`share_budgets`). `lookups` are tables of the query without rows of people.
@@ -528,12 +528,12 @@ class TableSettings(PlaceSettings):
 
     @property
     def label(self) -> str:
-        """Source and table for messages, see `PlaceSettings.label`; files by their names in the query."""
+        """Source and table for messages, see `PlaceSettings.label`; for a query of files, the files' names."""
         return super().label if self.source else f"the query of {listed(self.files)}"
 
     @property
     def state(self) -> str:
-        """Version of the rows and of their counting, for this party alone; empty without `version`."""
+        """`version` with a private digest of the settings that decide rows and categories; empty without `version`."""
         keys = {"query", "files", "where", "consent", "objections", "columns", "format", "person", "at_most", "derived"}
         chosen = self.model_dump(mode="json", include=keys, exclude_defaults=True)
         if self.objections is not None:
@@ -552,7 +552,7 @@ class TableSettings(PlaceSettings):
         return self if self.is_chosen else None
 
     def bounded_by(self, rows: int) -> TableSettings:
-        """Return the table for this party's own use: with at most this number of rows, or none."""
+        """Return the table for this party's own use, with `max_rows` replaced by this number and `least_rows` by 0."""
         return self.model_copy(update={"max_rows": rows, "least_rows": 0})
 
     @property
@@ -604,7 +604,7 @@ class TableSettings(PlaceSettings):
 
 
 def public_place(source: str) -> str:
-    """Return a path unchanged; of a URL scheme, host and path, or less if the end of a password is unclear."""
+    """Return a path unchanged. Return a URL's scheme, host and path, or less if the password's end is unclear."""
     scheme, mark, rest = source.partition("://")
     if not mark:
         return source
@@ -615,7 +615,7 @@ def public_place(source: str) -> str:
 
 
 def share_budgets(tables: dict[str, TableSettings]) -> dict[str, TableSettings]:
-    """Return the tables of a file. A table that names another with common rows gets the budget of that one.
+    """Return the tables of a party.toml. A table with `same_rows_as` gets the budget of the table that it names.
 
     Raises:
         ValueError: A table also has its own budget, names itself or a table that names a third, or has too many rows.
@@ -627,7 +627,7 @@ def share_budgets(tables: dict[str, TableSettings]) -> dict[str, TableSettings]:
         key = f"{name}.same_rows_as"
         if holder == name:
             raise ValueError(f"{key}: names the table itself; remove it")
-        if (other := tables.get(holder)) is None:  # a former name, from the log
+        if (other := tables.get(holder)) is None:  # a former name, which the log may have
             continue
         if other.same_rows_as in tables:
             raise ValueError(f"{key}: name {quoted(str(other.same_rows_as))}, as {quoted(holder)} does")

@@ -6,27 +6,27 @@ import hashlib
 import hmac
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.base.text import instead, quoted
+from parties.base.text import instead, listed, quoted
 from parties.sources.mapping import ColumnRule
 from parties.tables.unfit import NoColumnError, UnfitError
 from protocols.counts import Indices, LevelCounts
 from protocols.tree import Open, Tree
 from smc.errors import InputError
 
-HELD = 1 << 30  # bytes of rows that are read once and kept in memory, as narrow as they are, see `Source.batches`
+HELD = 1 << 30  # bytes of rows, in the narrowest integers, up to which `Source.batches` keeps them in memory
 
 
 class LeftOut(NamedTuple):
     """Numbers of left-out rows, by the first reason that applies.
 
-    The reasons are, in order: `where`, no consent, an objection, no person, and more rows of a person than take part.
+    The reasons are, in order: `where`, no consent, an objection, no person, and too many rows of a person.
     """
 
     where: int = 0
@@ -39,12 +39,12 @@ class LeftOut(NamedTuple):
 class Source(ABC):
     """Counts of a party's rows; implements `protocols.counts.Rows`. Only one thread at a time may use it."""
 
-    names: tuple[str, ...] = ()  # of the table's columns, counted or not
+    names: tuple[str, ...] = ()  # names of all columns of the table, counted or not
 
     def __init__(self, place: str, rules: Sequence[ColumnRule], max_rows: int, least_rows: int = 0) -> None:
-        """Take the `place` for messages; the last of the rules is the target's.
+        """Take the `place` for messages and the rules; the last rule maps the target.
 
-        `line_of` may be set later. It returns the first line with a text in a column, if the place has lines.
+        `line_of` may be set later. It maps a column and a text to the first line with this text in a file.
         """
         self._place = place
         self._rules = rules
@@ -59,9 +59,9 @@ class Source(ABC):
 
     @abstractmethod
     def check(self) -> int:
-        """Count the rows.
+        """Check the table, and return its number of rows.
 
-        The message names the column and a value, so it is for this party's operator only.
+        An error names the column and a value, so it is for this party's operator only.
 
         Raises:
             InputError: The number of rows is outside its bounds, or a value is not in the schema.
@@ -78,21 +78,21 @@ class Source(ABC):
 
     @abstractmethod
     def distinct(self) -> Indices:
-        """See `protocols.counts.Rows.distinct`."""
+        """Return the distinct rows with their counts, see `protocols.counts.Rows.distinct`."""
 
     @abstractmethod
     def baskets(self, key: str) -> Indices:
-        """Return the items that occur together, int64[lines, 1 + columns], each line once.
+        """Return the distinct rows of each basket, int64[lines, 1 + columns].
 
-        The first column numbers the basket from 0; the others have the values of one of its rows. Rows with equal text
-        in the column `key` are one basket. The first call checks the table, see `check`.
+        Rows with equal text in the column `key` are one basket. A line has the basket's number from 0 and the category
+        indices of a row. The first call checks the table, see `check`.
 
         Raises:
-            InputError: A row has no basket.
+            InputError: A row has no value in `key`.
         """
 
     def left_out(self) -> LeftOut:
-        """Return how many rows were left out, and why: for this party's operator only."""
+        """Return the numbers of left-out rows by reason, for this party's operator only."""
         return LeftOut()
 
     def batches(self) -> Iterator[Indices]:
@@ -134,7 +134,7 @@ class Source(ABC):
 
     @abstractmethod
     def _read_pieces(self) -> Iterator[Indices]:
-        """Yield the pieces, read from their place."""
+        """Yield the pieces, read from the file or database."""
 
     def fingerprint(self, key: bytes) -> bytes:
         """Return HMAC-SHA256 of the schema and of the counts at the root, by every attribute and class.
@@ -152,9 +152,9 @@ class Source(ABC):
     def fingerprint_of_rows(self, key: bytes) -> bytes:
         """Return a fingerprint like `fingerprint` that covers whole rows: a change of any row changes it.
 
-        It takes one pass over `batches`. A row's number is the mixed sum modulo 2^64 of a keyed number for each of its
-        values. A table's number is the sum over its rows, so the order of rows and the engine do not matter. Two
-        different tables collide with a probability of about 2^-64.
+        It takes one pass over `batches`. A row's number is the mixed sum modulo 2^64 of keyed pseudorandom numbers of
+        its values. The rows' numbers are added, so the order of rows and the engine do not matter. Two different tables
+        collide with a probability of about 2^-64.
         """
         sizes = [*self._domains, self._classes]
         numbers = [_numbers(key, place, size) for place, size in enumerate(sizes)]
@@ -206,17 +206,24 @@ class Source(ABC):
             fewer = f"fewer than {self._least_rows}, the public bound (least_rows)"
             raise UnfitError(f"{self._place}: {total} rows, {fewer}", loggable=f"{self._place}: the rows are {fewer}")
 
-    def _unfit(self, rule: ColumnRule, text: str | None, complaint: str) -> UnfitError:
-        """Return the error that a text of the rule's column is not in the schema; None means no value."""
+    def _unfit(self, rule: ColumnRule, text: str | None, complaint: str, attributes: Sequence[str] = ()) -> UnfitError:
+        """Return the error for a text of the rule's column that is not in the schema; None is a missing value."""
         where, line = self._where(rule), self.line_of(rule.column, text)
         kind = "no value, and the schema has no category for that" if text is None else "a value not in the schema"
         there = where if line is None else where.replace(self._place, f"{self._place}, line {line}", 1)
-        return UnfitError(f"{there}: {complaint}", loggable=f"{where}: {kind}")
+        return UnfitError(f"{there}: {complaint}", f"{where}: {kind}", attributes)
 
-    def _require(self, rule: ColumnRule, names: Collection[str]) -> None:
-        """Raise InputError unless the rule's column is one of these."""
+    def _nameless(self, rule: ColumnRule) -> UnfitError:
+        """Return the error that a row has no value in the column that names its basket."""
+        return self._unfit(rule, None, "a row has no value here, so it is in no basket: leave it out by `where`")
+
+    def _require(self, rule: ColumnRule, names: Collection[str], folded: Mapping[str, int]) -> None:
+        """Raise InputError unless `names` has the rule's column once; `folded` counts the names in lower case."""
         if rule.column not in names:
             raise NoColumnError(f"{self._where(rule)}: there is no such column{instead(rule.column, names)}")
+        if folded.get(rule.column.lower(), 0) > 1:
+            twins = [name for name in names if name.lower() == rule.column.lower()]
+            raise InputError(f"{self._where(rule)}: rename {listed(twins)}: these names differ only in case")
 
     def _where(self, rule: ColumnRule) -> str:
         attribute = "" if rule.column == rule.attribute else f" (attribute {quoted(rule.attribute)})"
@@ -224,7 +231,7 @@ class Source(ABC):
 
 
 def _narrow(lines: Indices) -> NDArray[np.signedinteger]:
-    """Return the lines in the smallest integer type. A table of two bytes a number is read much faster."""
+    """Return the lines in the smallest sufficient integer type, because narrow types are read faster."""
     greatest = lines.max(initial=0)
     kind = next(kind for kind in (np.int8, np.int16, np.int32, np.int64) if greatest <= np.iinfo(kind).max)
     return lines.astype(kind)
@@ -237,7 +244,7 @@ def _numbers(key: bytes, place: int, size: int) -> NDArray[np.uint64]:
 
 
 def _mixed(row: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a permutation of the 64-bit numbers that is far from linear (Steele, Lea, Flood, OOPSLA 2014)."""
+    """Return each 64-bit number's image under a nonlinear permutation (Steele, Lea, Flood, OOPSLA 2014)."""
     row = (row ^ (row >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     row = (row ^ (row >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return row ^ (row >> np.uint64(31))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LOCAL = "spark://local"
 CONNECT_SECONDS = 10.0
-VIEW = "source"  # in a session of our own
+VIEW = "source"  # name of a view in a session of its own
 
 ALWAYS: dict[str, bool | float | int | str | None] = {"spark.ui.showConsoleProgress": "false"}
 ALONE: dict[str, bool | float | int | str | None] = {  # for Spark in this process
@@ -86,7 +86,7 @@ def _application(settings: PlaceSettings) -> SparkSession:
     """Return the process's Spark application; the first call starts it.
 
     Raises:
-        InputError: It cannot start.
+        InputError: The application cannot start.
     """
     from pyspark.sql import SparkSession
 
@@ -112,7 +112,7 @@ def _application(settings: PlaceSettings) -> SparkSession:
 
 
 def _require_reachable(settings: PlaceSettings) -> None:
-    """Refuse a master without a listener: Spark itself would try for minutes."""
+    """Raise InputError if no process listens at the master's address. Spark itself would try for minutes."""
     for master in settings.source.removeprefix("spark://").split(","):
         host, port = parse_address(master)
         try:

@@ -1,4 +1,4 @@
-"""SQL by an operator in `party.toml`: one SELECT, or one condition, over named tables only.
+"""Check of an operator's SQL in `party.toml`: one SELECT, or one condition, over named tables only.
 
 Only the listed kinds of expressions and functions are allowed. The engine never runs the operator's text. It runs text
 that is written anew from the parsed expression, so comments or quotes cannot hide anything.
@@ -57,7 +57,7 @@ KINDS, FUNCTIONS = frozenset(_KINDS.split()), frozenset(_FUNCTIONS.split())
 
 
 def checked_query(text: str, dialect: str, place: str, named: Collection[str] | None) -> exp.Query:
-    """Return the parsed SELECT of a setting, once it is checked to read only allowed tables and functions.
+    """Parse the SELECT of a setting, check that it uses only allowed tables and functions, and return it.
 
     Args:
         text: The query; it may begin with WITH.
@@ -85,7 +85,7 @@ def checked_query(text: str, dialect: str, place: str, named: Collection[str] | 
 
 
 def checked_condition(text: str, dialect: str, place: str, key: str = "where") -> exp.Expr:
-    """Return the parsed condition on a row's columns, or value made from them, once it is checked to read no table.
+    """Parse a condition on a row's columns, or a value computed from them; check that it reads no table; return it.
 
     Args:
         text: The condition or value.
@@ -101,9 +101,9 @@ def checked_condition(text: str, dialect: str, place: str, key: str = "where") -
 
 
 def with_rows(query: exp.Query, rows: Mapping[str, exp.Query]) -> exp.Query:
-    """Return a checked query that reads given rows in place of its named tables.
+    """Return a checked query with its named tables replaced by the given rows.
 
-    So it never reads a table of the engine with such a name. Names that WITH defines keep their meaning.
+    So it never reads a table of the engine with one of these names. Names that WITH defines keep their meaning.
 
     Args:
         query: The query.
@@ -201,7 +201,7 @@ _WAY_OUT = "compute that in a view of the database, or before"
 
 
 def _check_table(table: exp.Table, where: str, named: Collection[str] | None) -> None:
-    """Raise InputError unless it is a table by its name: of WITH, or one of those named."""
+    """Raise InputError unless the table is a plain name that WITH defines, or that is in `named`."""
     if not isinstance(table.this, exp.Identifier):
         raise InputError(f"{where}: {quoted(table.this.name)} is a function, not a table; use a table or a view")
     name = f"{table.db}.{table.name}" if table.db else table.name
@@ -224,7 +224,7 @@ def _with_names(table: exp.Table) -> set[str]:
     names: set[str] = set()
     inner: exp.Expr = table
     while (outer := inner.parent) is not None:
-        if isinstance(outer, exp.With):  # inside one of its entries: those before are seen
+        if isinstance(outer, exp.With):  # inside an entry of WITH only earlier entries are visible
             for entry in outer.expressions:
                 if entry is inner:
                     break

@@ -68,7 +68,7 @@ def separating(names: Sequence[str], separator: str = ",") -> str:
 
 
 def in_words(mark: str) -> str:
-    """Return the remedy for cells that are separated by this mark."""
+    """Return the remedy for an error message about cells that this mark separates."""
     return (
         f"{quoted(mark)} seems to be the separator: smc prepare finds out how a file is spelled, and what it writes is "
         "read by a command's --config, if it has one, as `separator` in a table's format; else write commas"
@@ -76,7 +76,7 @@ def in_words(mark: str) -> str:
 
 
 def column_names(path: Path, header: Sequence[str]) -> list[str]:
-    """Return the names in a header, each in one line; "" for a column without a name.
+    """Return the names in a header without line breaks; "" for a column without a name.
 
     Args:
         path: The file, for messages.

@@ -16,6 +16,6 @@ class Demo(NamedTuple):
 
 
 def demo() -> Demo:
-    """Return the path of the bundled example (J. R. Quinlan, Induction of Decision Trees, 1986, table 1)."""
+    """Return the paths of the bundled example (J. R. Quinlan, Induction of Decision Trees, 1986, table 1)."""
     data = Path(str(importlib.resources.files("parties") / "data"))
     return Demo(data / "clinic_a.csv", data / "clinic_b.csv", data / "schema.toml")

@@ -1,4 +1,4 @@
-"""The union of proposed schemas, with remarks on their differences. It does not depend on who computes it."""
+"""The union of proposed schemas, with remarks on their differences. All parties compute the same union."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ KEYS = {  # of a type, and what differs with it
 
 @dataclass(frozen=True)
 class Note:
-    """A difference to discuss, in full.
+    """A difference between two proposals, as a text for their operators.
 
-    It is about one `column`, or about the schema if that is empty. Notes of one `kind` can be summarised together.
+    It concerns one `column`, or the whole schema if `column` is empty. Notes of one `kind` can be summarised together.
     """
 
     kind: str
@@ -81,11 +81,11 @@ def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Merged:
     shared = [name for name in ours.attributes if name in theirs.attributes]
     twins = _twins(ours, theirs)
     if not shared:
-        hint = f"; {_told(twins)}" if twins else ""
+        hint = f"; {_remedy(twins)}" if twins else ""
         raise InputError(f"the schemas have no column in common: ours has {listed(ours.attributes)}{hint}")
     notes += [*_left_out("ours", ours, theirs), *_left_out("theirs", theirs, ours)]
     if twins:
-        notes.append(Note("names that differ in capitals only", _told(twins)))
+        notes.append(Note("names that differ in capitals only", _remedy(twins)))
     notes += _named_alike(ours, theirs, twins)
     order = [name for name in theirs.attributes if name in ours.attributes]
     if order != shared:
@@ -114,7 +114,7 @@ def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Merged:
         raise InputError("the schemas have no common column of the same type; agree on the types")
     wanted = {target} if target is not None else {ours.target, theirs.target}
     if of_target := [pair for pair in twins if wanted & {*pair}]:
-        raise InputError(f"the two targets are different columns: {_told(of_target)}")
+        raise InputError(f"the two targets are different columns: {_remedy(of_target)}")
     return Merged(Schema(attributes, _target(ours, theirs, attributes, target), keys), tuple(notes))
 
 
@@ -129,7 +129,8 @@ def merge_all(ours: Schema, others: Mapping[str, Schema], target: str | None = N
         target: Name of the class column; None for the one in the proposals.
 
     Raises:
-        InputError: As in `merge`; the message begins with the name of the other party if it concerns one.
+        InputError: Proposals have no common column, or their targets differ. The message begins with the name of
+            the other party if it concerns one.
     """
     if len(others) == 1:
         (theirs,) = others.values()
@@ -183,7 +184,7 @@ def _canonical(ours: Schema, theirs: Schema) -> tuple[Schema, Schema, list[Note]
 
 
 def _filled(schema: Schema, peer: Schema) -> Schema:
-    """Return the schema of a table without rows, whose columns have no values, with the peer's values."""
+    """Return the schema; if no column has a value, because the table has no rows, return it with the peer's values."""
     if any(tuple(values) != (MISSING,) for values in schema.attributes.values()):
         return schema
     attributes = {name: peer.attributes.get(name, values) for name, values in schema.attributes.items()}
@@ -191,7 +192,7 @@ def _filled(schema: Schema, peer: Schema) -> Schema:
 
 
 def _named_alike(ours: Schema, theirs: Schema, twins: Sequence[tuple[str, str]]) -> Iterator[Note]:
-    """Yield pairs of columns that one schema has each and whose names look alike."""
+    """Yield notes on pairs of similar names, of which each schema has one."""
     pairs = look_alike(
         [name for name in ours.attributes if name not in theirs.attributes],
         [name for name in theirs.attributes if name not in ours.attributes],
@@ -207,7 +208,7 @@ def _named_alike(ours: Schema, theirs: Schema, twins: Sequence[tuple[str, str]])
 
 
 def _twins(ours: Schema, theirs: Schema) -> list[tuple[str, str]]:
-    """Return the columns that are left out because their names differ in capitals only: own name, and the peer's."""
+    """Return pairs of names, ours and the peer's, that differ in capitals only; these columns are left out."""
     alone = [name for name in theirs.attributes if name not in ours.attributes]
     return [
         (name, other)
@@ -218,8 +219,8 @@ def _twins(ours: Schema, theirs: Schema) -> list[tuple[str, str]]:
     ]
 
 
-def _told(twins: Sequence[tuple[str, str]]) -> str:
-    """Return the remedy for names that differ in capitals only. Both parties must apply it."""
+def _remedy(twins: Sequence[tuple[str, str]]) -> str:
+    """Return the remedy for names that differ in capitals only: one party prepares its schema anew."""
     pairs = [f"{quoted(name)} (ours) and {quoted(other)} (theirs)" for name, other in twins]
     more = f", … ({len(pairs)} in all)" if len(pairs) > 8 else ""
     return (
@@ -233,7 +234,7 @@ def _about(name: str, remarks: Iterable[tuple[str, str]]) -> list[Note]:
 
 
 def _merged(name: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[str, ...] | str:
-    """Return the typed values of a column from both proposals, lists unchanged; or the reason why it is impossible."""
+    """Return a column's merged values: of two lists the first, else a typed domain; or the reason why none fits."""
     columns = [type_of(values) for values in (ours, theirs)]
     if columns == [None, None]:
         return ours

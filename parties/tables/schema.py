@@ -150,7 +150,10 @@ class Schema:
         for name, numbers in edges.items():
             column = type_of(attributes[name])
             if not isinstance(column, NumberType):
-                raise InputError(f"{quoted(name)} is no integer or real in the schema, so it has no edges")
+                raise InputError(
+                    f"{quoted(name)} is not an integer or real column of the schema, so it cannot have edges; "
+                    "leave it out"
+                )
             if not numbers:
                 raise InputError(
                     f"{quoted(name)} has no edge, because nearly all rows have one value; leave the column out"
@@ -160,9 +163,9 @@ class Schema:
                 attributes[name] = Domain(validated(type(column), {**fields, "edges": list(numbers)}))
         return Schema(attributes, self.target, self.keys)
 
-    def misfit(self, wanted: Schema) -> str | None:
-        """Return the reason why a table of this schema cannot serve another's job: a missing or different attribute."""
-        for name, values in wanted.attributes.items():
+    def misfit(self, required: Schema) -> str | None:
+        """Return the reason why a table of this schema does not fit a job of the schema `required`; None if it does."""
+        for name, values in required.attributes.items():
             if name not in self.attributes:
                 return f"the table has no attribute '{name}'"
             if self.attributes[name] != values:
@@ -200,11 +203,24 @@ def load(path: Path) -> Schema:
         InputError: The file is wrong; the message names the file and the key.
     """
     with file_kinds.expecting(path, (file_kinds.SCHEMA,), "give a TOML file, as smc schema --out writes it"):
-        table = files.read_toml(path)
-        for key in table:
-            if key not in ("target", "attributes"):
-                hint = did_you_mean(key, ("target", "attributes"))
-                raise InputError(f"{path}: unknown key {quoted(key)}{hint}")
+        return parsed(files.read_text(path), path)
+
+
+def parsed(text: str, path: Path) -> Schema:
+    """Return the schema that the text of a schema file holds.
+
+    Args:
+        text: The content of the file.
+        path: The file, for messages.
+
+    Raises:
+        InputError: The text is wrong; the message names the file and the key.
+    """
+    table = files.parse_toml(text, path)
+    for key in table:
+        if key not in ("target", "attributes"):
+            hint = did_you_mean(key, ("target", "attributes"))
+            raise InputError(f"{path}: unknown key {quoted(key)}{hint}")
     attributes = table.get("attributes")
     if not isinstance(attributes, dict) or not attributes:
         raise InputError(f"{path}: attributes: must be a table of at least one attribute with its values")
@@ -293,7 +309,7 @@ def propose(
     if target is not None and target in table.unfit:
         raise InputError(f"{path}, column {quoted(target)}: {table.unfit[target]}")
     if target is not None and target in exclude:
-        raise InputError(f"column {quoted(target)} cannot be the target and be left out")
+        raise InputError(f"column {quoted(target)} cannot be the target and be left out; remove one of the two")
     attributes: dict[str, tuple[str, ...]] = {}
     notes = [f"left out columns without a name: {table.unnamed}"] if table.unnamed else []
     notes += [] if table.lines else ["there is no row: smc schema --merge takes the peer's values"]
@@ -371,6 +387,6 @@ def _values(path: Path, name: str, values: object) -> tuple[str, ...]:
         if problem := unusable(text):
             raise InputError(f"{where}: the value {quoted(text)} {problem}")
         if text in checked:
-            raise InputError(f"{where}: the value {quoted(text)} is listed twice")
+            raise InputError(f"{where}: the value {quoted(text)} is listed twice; remove one")
         checked[text] = None
     return tuple(checked)

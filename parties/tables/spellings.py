@@ -38,7 +38,7 @@ def unaccented(text: str) -> str:
 def canonical(values: Iterable[str], peers: Iterable[str] = ()) -> dict[str, str]:
     """Return each value of a column with its canonical spelling.
 
-    1.0 becomes 1 only if no value of the column has other decimals: beside 250.1, 250 and 250.0 may be two codes.
+    1.0 becomes 1 only if no value of the column has other decimals: in a column with 250.1, 250 and 250.0 may be codes.
 
     Args:
         values: The values of one table. Spellings of one value get one canonical spelling.

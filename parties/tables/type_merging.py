@@ -1,4 +1,4 @@
-"""One type of a column from two parties' proposals. It does not depend on who computes it."""
+"""Common type of a column from two parties' proposals. Both parties compute the same type."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _categories(a: CategoryType, b: CategoryType) -> dict[str, Any]:
 
 
 def _edges(a: tuple[Any, ...] | None, b: tuple[Any, ...] | None) -> tuple[Any, ...]:
-    """Return the edges of both if they are few, else the fewer ones; if only one has edges, those."""
+    """Return the union of both lists of edges if it is small, else the shorter list; or the only list."""
     if a is None or b is None:
         return a or b or ()
     union = tuple(sorted({*a, *b}))

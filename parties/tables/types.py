@@ -107,7 +107,7 @@ def _listed(groups: Mapping[str, Sequence[str]]) -> list[list[Any]]:
 
 
 def _short(number: Number) -> Number:
-    """Return a check that a number has few digits: a peer's number could take long to write."""
+    """Return the number. Raise ValueError if it has too many digits, because a peer could send a huge number."""
     if abs(number) > LARGEST or exactly(number).denominator > 10**MOST_DECIMALS:
         raise ValueError(
             f"must be at most {LARGEST:.0e} in size and have at most {MOST_DECIMALS} decimals, not {number}"
@@ -211,7 +211,7 @@ class FlagType(ColumnType):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Categories yes and no."""
+        """Categories: yes, then no."""
         return tuple(FLAGS)
 
     @property
@@ -305,7 +305,7 @@ class NumberType(OrderedType):
 
     @property
     def rounding(self) -> str | None:
-        """Numbers to the nearest of which a cell is rounded, as words; None for ranges and for each whole number."""
+        """Words for the numbers to which cells are rounded, such as `multiple of 5`; None if cells are not rounded."""
         low, step = exactly(self.low), exactly(self.unit)
         if self.edges is not None or self.width is not None or (self._whole and step == 1):
             return None
@@ -453,7 +453,7 @@ class Domain(tuple[str, ...]):
     column: ColumnType
 
     def __new__(cls, column: ColumnType) -> Domain:
-        """Build it from the type alone."""
+        """Create the domain of a type; its categories follow from the type."""
         domain = super().__new__(cls, column.categories)
         domain.column = column
         return domain
@@ -477,7 +477,7 @@ def type_of(values: Sequence[str]) -> ColumnType | None:
 
 
 def ranges_as_classes(name: str, values: Sequence[str]) -> list[str]:
-    """Return a line for a target of numbers: its classes are ranges of it. Empty for other columns.
+    """Return a remark, in a list, that a numeric target's classes are ranges; an empty list for other columns.
 
     Args:
         name: Name of the target.
@@ -493,7 +493,7 @@ def ranges_as_classes(name: str, values: Sequence[str]) -> list[str]:
 
 
 def rounded_numbers(name: str, values: Sequence[str]) -> list[str]:
-    """Return a line for a column whose numbers are rounded before they are counted. Empty for other columns.
+    """Return a remark, in a list, that a column's numbers are rounded before counting; empty for other columns.
 
     Args:
         name: Name of the column.
@@ -522,7 +522,7 @@ def read_type(fields: Mapping[str, Any]) -> ColumnType:
 
 
 def exactly(number: Number) -> Fraction:
-    """Return the number whose shortest decimal text this is."""
+    """Return the exact value of a number's shortest decimal text."""
     return Fraction(repr(number))
 
 

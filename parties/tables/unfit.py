@@ -1,4 +1,4 @@
-"""Errors about unfit rows: a text with quoted cells for people who see the rows, and a text without for logs."""
+"""Errors about unfit rows: a text that quotes cells, for people who may see them, and one without cells, for logs."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from starlette.requests import ClientDisconnect, Request
 
 
 async def bounded(request: Request, max_bytes: int, too_much: str, broken: str) -> bytes:
-    """Return the body of a request.
+    """Return the body of a request, if it is not too large.
 
     Args:
         request: The request.

@@ -69,7 +69,7 @@ class Choice:
         return cls.read(dict(parse_qsl(query, max_num_fields=20) if len(query) < 2000 else []))
 
     def query(self, **changes: str) -> str:
-        """Return the query of an address, with changes."""
+        """Return the URL query of the choice, with some fields changed."""
         choice = replace(self, **changes)
         fields = {"q": choice.words, "state": choice.state, "before": choice.before, "sort": choice.sort}
         return urlencode({name: value for name, value in fields.items() if value})
@@ -114,7 +114,7 @@ class Listing:
 
 
 def listing(operator: Operator, choice: Choice, open_jobs: list[JobView]) -> Listing:
-    """Return the jobs for a choice.
+    """Return one page of the jobs that a choice selects, and those that wait or run.
 
     Args:
         operator: The node.

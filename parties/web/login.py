@@ -130,7 +130,7 @@ class Logins:
             person = self._accounts.signed_in(name, password)
         if person is None:
             self.failed(existing_name, "wrong password" if existing_name else "no such name")
-            raise InputError("there is no such name with this password")
+            raise InputError("no account has this name and password")
         rate.back()
         self._rate.back()
         with self._lock:

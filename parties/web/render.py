@@ -89,7 +89,7 @@ class Renderer:
         return self._answer("login.html", 401, {"problem": problem, "typed": typed, **ways})
 
     def failed(self, status: int, detail: str) -> Response:
-        """Fill an error page.
+        """Return the error page of a refused or failed request.
 
         Args:
             status: HTTP status of the answer.

@@ -67,7 +67,10 @@ class SignOn:
         def proven() -> Person:
             person = self._accounts.of_oidc(self._provider.identity(request, answer))
             if person is None:
-                raise InputError("no account here belongs to the person named by the log-in provider")
+                raise InputError(
+                    "no account here belongs to the person named by the log-in provider; an administrator adds one: "
+                    "smc operator add NAME --oidc PERSON"
+                )
             return person
 
         with self._turn():

@@ -7,8 +7,9 @@ from starlette.responses import Response
 
 from parties.alone.preparing import writing
 from parties.alone.preparing.columns import TableProfile
+from parties.alone.preparing.fitting import fit, peer_schema
 from parties.alone.preparing.overruling import MEANS, TYPES, Wish, overruled
-from parties.alone.preparing.proposing import TableProposal, propose
+from parties.alone.preparing.proposing import ColumnPair, TableProposal, propose
 from parties.base.text import listed
 from parties.web.own_tables import OwnTables, UndecidedError
 from parties.web.render import Renderer
@@ -17,7 +18,6 @@ from smc.errors import InputError
 
 READING = "reading:"  # begins the names of the fields of chosen readings
 FIELDS = {"type": 20, "low": 40, "high": 40, "width": 40, "values": 4000}  # characters at most
-ACTIONS = ("show", "schema", "mapping", "write")
 
 
 class Wizard:
@@ -52,6 +52,11 @@ class Wizard:
             action = form.get("action", "show")
             if action in ("schema", "mapping"):
                 return _file(f"{action}.toml", self._text(name, action, table, after))
+            if action in ("compare", "fitted"):
+                fitted = fit(table, peer_schema(form.get("theirs", ""), self._tables.settings(name).schema_file))
+                if action == "fitted":
+                    return _file("mapping.toml", self._text(name, "mapping", table, fitted))
+                return self._show(visit, target, wishes, pairs=fitted.pairs)
             done = self._write(name, table, after, form) if action == "write" else ""
             return self._show(visit, target, wishes, said=done)
         except InputError as error:
@@ -78,7 +83,15 @@ class Wizard:
         table = self._tables.profile(self._name(visit), target or None, _readings(visit))
         return table, propose(table, target or None)
 
-    def _show(self, visit: Visit, target: str, wishes: dict[str, Wish], problem: str = "", said: str = "") -> Response:
+    def _show(
+        self,
+        visit: Visit,
+        target: str,
+        wishes: dict[str, Wish],
+        problem: str = "",
+        said: str = "",
+        pairs: tuple[ColumnPair, ...] = (),
+    ) -> Response:
         name = self._name(visit)
         context: dict[str, object] = {
             "table": name,
@@ -89,6 +102,8 @@ class Wizard:
             "means": MEANS,
             "readings": _readings(visit),
             "question": None,
+            "pairs": pairs,
+            "theirs": visit.form.get("theirs", ""),
         }
         none = {"lines": [], "rows": 0, "remarks": [], "tells": "", "names": []}
         try:

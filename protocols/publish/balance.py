@@ -1,9 +1,9 @@
 """Circuits of joint Mondrian that choose the edge which divides a box most evenly.
 
-The *balance* of an edge is 2 L - T, where L of a box's T rows are on its lower side. It is a signed sum of one number
-of each party. Within an attribute it only grows from edge to edge. So of two edges the lower one is at least as near to
-an even cut if and only if their balances add up to 0 or more. No absolute value has to be computed: a match takes a
-comparison and a choice.
+The *balance* of an edge is 2 L - T, where L of a box's T rows are on its lower side. Each party knows its part of this
+signed sum. Within an attribute the balance grows from edge to edge. So the lower of two edges is at least as near to an
+even cut if and only if their balances add up to 0 or more. A match takes one comparison and one choice, without
+absolute values.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from smc.circuit import Builder, Form, Netlist, concatenate, select
 
 @lru_cache(maxsize=32)
 def sum_netlist(width: int, form: Form = "size") -> Netlist:
-    """Build the AND of two bits, and the sum of two signed integers that needs no more bits.
+    """Build a circuit: the AND of two bits, and the sum of two signed integers modulo 2^width, which must fit.
 
     The inputs are both integers, then both bits.
 
@@ -32,14 +32,14 @@ def sum_netlist(width: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=128)
 def nearest_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
-    """Build the choice of the allowed edge whose balance is nearer to 0, the lower of equals.
+    """Build a match: the allowed edge whose balance is nearer to 0, the lower one among equals.
 
-    Inputs are two edges, the lower first: each a bit whether it is allowed, its balance, its place. Outputs are these
-    fields of the chosen edge; the place has a digit more.
+    Inputs are two edges, the lower first: for each a bit "is allowed", its balance, its position. Outputs are these
+    fields of the chosen edge; the position has one bit more.
 
     Args:
         width: Bits of a balance, with its sign.
-        digits: Bits of a place.
+        digits: Bits of a position.
         form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
     """
     builder = Builder(form)
@@ -55,9 +55,9 @@ def nearest_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def sides_netlist(width: int, rows: int, least: int, form: Form = "size") -> Netlist:
-    """Build the check whether an edge is allowed and both its sides have enough rows: |2 L - T| <= T - 2 least.
+    """Build a circuit: whether an edge is allowed and both its sides have enough rows, |2 L - T| <= T - 2 least.
 
-    The inputs are a bit whether the edge is allowed, its balance, and the box's rows at either party.
+    The inputs are a bit "is allowed", the edge's balance, and each party's number of rows in the box.
 
     Args:
         width: Bits of a balance, with its sign.

@@ -23,7 +23,7 @@ LARGEST = 1 << 17  # edges counted at once
 
 
 def with_cuts(engine: CountingEngine, problem: Problem, cuts: Cuts) -> None:
-    """Count the run that ends with these cuts.
+    """Count the cost of the joint Mondrian that ends with these cuts.
 
     Args:
         engine: Engine that counts cost. Nothing is computed and nothing is sent.
@@ -35,19 +35,19 @@ def with_cuts(engine: CountingEngine, problem: Problem, cuts: Cuts) -> None:
 
 
 def with_classes(engine: CountingEngine, problem: Problem, classes: int) -> None:
-    """Count a run that ends with the classes of `halving`.
+    """Count the cost of a joint Mondrian that ends with the cuts of `halving`.
 
     Args:
         engine: Engine that counts cost. Nothing is computed and nothing is sent.
         problem: Public problem of the recoding.
-        classes: Number of classes. No more are counted than the bound on rows and k allow.
+        classes: Number of classes; a number above the limit by the bound on rows and k is cut to this limit.
     """
     most = max(1, 2 * problem.max_rows // problem.k)
     with_cuts(engine, problem, halving(problem.domains, min(most, classes)))
 
 
 def halving(domains: tuple[int, ...], classes: int) -> Cuts:
-    """Return cuts in the middle of the widest attribute, until there are enough classes or nothing is left to cut.
+    """Return cuts of each box in the middle of its widest attribute, until there are enough classes or single values.
 
     Args:
         domains: Number of values of each attribute.
@@ -66,12 +66,12 @@ def halving(domains: tuple[int, ...], classes: int) -> Cuts:
 
 
 def with_found(engine: CountingEngine, task: FullDomain, search: Found) -> None:
-    """Count the search for levels that ends with these answers.
+    """Count the cost of the search for levels that ends in this state.
 
     Args:
         engine: Engine that counts cost. Nothing is computed and nothing is sent.
         task: Public problem of the search.
-        search: All answers of the run.
+        search: Final state of the search.
     """
     columns = task.problem.columns
     engine.answers = lattice_search.answers(task.lattice, len(columns), search)
@@ -95,8 +95,8 @@ def most_bytes(problem: Problem, profile: Profile) -> int:
     """Return an upper bound on the bytes of a joint Mondrian of this problem, both directions together.
 
     A recoding has C classes at most, one for each k rows or combination of values. So there are 2 C - 1 boxes, on as
-    many levels as there are edges. Each box is asked for all attributes at most, with all their values. Each level is
-    cut into blocks, the last of which may be short. A block costs no more among others than in a level of its own.
+    many levels as there are edges. Each box compares the edges of all attributes at most. Each level is counted in
+    blocks of boxes; the last block may be short. A block costs no more among others than in a level of its own.
 
     Args:
         problem: Public problem of the recoding.
@@ -120,7 +120,7 @@ def most_bytes(problem: Problem, profile: Profile) -> int:
 
 
 def _asked_for_all(engine: CountingEngine, problem: Problem, boxes: int) -> None:
-    """Count the greatest cost of a number of boxes of one level."""
+    """Count the cost of a level of `boxes` boxes that all hold every value and are compared in all attributes."""
     same = [whole(problem.domains)] * boxes
     party_rows = OwnCells(problem, np.zeros((0, len(problem.columns) + 1), dtype=np.int64))
     party_rows.count(boxes)
@@ -131,8 +131,8 @@ def _asked_for_all(engine: CountingEngine, problem: Problem, boxes: int) -> None
 def most_bytes_of_levels(task: FullDomain, profile: Profile) -> int:
     """Return an upper bound on the bytes of a search for levels, both directions together.
 
-    The search follows from the height at which it ends, and no node of a height costs more than the one with most
-    classes.
+    The steps of the search follow from the height at which it ends. At each height the node with most classes is the
+    most expensive.
 
     Args:
         task: Public problem of the search.
@@ -144,7 +144,7 @@ def most_bytes_of_levels(task: FullDomain, profile: Profile) -> int:
 
 
 def costliest(lattice: Lattice) -> Node:
-    """Return a node that costs most to find: by the nodes compared, or by their classes if these are listed."""
+    """Return the node whose search compares most nodes, or against the public, most possible classes."""
 
     def work(height: int) -> int:
         search = lattice_search.towards(lattice, height)

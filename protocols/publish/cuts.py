@@ -1,7 +1,8 @@
 """Boxes of a table's public values and their cuts: the openings of joint Mondrian, level by level.
 
-A box is a range of values of every attribute, in the public order. A level holds for every open box, in order, the cut
-that divides it into two, or None if it stays. The two parts of each cut box are the open boxes of the next level.
+A box is a range of values of every attribute, in the public order. A level lists, for every open box in order, the cut
+that divides it into two, or None if the box stays whole. The two parts of each cut box are the open boxes of the next
+level.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def halves(box: Box, cut: Cut) -> tuple[Box, Box]:
         cut: The cut; its value is the first of the second part.
 
     Raises:
-        ValueError: The cut leaves nothing of one part.
+        ValueError: One part would be empty.
     """
     low, high = box[cut.attribute]
     if not low < cut.value < high:
@@ -100,7 +101,7 @@ def final_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
 def widest_first(domains: Sequence[int], box: Box) -> tuple[int, ...]:
     """Return the attributes by which a box can be cut, sorted by the share of their values in the box, largest first.
 
-    n of m values in order are a share of (n - 1) / (m - 1); among equal shares the first attribute comes first.
+    n neighbouring values of m are a share of (n - 1) / (m - 1). Among equal shares the first attribute comes first.
 
     Args:
         domains: Number of values of each attribute.

@@ -1,27 +1,28 @@
 """Joint full-domain generalisation: one level for each attribute of the rows of two parties, without opening a count.
 
-Ideal functionality. Inputs: each party's own rows (category indices); public `FullDomain`: hierarchies, rules, and how
-many rows of both together may be suppressed (MaxSup). Output to both: a node of the lattice. It has the least height at
-which some node suppresses no more rows than MaxSup, and is the first of these nodes in a public order
-(`Lattice.heights`). Rows are suppressed by class, if the class does not keep the rules:
+Ideal functionality. Inputs: each party's own rows (category indices); public `FullDomain`: hierarchies, rules, and the
+largest number of rows of both parties that may be suppressed (MaxSup). Output to both: a node of the lattice, which
+sets a level for each attribute. A node *suffices* if it suppresses at most MaxSup rows. The output has the least height
+with such a node, and is the first of them in a public order (`Lattice.heights`). A class that does not keep the rules
+is suppressed as a whole:
 
-* `peer`: each party leaves out its own rows of a class that do not keep the rules by themselves. So it knows them
-  alone, and a node is a comparison of the sum of two numbers;
-* `public`: the rows of both, where they are fewer than k together. Output to both is then also, of each class that is
-  possible at the node, whether it has k rows: without that nobody could leave out the others. Only nodes with at most
-  `max_classes` possible classes are searched, since which classes occur is not public; they include the top, and all
-  above a node that is among them.
+* `peer`: each party suppresses its own rows of a class if they do not keep the rules by themselves. Each party counts
+  its own suppressed rows, and a node takes one comparison of the sum of two numbers;
+* `public`: both parties suppress a class with fewer than k rows together. The output then also says whether each
+  possible class of the node has k rows, because the parties need it to suppress the others. Classes that occur are not
+  public. So all possible classes are compared, and only nodes with at most `max_classes` of them are searched. These
+  include the top, and every node above one of them.
 
 First the parties decide whether the rows may be published (`protocols.publish.precheck`).
 
-Leakage: nothing else. Each opening of the binary search, whether some node of a height suffices, follows from the
-height of the result. Which classes of the union have k rows follows from both published tables, which lack the others.
-A class that is not published has no row or too few; the result does not distinguish these. But a party with rows in it
-learns that the other has fewer than k minus its own.
+Leakage: nothing else. The binary search opens whether some node of a height suffices; this follows from the height of
+the result. The classes with k rows follow from the published tables. A class that is not published has no row or too
+few; the result does not distinguish these. But a party with r rows in such a class learns that the peer has fewer than
+k - r.
 
-Paper: P. Samarati, "Protecting Respondents' Identities in Microdata Release" (IEEE TKDE 13, 2001). A height is one
-batch. Cost of a node, counts of N bits: against the peer N input bits from each party and 2 N ANDs, against the public
-what `protocols.publish.suppression` says of every possible class.
+Paper: P. Samarati, "Protecting Respondents' Identities in Microdata Release" (IEEE TKDE 13, 2001). All nodes of a
+height are one batch. Cost of a node, counts of N bits: against the peer N input bits from each party and 2 N ANDs.
+Against the public, for every possible class the cost in `protocols.publish.suppression`.
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ MOST_POSSIBLE = 1 << 25  # possible classes of all nodes of a height: half a gig
 
 @dataclass(frozen=True)
 class FullDomain:
-    """Public settings of a search: `problem`, whose domains are those of the hierarchies, and MaxSup.
+    """Public settings of a search: `problem`, the lattice of the hierarchies, and MaxSup (`max_suppressed`).
 
-    Raises InputError if no search by heights is possible: for rules that a class may break by growing.
+    Raises InputError if the settings do not fit, or if a growing class may break the rules.
     """
 
     problem: Problem
@@ -77,7 +78,7 @@ class FullDomain:
         if self.problem.against == "public" and models.any:
             raise InputError("l and t need against = peer here; set it, or use smc publish joint")
         if (self.problem.against == "public") != (self.lattice.most is not None):
-            raise InputError("possible classes are listed against the public, and only then")
+            raise InputError("max_classes goes with against = public, which needs it; give both or neither")
         if self.lattice.most is not None:
             most = max(sum(map(self.lattice.possible, nodes)) for nodes in self.lattice.heights)
             if most > MOST_POSSIBLE:
@@ -162,7 +163,7 @@ def _node(engine: Engine, task: FullDomain, party_rows: OwnRows, height: int, pl
 
 
 def _first(engine: Engine, task: FullDomain, party_rows: OwnRows, height: int) -> tuple[Bits, Bits]:
-    """Return whether some node of a height suffices, and the position of the first such node; both secret."""
+    """Return secret bits: whether some node of a height suffices, and the position of the first such node."""
     problem, nodes = task.problem, task.lattice.heights[height]
     with engine.session.phase("suppressed"):
         if problem.against == "peer":

@@ -1,8 +1,8 @@
-"""Lattice of public hierarchies, and the search on its heights: the openings of joint full-domain generalisation.
+"""Lattice of public hierarchies, and the binary search on its heights, whose answers are opened.
 
-A node is a level for every attribute; its height is their sum. If some node of a height suffices, so does some node of
-every greater height: binary search finds the least such height. The next height, and the order of its nodes, follow
-from public facts and the openings so far.
+A node is a level for every attribute; its height is their sum. If some node of a height suffices
+(`protocols.publish.lattice`), so does some node of every greater height. Binary search finds the least such height. The
+next height, and the order of its nodes, follow from public facts and the answers so far.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ KINDS = ("whether the rows may be published", "whether a height will do", "level
 class Lattice:
     """All nodes of the generalisation lattice: each node chooses a level of every attribute's public hierarchy.
 
-    The search leaves out nodes with more than `most` possible classes. InputError if a hierarchy is not a tree with one
-    top, or if there are too many nodes to list.
+    The search leaves out nodes with more than `most` possible classes. Raise InputError if a hierarchy is not a tree
+    with one top, or if there are too many nodes to list.
     """
 
     hierarchies: tuple[Groups, ...]
@@ -62,7 +62,7 @@ class Lattice:
 
     @cached_property
     def _losses(self) -> tuple[tuple[Fraction, ...], ...]:
-        """Average share of the values in the group of a value, for each level; 0 for groups of one value."""
+        """Loss of each attribute's levels: mean over values of the share of values in the value's group, 0 if alone."""
         losses = []
         for levels in self.hierarchies:
             alike = [np.bincount(groups) for groups in levels]
@@ -75,12 +75,12 @@ class Lattice:
         return prod(sizes[level] for sizes, level in zip(self.sizes, node, strict=True))
 
     def loss(self, node: Node) -> Fraction:
-        """Return the loss of a node, by the domains alone: the sum over attributes."""
+        """Return the loss of a node: the sum of its levels' losses, computed from the hierarchies without rows."""
         return sum((losses[level] for losses, level in zip(self._losses, node, strict=True)), Fraction(0))
 
     @cached_property
     def heights(self) -> tuple[tuple[Node, ...], ...]:
-        """Nodes of each height that the search includes: those that lose least first, then in lexical order."""
+        """Nodes of each height in the order of the search: by rising loss, then in lexical order."""
         by_height: list[list[Node]] = [[] for _ in range(sum(len(levels) - 1 for levels in self.hierarchies) + 1)]
         for node in product(*(range(len(levels)) for levels in self.hierarchies)):
             if self.most is None or self.possible(node) <= self.most:
@@ -88,7 +88,7 @@ class Lattice:
         return tuple(tuple(sorted(nodes, key=lambda node: (self.loss(node), node))) for nodes in by_height)
 
     def codes(self, node: Node, values: Indices) -> list[Indices]:
-        """Return the groups of some values, int64[lines] for each attribute.
+        """Return the group number of each value at the node's levels, int64[lines] for each attribute.
 
         Args:
             node: Level of each attribute.
@@ -102,7 +102,7 @@ class Lattice:
 
 @dataclass(frozen=True)
 class Found:
-    """State of a search: the results for the heights so far, the node, and which of its possible classes are published.
+    """State of a search: the answers for the heights so far, the node, and which of its possible classes are published.
 
     `node` and `published` are None until they are opened. Against the peer `published` stays None.
     """
@@ -129,7 +129,7 @@ NOTHING = Found()
 
 
 def bounds(lattice: Lattice, search: Found) -> tuple[int, int]:
-    """Return the range of the least height by the results so far; the top always suffices.
+    """Return the lowest and the highest possible value of the least height, by the answers so far; the top suffices.
 
     Args:
         lattice: The public lattice.
@@ -166,7 +166,7 @@ def towards(lattice: Lattice, height: int) -> Found:
 
     Args:
         lattice: The public lattice.
-        height: Least height at which some node will do.
+        height: Least height at which some node suffices.
     """
     search = NOTHING
     while (next_height := asked(lattice, search)) is not None:
@@ -208,7 +208,7 @@ def answers(lattice: Lattice, columns: int, search: Found) -> Iterator[list[BitM
     Args:
         lattice: The public lattice.
         columns: Number of published columns.
-        search: All answers of the run.
+        search: Final state of the run.
     """
     yield passed(columns)
     for answer in search.answers:
@@ -238,7 +238,7 @@ def opened(columns: int, search: Found, step: int | None = None) -> dict[str, in
 
 
 def encode(search: Found) -> Any:
-    """Return the state of a search as JSON."""
+    """Return the state of a search as a JSON object of its fields; `published` only if it is opened."""
     published = None if search.published is None else [int(bit) for bit in search.published]
     return {"answers": list(search.answers), "node": None if search.node is None else list(search.node)} | (
         {} if published is None else {"published": published}

@@ -2,8 +2,8 @@
 
 The loss of an edge is L l + U u, for L and U rows below and above it, whose ranges then have l and u further values
 (the normalised certainty penalty, up to public factors). Each party knows its own part of the sum, so no product is
-computed in secret. Unlike the balance it is not monotone along the edges: which sides have rows enough is decided for
-every edge before they are compared.
+computed in secret. Unlike the balance, the loss is not monotone along the edges. So the rule for the rows on both sides
+is decided for every edge before edges are compared.
 
 Source: J. Xu, W. Wang, J. Pei, X. Wang, B. Shi, A. Fu, "Utility-Based Anonymization Using Local Recoding" (KDD 2006).
 """
@@ -17,10 +17,10 @@ from smc.circuit import Builder, Form, Netlist, concatenate, select
 
 @lru_cache(maxsize=32)
 def enough_netlist(width: int, least: int, form: Form = "size") -> Netlist:
-    """Build the check whether an edge is allowed and both its sides have enough rows.
+    """Build a circuit that returns whether an edge is allowed and both its sides have enough rows.
 
-    The first inputs are two bits, both 1 if the edge is allowed. Then come the rows of each party on the lower side,
-    and those on the upper side. No number of rows exceeds `least`.
+    The first inputs are two bits, both 1 if the edge is allowed. Then come each party's numbers of rows on the lower
+    side and on the upper side, cut to at most `least`.
 
     Args:
         width: Bits of a party's number of rows.
@@ -37,7 +37,7 @@ def enough_netlist(width: int, least: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def total_netlist(width: int, form: Form = "size") -> Netlist:
-    """Build the sum of two numbers that needs no more bits.
+    """Build the sum of two numbers modulo 2^width, which must fit.
 
     Args:
         width: Bits of each number and of the sum.
@@ -50,14 +50,14 @@ def total_netlist(width: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=128)
 def least_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
-    """Build the choice of the allowed edge that loses less, the lower of equals.
+    """Build a match: the allowed edge with less loss, the lower one among equals.
 
-    Inputs are two edges, the lower first: each a bit whether it is allowed, its loss, its place. Outputs are these
-    fields of the chosen edge; the place has a digit more.
+    Inputs are two edges, the lower first: for each a bit "is allowed", its loss, its position. Outputs are these fields
+    of the chosen edge; the position has one bit more.
 
     Args:
         width: Bits of a loss.
-        digits: Bits of a place.
+        digits: Bits of a position.
         form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
     """
     builder = Builder(form)

@@ -1,22 +1,22 @@
 """Joint Mondrian: one recoding for the rows of two parties, without opening a count.
 
 Ideal functionality. Inputs: each party's own rows (category indices), public `Problem`. Output to both: boxes of
-values, as the cuts that make them. Each box is a class: its rows are equal once each party has recoded its own. The
-first box holds all values. A box is cut into two in the attribute of which it has the largest share, at an edge between
-two values. Only edges with rows that keep the rules on both sides are allowed. The edge that divides the rows of both
-parties most evenly is taken (of equally even ones the one nearest the middle in the order of values, below it rather
-than above). If the attribute has no allowed edge, the next widest is tried, and so on; a box without any allowed edge
-stays. With the score "ncp" the edge of least loss is taken instead: the sum over rows of the number of further values
-in their range (of equal ones the lowest). Rules (`protocols.publish.problem`): k rows, l-diversity and t-closeness of a
-sensitive column (`protocols.rules`), against the `public` or the `peer`. A run can resume from the cuts of some levels.
-It ends with the cuts of the whole run, and opens nothing of those levels.
+values, as the cuts that make them. Each box is a class: its rows are equal after the recoding. The first box holds all
+values. A box is cut into two in the attribute of which it has the largest share, at an edge between two values. Only
+edges with rows that keep the rules on both sides are allowed. The edge that divides the rows of both parties most
+evenly is taken; among equals the one nearest the middle in the order of values, then the lower one. If the attribute
+has no allowed edge, the next widest is tried, and so on; a box without any allowed edge stays. With the score "ncp" the
+edge of least loss is taken instead, the lowest one among equals. The loss is the sum over rows of the number of further
+values in their range. Rules (`protocols.publish.problem`): k rows, l-diversity and t-closeness of a sensitive column
+(`protocols.rules`), against the `public` or the `peer`. A run can resume from the cuts of some levels. It ends with the
+cuts of the whole run, and opens nothing of those levels.
 
 First the parties decide whether the rows may be published (`protocols.publish.precheck`); if not, both get a
 `JointRefusalError` with the reason.
 
 Leakage: the cuts, which are published, and nothing else. A box is compared in its other attributes only if its widest
-could not be cut; this follows from the final cut, or from its absence. With the rule `public`, a party with rows in a
-class can subtract them, and is left with perhaps fewer than k of the peer's.
+could not be cut; this follows from the final cut, or from its absence. With the rule `public`, a party can subtract its
+own rows of a class; the rest may be fewer than k rows of the peer.
 
 Paper: K. LeFevre, D. DeWitt, R. Ramakrishnan, "Mondrian Multidimensional K-Anonymity" (ICDE 2006). Widths are public:
 those of the boxes, not of the rows inside, which are not opened. One level is one batch.
@@ -106,7 +106,7 @@ def mondrian(
 
 
 class OwnCells(OwnRows):
-    """This party's rows as cells: the open box of each row, and the rows of each box by value."""
+    """This party's rows, the open box of each row, and the numbers of rows of each box by value (`tables`)."""
 
     def __init__(self, problem: Problem, rows: Indices) -> None:
         super().__init__(problem, rows)
@@ -117,8 +117,8 @@ class OwnCells(OwnRows):
     def count(self, boxes: int) -> None:
         """Set `tables` by counting the rows of each open box.
 
-        A table is that of an attribute: the rows with at most each value, int64[boxes, values, kinds]. A kind is a
-        value that l and t count by.
+        There is one table for each attribute, int64[boxes, values, kinds]: the number of rows up to each value. A kind
+        is a value of the sensitive column for l and t; otherwise there is one kind.
         """
         inside = np.flatnonzero(self._place >= 0)
         self.tables = []
@@ -142,17 +142,17 @@ class OwnCells(OwnRows):
 def ask(
     engine: Engine, problem: Problem, party_rows: OwnCells, question: Asked, places: Sequence[int]
 ) -> list[Cut | None]:
-    """Return, for each asked box, where it is cut; both parties learn it.
+    """Open where each box of a question is cut.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
         problem: Public problem of the recoding.
         party_rows: This party's rows, counted by open box; private.
         question: Boxes of the question, with their attributes; public.
-        places: Number of each of these boxes among the open ones; public.
+        places: Index of each of these boxes among the open boxes; public.
 
     Returns:
-        The cut of each box; None for a box that has none. Empty if there is no box.
+        The cut of each box, None if it has no allowed edge; both parties learn it. Empty if there is no box.
 
     Raises:
         ProtocolError: The opened bits are not those of a cut.
@@ -177,7 +177,7 @@ def _pairs(question: Asked) -> zip[tuple[tuple[tuple[int, int], ...], tuple[int,
 
 
 def _best(engine: Engine, problem: Problem, party_rows: OwnCells, question: Asked, places: Sequence[int]) -> Bits:
-    """Return the cut of each box, as `Asked.bits`."""
+    """Return the secret cut of each box, in the form of `Asked.bits`."""
     lengths = question.lengths
     ranks, digits = question.widths
     lower = np.concatenate(
@@ -211,7 +211,7 @@ def _most_even(
     lengths: Indices,
     digits: int,
 ) -> tuple[Bits, Bits]:
-    """Return for each group of edges whether one may be chosen, and the one that divides its rows most evenly."""
+    """Return for each group of edges the secret bit "has an allowed edge", and the edge that divides most evenly."""
     width = problem.count_width + 1
     with engine.session.phase("sums"):
         differences = (rows[0] - rows[1]) & ((1 << width) - 1)
@@ -229,10 +229,7 @@ def _most_even(
 def _least_loss(
     engine: Engine, problem: Problem, rows: tuple[Indices, Indices], bits: list[Bits], lengths: Indices, digits: int
 ) -> tuple[Bits, Bits]:
-    """Return for each group of edges whether one may be chosen, and the one after which rows have the narrowest ranges.
-
-    Each party knows its part of the loss.
-    """
+    """Return for each group of edges the secret bit "has an allowed edge", and the allowed edge with the least loss."""
     places = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     loss = rows[0] * places + rows[1] * (np.repeat(lengths, lengths) - 1 - places)
     width = problem.count_width + max(problem.domains).bit_length()
@@ -249,7 +246,7 @@ def _least_loss(
 
 
 def _allowed(engine: Engine, problem: Problem, party_rows: OwnCells, lower: Indices, upper: Indices) -> list[Bits]:
-    """Return two bits an edge: both 1 if the rows on both sides of it keep the rules, but for k of the union."""
+    """Return two bits an edge: both 1 if the rows on both sides keep the rules; k of the union is decided later."""
     if problem.against == "public" and problem.models.any:
         with engine.session.phase("models"):
             return models_kept(engine, problem, np.stack([lower, upper], axis=1), party_rows.whole)

@@ -1,8 +1,9 @@
 """Openings of a joint Mondrian, defined once for the run, the cost model and the records.
 
 The first opening is whether the rows may be published (`protocols.publish.precheck`). Each level then opens whether
-each open box is cut in its widest attribute and where. For the other boxes it opens whether they are cut in another
-attribute, in which and where. All of it follows from the cuts: a box is cut in the widest attribute that allows a cut.
+each open box is cut in its widest attribute, and where. For boxes without such a cut it opens whether they are cut in
+another attribute, in which one, and where. All of it follows from the cuts: a box is cut in the widest attribute that
+allows a cut.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ KINDS = ("whether the rows may be published", "whether a class is cut", "attribu
 
 @dataclass(frozen=True)
 class Asked:
-    """Question about some boxes: in which of its attributes, in order of preference, and where each box is cut."""
+    """Question about some boxes: in which attribute of `orders`, the preferred one first, and where each is cut."""
 
     domains: tuple[int, ...]
     boxes: tuple[Box, ...]
@@ -41,7 +42,7 @@ class Asked:
         return np.array([box[a][1] - box[a][0] - 1 for box, order in pairs for a in order], dtype=np.int64)
 
     def bits(self, level: Sequence[Cut | None]) -> BitMatrix:
-        """Return the results as opened bits: cut or not, positions of attribute and edge; 0 for an uncut box."""
+        """Return the answers as opened bits: cut or not, positions of attribute and edge; 0 for an uncut box."""
         ranks, edges = self.widths
         rank = [0 if cut is None else order.index(cut.attribute) for cut, order in zip(level, self.orders, strict=True)]
         edge = [
@@ -52,7 +53,7 @@ class Asked:
         return np.vstack([is_cut, bitpack.from_integers(rank, ranks), bitpack.from_integers(edge, edges)])
 
     def read(self, bits: BitMatrix) -> list[Cut | None]:
-        """Return the answers of opened bits.
+        """Return the answers from opened bits, the inverse of `bits`.
 
         Raises:
             ProtocolError: No honest run opens these bits.
@@ -72,7 +73,7 @@ class Asked:
 def first_question(
     domains: Sequence[int], boxes: Sequence[Box], cuts: Sequence[Cut | None] = ()
 ) -> tuple[Asked, list[int]]:
-    """Return the question for a cut of the widest attribute of each box, and the numbers of the boxes in the question.
+    """Return the question about each box's widest attribute, and the indices of its boxes among the open boxes.
 
     Boxes that cannot be cut at all are left out.
 
@@ -90,7 +91,7 @@ def first_question(
 def second_question(
     domains: Sequence[int], boxes: Sequence[Box], cuts: Sequence[Cut | None]
 ) -> tuple[Asked, list[int]]:
-    """Return the question about all other attributes of each box, and the numbers of its boxes.
+    """Return the question about all other attributes of each box, and the indices of its boxes among the open boxes.
 
     The question leaves out boxes that are cut already, or have no other attribute to cut.
 

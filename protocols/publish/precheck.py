@@ -1,11 +1,11 @@
 """Check whether both parties' rows may be published under one recoding.
 
-Ideal functionality. Inputs: each party's rows. Output to both: whether the rows as a whole keep the rules; and of each
-column whether it is a *provenance* column: both parties have rows, and no value occurs at both, so each row reveals its
-owner. Leakage: nothing else.
+Ideal functionality. Inputs: each party's rows. Output to both: whether the rows as a whole keep the rules; and for each
+column whether it is a *provenance* column. In such a column no value occurs at both parties, although both have rows.
+So each value reveals the owner of its row. Leakage: nothing else.
 
-Cost: an AND and two input bits for every value of every column, some for the rows, and what l and t cost of one class
-(`protocols.feasibility`) against the public; 1 bit a column opened, and 1.
+Cost: an AND and two input bits for every value of every column, and a comparison of the numbers of rows. Against the
+public also l and t of one group (`protocols.feasibility`). Opened: 1 bit a column, and 1.
 """
 
 from __future__ import annotations
@@ -53,22 +53,23 @@ class OwnRows:
         return np.concatenate(occurs).astype(np.uint8)[:, None]
 
     def tally(self, places: Indices, size: int, lines: slice | Indices = slice(None)) -> Indices:
-        """Return the number of this party's rows at each place, int64[size]; exact below 2^53.
+        """Return the number of this party's rows with each index, int64[size]; exact below 2^53.
 
         Args:
-            places: Place of each line, int64[lines], from 0 to size - 1.
-            size: Number of places.
-            lines: Lines that count. Default: all.
+            places: Index of each line, int64[lines], from 0 to size - 1.
+            size: Number of indices.
+            lines: Distinct rows to count. Default: all.
         """
         return np.bincount(places, weights=self.numbers[lines], minlength=size).astype(np.int64)
 
 
 @lru_cache(maxsize=32)
 def precheck_netlist(columns: tuple[int, ...], width: int, k: int, form: Form = "size") -> Netlist:
-    """Build the check whether the rows may be published.
+    """Build the circuit of the check.
 
-    Inputs: rows of party 0, of party 1; two bits, whether all keep the rules; each one's values by column. Outputs:
-    whether there are k rows and they keep the rules; of each column whether its values are apart.
+    Inputs: number of rows of party 0, of party 1; two bits, both 1 if all rows keep the rules; for each party a bit for
+    every value of every column, 1 if it occurs. Outputs: whether k rows keep the rules; whether each column is a
+    provenance column.
 
     Args:
         columns: Number of values of each column.
@@ -121,8 +122,12 @@ def precheck(engine: Engine, problem: Problem, party_rows: OwnRows, names: Seque
             f"common value in it; leave the column out"
         )
     if not whole[0, 0]:
-        who = "both parties together have" if problem.against == "public" else "both parties, or one of them, have"
-        lacking = ", or their rows as a whole do not keep l" if problem.models.any else ""
+        who = (
+            "both parties together have"
+            if problem.against == "public"
+            else "both parties together, or one of them, have"
+        )
+        lacking = ", or all rows as one class do not satisfy l" if problem.models.any else ""
         few = f"{who} fewer than k = {problem.k:,} rows{lacking}"
         raise JointRefusalError(f"{few}: nothing can be published under this rule")
 
@@ -150,7 +155,7 @@ def models_kept(engine: Engine, problem: Problem, splits: Indices, whole: Indice
 
 @lru_cache(maxsize=8)
 def known_netlist(groups: int, form: Form = "size") -> Netlist:
-    """Build the check whether every group with a row has one with a known value.
+    """Build a circuit that returns whether every group with a row has a row with a known value.
 
     Inputs of each party: for every group whether it has a row with a known value, then whether it has a row.
 
@@ -166,5 +171,5 @@ def known_netlist(groups: int, form: Form = "size") -> Netlist:
 
 
 def passed(columns: int) -> list[BitMatrix]:
-    """Return the opened bits for rows that may be published: a 1, and a 0 for each of `columns` columns."""
+    """Return the bits that the check opens for publishable rows: a 1, and a 0 for each of `columns` columns."""
     return [np.full((1, 1), i == 0, dtype=np.uint8) for i in range(1 + columns)]

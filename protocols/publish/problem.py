@@ -25,10 +25,10 @@ class Problem:
     `domains` are the numbers of values of the attributes to recode, `others` those of columns published unchanged.
     Against the `public` each class has at least k rows of both parties together. Against the `peer` the rows of either
     party in a class are none or at least k; the class then has at least k rows of both, because it is not empty.
-    `models` are l and t of the last of the others, a sensitive column, against the public or the peer as k. `score` is
-    the criterion that chooses an edge: how evenly it divides rows, or the loss after it (normalised certainty penalty).
-    `missing` is the sensitive column's value that stands for no value: l and t count the rows with another one, and a
-    class without any such row breaks them.
+    `models` are l and t of the last column of `others`, a sensitive column; they are against the same reader as k.
+    `score` is the criterion that chooses an edge: how evenly it divides rows, or the loss after it (normalised
+    certainty penalty). `missing` is the sensitive column's value that stands for no value. l and t ignore rows with
+    this value, and a class with only such rows breaks l and t.
     """
 
     domains: tuple[int, ...]
@@ -75,22 +75,22 @@ class Problem:
 
     @cached_property
     def known(self) -> NDArray[np.bool_]:
-        """Whether l and t count each of the `classes`, bool[classes]."""
+        """Whether l and t count rows with each value, bool[classes]: False for `missing`."""
         return np.arange(self.classes) != (-1 if self.missing is None else self.missing)
 
     @cached_property
     def groups(self) -> of_groups.Problem:
-        """Settings of circuits that decide l and t of groups of rows, by their known values."""
+        """Settings of the circuits in `protocols.feasibility` that decide l and t, by known values."""
         return of_groups.Problem((), int(self.known.sum()), self.max_rows, rules=self.models)
 
     @property
     def least(self) -> int:
-        """Fewest rows of both parties in a class, for circuits."""
+        """Fewest rows of both parties in a class, for circuits; 1 against the peer, where each party checks k."""
         # against the peer the rule for both follows from the rule for each
         return self.k if self.against == "public" else 1
 
     def keeps(self, counts: Indices, whole: Indices) -> NDArray[np.bool_]:
-        """Return whether a party's rows of each class do not break the rules by themselves, bool[...].
+        """Return whether a party's rows of each class keep the rules by themselves, bool[...]; an empty class does.
 
         Against the public the result is True everywhere: a circuit decides.
 

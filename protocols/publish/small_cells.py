@@ -1,28 +1,27 @@
 """Joint tables of counts: which cells are too small to publish, and masked or noisy sums of the others.
 
-`cell_states`. Ideal functionality. Inputs: each party's own rows in every cell of a table, totals too. Output to both:
-of each cell whether it may be published; with `zeros` "shown" whether it is empty, besides. A cell may be published if
-the count that the rule is about is at least the threshold: against the `public` that of both parties together, against
-the `peer` that of either. With zeros shown the count may also be 0, against the peer that of one party or of both.
-Leakage: nothing else. A count is never opened: that of a cell that may not be published is one of 0 to T - 1, or of 1
-to T - 1 with zeros shown; so the threshold is at least 3. With zeros shown, that a cell is empty is told.
+`cell_states`. Ideal functionality. Inputs: each party's own rows in every cell of a table, totals included. Output to
+both: for each cell whether it may be published; with `zeros` "shown" also whether it is empty. A cell may be published
+if the count that the rule refers to is at least the threshold T. Against the `public` this is the count of both parties
+together, against the `peer` the count of each party. With zeros shown the count may also be 0, against the peer at one
+party or at both. Leakage: nothing else. A count is never opened: the count of a hidden cell is one of 0 to T - 1, or
+with zeros shown one of 1 to T - 1. So the threshold is at least 3.
 
 `masked_sums`. Ideal functionality. Inputs: each party's own integers (a batch) of a public width. Outputs: to each
-party its own uniform bits r0 or r1, to both the sums XOR r0 XOR r1. These are shares of each sum by a one-time pad in
-three parts: all three parts together give the sums; each party lacks the other's part, and sees uniform bits. Each part
-is drawn by `Session.contributions`: a repeated step draws equal parts if the first run has sent anything, and new parts
-otherwise. Leakage: width, batch.
+party its own uniform bits r0 or r1, to both the sums XOR r0 XOR r1. All three parts together give the sums. Each party
+lacks the other's part, and so sees uniform bits. Each part is drawn by `Session.contributions`: a repeated step draws
+equal parts if the first run has sent anything, and new parts otherwise. Leakage: width, batch.
 
-`noisy_cells`. Ideal functionality. Inputs: each party's own rows and its own numbers in every cell. Output to both: of
-each cell whether the rows of both, with a sample of a public law, are fewer than the threshold; if they are not, the
-sum of both numbers with a sample of a law, and else 0. Where the numbers are the rows themselves one sample does for
-both. Leakage: nothing else. All of it follows from noisy numbers, so it is private as these are
-(`protocols.release.numbers`): no bit without noise is opened, and neither size nor order of messages depends on a row.
+`noisy_cells`. Ideal functionality. Inputs: each party's own rows and its own numbers in every cell. Output to both: for
+each cell whether the rows of both, plus a sample of a public law, are fewer than the threshold. If they are not, also
+the sum of both numbers plus a sample of a law; else 0. If the numbers are the rows themselves, both use one sample.
+Leakage: nothing else. All outputs follow from noisy numbers, so they are as private as these
+(`protocols.release.numbers`). No bit without noise is opened, and neither size nor order of messages depends on a row.
 
-Security is that of the engine. Cost: a cell's state, of counts of w bits, takes 2 w ANDs or less against the public
-(3 w + 1 with zeros shown) and w input bits of each party, against the peer 1 AND and 1 bit (2 and 2 with zeros shown);
-a sum takes w ANDs, 2 w + 1 input bits of each party and w + 1 bits opened. A noisy cell costs a noisy sum, a comparison
-and an AND a bit, and where it is not the rows that are told another noisy sum.
+Security is that of the engine. Cost of a cell's state, counts of w bits: against the public 2 w ANDs or less (3 w + 1
+with zeros shown) and w input bits of each party; against the peer 1 AND and 1 bit (2 and 2 with zeros shown). A masked
+sum takes w ANDs, 2 w + 1 input bits of each party, and opens w + 1 bits. A noisy cell takes a noisy sum, a comparison
+and an AND a bit, and a second noisy sum if its numbers are not the rows.
 """
 
 from __future__ import annotations
@@ -88,7 +87,7 @@ class CellProblem:
 
 @lru_cache(maxsize=32)
 def public_netlist(width: int, threshold: int, zeros: Zeros, form: Form = "size") -> Netlist:
-    """Build the state of a cell against the public: a bit whether its rows are few; with zeros shown, another for none.
+    """Build a cell's state against the public: a bit "too few rows"; with zeros shown, a second bit "no row".
 
     With zeros shown, an empty cell sets the second bit alone. The inputs are the rows of party 0 and of party 1.
 
@@ -113,8 +112,8 @@ def public_netlist(width: int, threshold: int, zeros: Zeros, form: Form = "size"
 def peer_netlist(zeros: Zeros, form: Form = "size") -> Netlist:
     """Build the state of a cell against the peer, from the bits of both parties.
 
-    Each party brings a bit whether its rows are few; with zeros shown, another whether it has none. A cell is few if
-    either party's rows are, and empty if both parties have none.
+    Each party enters a bit "too few rows"; with zeros shown, a second bit "no row". The cell has too few rows if either
+    party has, and no row if both parties have none.
 
     Args:
         zeros: Whether empty cells are "hidden" or "shown".
@@ -128,7 +127,7 @@ def peer_netlist(zeros: Zeros, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def sum_netlist(width: int, form: Form = "size") -> Netlist:
-    """Build the sum of two integers, with a bit more.
+    """Build the sum of two integers, width + 1 bits.
 
     Args:
         width: Bits of each integer.
@@ -179,13 +178,13 @@ def cell_states(engine: Engine, problem: CellProblem, counts: NDArray[Any]) -> S
 
 
 def chosen(engine: Engine, states: States, hidden: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    """Return the hidden cells that both parties use, bool[cells]; party 0 sends its cells to party 1.
+    """Return party 0's hidden cells at both parties, bool[cells]; party 0 sends them to party 1.
 
-    Public facts decide which cells to hide. But another version of a solver may find another best set.
+    They follow from public facts. But two versions of the solver may choose different sets, so one party's set is used.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
-        states: State of each cell, as of `cell_states`; public.
+        states: State of each cell: `ENOUGH`, `FEW` or `NONE`, int64[cells]; public.
         hidden: Cells to hide, bool[cells], at party 0; None at party 1.
 
     Raises:
@@ -228,7 +227,7 @@ def masked_sums(engine: Engine, numbers: NDArray[Any], width: int) -> tuple[BitM
 def noisy_cell_netlist(
     width: int, law: Law, threshold: int, rows: tuple[int, Law] | None, form: Form = "size"
 ) -> Netlist:
-    """Build a noisy cell: a bit whether it has too few rows, then the noisy sum as of `noisy_sum_netlist`, or zeros.
+    """Build a noisy cell: a bit "too few rows"; then the output of `noisy_sum_netlist`, or zeros if that bit is 1.
 
     The inputs are both parties' numbers and uniform bits; with `rows`, then both parties' rows and uniform bits.
 
@@ -251,7 +250,7 @@ def noisy_cell_netlist(
 def noisy_cells(
     engine: Engine, values: NDArray[Any], width: int, law: Law, threshold: int, rows: tuple[int, Law] | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Return the cells of too few rows, bool[cells], and the noisy numbers of the others, int64[others].
+    """Return which cells have too few rows, bool[cells], and the noisy numbers of the other cells, int64[others].
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
@@ -275,7 +274,8 @@ def noisy_cells(
     hidden: NDArray[np.bool_] = few[0].astype(np.bool_)
     if opened[:, hidden].any():
         raise ProtocolError(
-            "the peer's messages are wrong: a cell with too few rows was opened with a number other than 0"
+            "the peer's messages are wrong: a cell with too few rows was opened with a number other than 0, "
+            "so there is no result"
         )
     return hidden, bitpack.to_words(opened).astype(np.int64)[~hidden] - from_zero_by(law)
 

@@ -1,9 +1,9 @@
 """Circuits of joint full-domain generalisation: the rows of both parties in classes with fewer than k.
 
 The result depends on whether a class has k rows, and on its number of rows if it has fewer. So each party enters
-min(own rows, k) for a class, which has as many bits as k: the sum is below k if and only if the sum of the rows is. An
-empty class adds 0, so possible classes may stand for those that occur. SPAN classes are summed in one instance of a
-circuit, then SPAN such sums, and so on, all nodes of a height in one batch.
+min(own rows, k) for a class, which has as many bits as k. The sum of these is below k if and only if the sum of the
+rows is. An empty class adds 0, so all possible classes are summed instead of those that occur. SPAN classes are summed
+in one instance of a circuit, then SPAN such sums, and so on, all nodes of a height in one batch.
 
 Cost of a class, k of w bits: 2 w input bits, and about 4 w + 1 ANDs: a sum, a comparison, a mask, and a part of a sum.
 """
@@ -60,7 +60,7 @@ def sum_netlist(width: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def at_most_netlist(width: int, most: int, form: Form = "size") -> Netlist:
-    """Build the check whether a number is at most `most`.
+    """Build a circuit that returns whether a number is at most `most`.
 
     Args:
         width: Bits of the number.
@@ -74,7 +74,7 @@ def at_most_netlist(width: int, most: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def together_netlist(width: int, most: int, form: Form = "size") -> Netlist:
-    """Build the check whether the sum of a number of party 0 and one of party 1 is at most `most`.
+    """Build a circuit that returns whether the sum of a number of party 0 and one of party 1 is at most `most`.
 
     Args:
         width: Bits of each number.
@@ -88,7 +88,7 @@ def together_netlist(width: int, most: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def published_netlist(k: int, form: Form = "size") -> Netlist:
-    """Build the check whether party 0's and party 1's rows of a class, each at most k, are k together.
+    """Build a circuit that returns whether both parties' rows of a class, each input cut to at most k, are k together.
 
     Args:
         k: Fewest rows of both parties in a class.
@@ -101,7 +101,7 @@ def published_netlist(k: int, form: Form = "size") -> Netlist:
 
 
 def small_rows(engine: Engine, k: int, tables: Sequence[Indices]) -> Bits:
-    """Return the rows of both parties in classes with fewer than k, which stay secret: one number for each table.
+    """Return the secret number of both parties' rows in classes with fewer than k, one for each table.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.

@@ -1,6 +1,6 @@
 """Secret knock-out tournaments: the best edge of each box, and the first of its attributes that can be cut.
 
-Players that may not be chosen take no part. All groups of a batch play in parallel.
+Players are edges or attributes, in groups. A player that is not allowed never wins. All groups play in parallel.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from protocols.counts import Indices
 from smc.circuit import Builder, Form, Netlist, concatenate, select
 from smc.engines import Bits, Engine
 
-Fields = list[Bits]  # of every player: whether it may win, its score, its origin
+Fields = list[Bits]  # of every player: a bit "is allowed", its value, its position
 
 
 @lru_cache(maxsize=128)
 def first_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
-    """Build the choice of the first allowed player, with its fields.
+    """Build a match: the first allowed player of two.
 
-    Inputs are two players, the first one first: each a bit whether it is allowed, its value, its place. Outputs are
-    these fields of the chosen player; the place has a digit more.
+    Inputs are two players in order: for each a bit "is allowed", its value, its position. Outputs are these fields of
+    the chosen player; the position has one bit more.
 
     Args:
         width: Bits of a value.
-        digits: Bits of a place.
+        digits: Bits of a position.
         form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
     """
     builder = Builder(form)
@@ -41,7 +41,7 @@ def first_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def masked_netlist(width: int, form: Form = "size") -> Netlist:
-    """Build a bit, then a number if the bit is 1, else 0.
+    """Build a circuit that outputs its input bit, then its input number if the bit is 1, else 0.
 
     Args:
         width: Bits of the number.
@@ -56,12 +56,12 @@ def masked_netlist(width: int, form: Form = "size") -> Netlist:
 def tournament(
     engine: Engine, match: Callable[[int, int, Form], Netlist], players: Fields, lengths: Indices, digits: int
 ) -> Fields:
-    """Return the best player of each group, in secret: whether it may win, its value, its position in the group.
+    """Return the secret best player of each group: whether it is allowed, its value, its position in the group.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
         match: Builds the netlist of a match, from the bits of a value, the bits of a position and the form.
-        players: Secret fields of all players, group by group: whether each may win, and its value.
+        players: Secret fields of all players, group by group: whether each is allowed, and its value.
         lengths: Number of players of each group, int64[groups], 1 at least; public.
         digits: Bits of a position in the result, the lowest first; enough for the longest group.
     """
@@ -84,7 +84,7 @@ def tournament(
 
 
 def longer(engine: Engine, number: Bits, width: int) -> Bits:
-    """Return secret numbers with zeros as further high digits.
+    """Return secret numbers extended by zeros above the highest bit.
 
     Args:
         engine: Engine of this party.
@@ -96,5 +96,5 @@ def longer(engine: Engine, number: Bits, width: int) -> Bits:
 
 
 def stacked(*parts: Bits) -> Bits:
-    """Return the bits of several numbers as one number, the first one's lowest."""
+    """Return the bits of several numbers as one number; the first number has the lowest bits."""
     return Bits(np.concatenate([part.data for part in parts]))

@@ -5,18 +5,18 @@ McKenna, Mullins, Sheldon, Miklau, "AIM: an adaptive and iterative mechanism for
 
     w_r (|n_r - e_r|_1 - sqrt(2 / pi) sigma cells_r),
 
-by the exponential mechanism: how far the model's estimate e_r is from the joint counts n_r, less what a measurement
-would be wrong by, times how much r says of the marginals that are asked for. It is measured, and the model learns from
-it. Where the estimate of the chosen marginal then moves by no more than noise would move it, sigma is halved and
-epsilon doubled (annealing). The last round spends what is left. Marginals that would make the model larger than the
-share of rho that is spent allows are no candidates.
+by the exponential mechanism. The score is the distance between the model's estimate e_r and the joint counts n_r, less
+the expected error of a measurement, times the weight w_r of r for the requested marginals. The chosen marginal is
+measured, and the model learns from it. If its estimate then moves by no more than noise would move it, sigma is halved
+and epsilon doubled (annealing). The last round spends the rest of rho. The model's size is bounded by a limit that
+grows with the spent share of rho; marginals that would exceed it are not candidates.
 
 Distributed: the joint counts are added on shares once. A score is a sum of absolute differences from public numbers:
-adders and inverted bits, no product of two secrets. Opened are the marginals that are chosen, each before the next one
-is, and their counts with noise. `protocols.release.selection` tells what is spent.
+adders and inverted bits, no product of two secrets. The protocol opens the index of each chosen marginal, and its
+counts with noise. `protocols.release.selection` states the privacy loss.
 
-The rounds depend on what is opened, so nobody knows their number before. It is at most that of all rounds at the first
-sigma and epsilon, which `count_at_most` counts.
+The rounds depend on opened values, so their number is not known in advance. It is at most the number of rounds at the
+first sigma and epsilon, which `count_at_most` counts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ROUNDS_PER_COLUMN = 16  # number of rounds for the first sigma and epsilon, per 
 
 @dataclass(frozen=True)
 class AimProblem:
-    """Public settings of a run: the workload, a weight for each of its marginals, and the greatest model in cells."""
+    """Public settings of a run: the workload, a weight for each of its marginals, the largest model in cells."""
 
     work: Workload
     weights: tuple[int, ...]
@@ -64,7 +64,7 @@ class AimProblem:
         return self._parts(self.work.rho / self.rounds)
 
     def spent(self, state: State) -> Fraction:
-        """Return the rho that the measurements and choices so far have spent."""
+        """Return the rho that all measurements and choices so far have spent."""
         return sum((self._price(one.sigma, one.epsilon) for one in state), Fraction(0))
 
     def next(self, state: State, moved: bool) -> tuple[Fraction, Fraction] | None:
@@ -98,9 +98,7 @@ class AimProblem:
 
 
 def weights(sets: Sequence[tuple[int, ...]], wanted: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return a weight for each marginal: the wanted columns that it holds, in the least whole numbers.
-
-    A column counts once for each wanted set that has it. All weights are then divided by their greatest common divisor.
+    """Return a weight for each marginal: how often its columns occur in the wanted sets, divided by the common divisor.
 
     Args:
         sets: Columns of each marginal; public.
@@ -126,7 +124,7 @@ def aim(
         engine: Engine of this party. The peer must pass equal public arguments.
         plan: Public problem of the run: workload, weights and model size.
         own: This party's counts of all marginals, int64[cells], one marginal after the other; private.
-        model: Estimates marginals from measurements. The estimates of party 0 count.
+        model: Estimates marginals from measurements. Both parties use the estimates of party 0.
         on_step: Called before each step with the measurements so far.
         start: Measurements of an interrupted run, to continue from there; public. Default: a new run.
 
@@ -174,9 +172,9 @@ def expected_noise(sigma: Fraction, cells: int) -> float:
 
 
 def candidates(plan: AimProblem, model: MarginalModel, state: State) -> list[int]:
-    """Return the numbers of the marginals that a round may choose: those after which the model stays small enough.
+    """Return the indices of the marginals that a round may choose: with each of them the model stays small enough.
 
-    The limit is the greatest model, times the share of rho that is spent. If no marginal fits, single columns may be
+    The limit is the largest model size, times the spent share of rho. If no marginal fits, single columns may be
     chosen.
 
     Args:
@@ -220,7 +218,7 @@ def choice(
         engine: Engine of this party. The peer must pass equal public arguments.
         plan: Public problem of the run: workload, weights and model size.
         tables: Joint counts of all marginals; secret.
-        some: Numbers of the candidates, one at least; public.
+        some: Indices of the candidates, one at least; public.
         estimates: Estimated cells of all marginals, int64[cells] each; public and equal at both parties.
         sigma: Sigma of the measurement that follows, in rows.
         epsilon: Range of the choice.
@@ -248,7 +246,7 @@ def compared(
         engine: Engine of this party. The peer must pass equal public arguments.
         plan: Public problem of the run: workload, weights and model size.
         tables: Joint counts of all marginals; secret.
-        some: Numbers of the candidates, one at least; public.
+        some: Indices of the candidates, one at least; public.
         estimates: Estimated cells of all marginals, int64[cells] each; public and equal at both parties.
         sigma: Sigma of the measurement that follows, in rows. Its expected error is subtracted from a distance.
         epsilon: Range of the choice.
@@ -281,17 +279,16 @@ def count(engine: CountingEngine, plan: AimProblem, rounds: int, cells: int) -> 
 
 
 def count_at_most(engine: CountingEngine, plan: AimProblem, one_by_one: bool = True) -> None:
-    """Count a run of all rounds that there can be, each with the largest marginal.
+    """Count a run of the greatest possible number of rounds, each with the largest marginal.
 
-    One round more is counted: noise of a smaller sigma can cost more gates. A round of half of sigma takes the rho of
-    four rounds, so it costs less than these. The last round takes the rho of two rounds at most, and may come alone.
-    Bytes may be counted with all rounds but the first at once, unless OT is silent: these rounds send equal amounts.
+    One round more is counted, because noise of a smaller sigma can cost more gates. A round at half of sigma takes the
+    rho of four rounds, so it costs less than these. The last round takes the rho of two rounds at most.
 
     Args:
         engine: Engine that counts cost. Nothing is computed and nothing is sent.
         plan: Public problem of the run: workload, weights and model size.
-        one_by_one: True counts round by round, as silent OT needs. False counts the first round, then all others at
-            once; faster.
+        one_by_one: True counts round by round, as silent OT needs. False counts the first round, then one of the others
+            times their number, because they send equal amounts; faster.
     """
     work, tables = plan.work, _begun(engine, plan)
     rounds = plan.rounds - len(work.singles) + 1 if len(work.sets) > len(work.singles) else 0
@@ -303,7 +300,7 @@ def count_at_most(engine: CountingEngine, plan: AimProblem, one_by_one: bool = T
 
 
 def _begun(engine: CountingEngine, plan: AimProblem) -> JointTables:
-    """Count the single columns."""
+    """Count the cost of adding the tables and measuring the single columns; return the tables."""
     work = plan.work
     tables = JointTables(engine, np.zeros(sum(work.sizes), dtype=np.int64), work.sizes, work.max_rows)
     selection.measure(engine, work, tables, work.singles, plan.first[0], Fraction(0), plan.most_counts)
@@ -313,6 +310,6 @@ def _begun(engine: CountingEngine, plan: AimProblem) -> JointTables:
 def _round(engine: CountingEngine, plan: AimProblem, tables: JointTables, cells: int) -> None:
     work, every = plan.work, range(len(plan.work.sets))
     measured = min((table for table in every if work.sizes[table] >= cells), key=lambda table: work.sizes[table])
-    estimates = selection.told_estimates(engine, work, np.zeros(sum(work.sizes), dtype=np.int64))
+    estimates = selection.sent_estimates(engine, work, np.zeros(sum(work.sizes), dtype=np.int64))
     choice(engine, plan, tables, every, estimates, *plan.first)
     selection.measure(engine, work, tables, [measured], *plan.first, plan.most_counts)

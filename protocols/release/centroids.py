@@ -1,6 +1,6 @@
-"""Centroids in fixed point: their start, the nearest centroid of a point, and their moves by noisy sums.
+"""Centroids in fixed point: first centroids, the nearest centroid of a point, and new centroids from noisy sums.
 
-A point of [-1, 1]^d is d integers from -UNIT to UNIT, so both parties compute the same on any machine: distances are
+A point of [-1, 1]^d is d integers from -UNIT to UNIT, so both parties get equal results on any machine: distances are
 integers, and quotients are rounded in one way.
 """
 
@@ -22,10 +22,10 @@ Points = NDArray[np.int64]  # int64[points, dimensions], from -UNIT to UNIT
 
 @lru_cache(maxsize=64)
 def packed(clusters: int, dimensions: int) -> tuple[tuple[int, ...], ...]:
-    """Return first centroids that depend on no data, int[clusters, dimensions]: centres of equal balls in the box.
+    """Return first centroids independent of all rows, int[clusters, dimensions]: centres of equal balls in the box.
 
-    The balls do not meet and are as large as can be. Candidates of a radius are taken one after the other where they
-    fit. The greatest radius for which `clusters` of them fit is searched by halving. After Su, Cao, Li, Bertino, Jin,
+    The balls do not overlap. For a radius, public pseudo-random centres are taken one after the other if they fit. The
+    greatest radius for which `clusters` of them fit is found by bisection. After Su, Cao, Li, Bertino, Jin,
     "Differentially private k-means clustering" (CODASPY 2016).
 
     Args:
@@ -48,7 +48,7 @@ def packed(clusters: int, dimensions: int) -> tuple[tuple[int, ...], ...]:
 
 
 def _balls(uniform: Points, clusters: int, radius: int) -> Points | None:
-    """Return the centres of `clusters` balls of a radius; None if they are not found."""
+    """Return the centres of `clusters` balls of a radius, chosen from pseudo-random points; None if too few fit."""
     inner = UNIT - radius
     centres = (uniform * (2 * inner + 1) >> 32) - inner
     taken = np.zeros((0, centres.shape[1]), dtype=np.int64)
@@ -76,7 +76,7 @@ def nearest(points: Points, centroids: Points) -> NDArray[np.int64]:
 
 
 def cluster_sums(points: Points, rows: NDArray[np.int64], centroids: Points) -> Points:
-    """Return the number of points of each cluster, times UNIT, and their sum; int64[clusters, 1 + dimensions].
+    """Return each cluster's number of rows, times UNIT, and the sum of their points; int64[clusters, 1 + dimensions].
 
     Args:
         points: This party's distinct points, int64[points, dimensions]; private.
@@ -94,13 +94,13 @@ def moved(centroids: Points, sums: Sequence[int], least: int = 1, settle: bool =
     """Return the centroids after a round, int64[clusters, dimensions], from its sums, which may have noise.
 
     A mean outside the box is moved to the nearest point in it. A cluster whose count (times UNIT) is below `least` has
-    no mean: it is empty, or has no more rows than its noise. If `settle` is true, its centroid stays. Otherwise it goes
-    beside that of the largest cluster, to part that cluster in the next round. The count of that cluster is then halved
-    before another centroid is placed.
+    no mean: it is empty, or has no more rows than its noise. If `settle` is true, its centroid stays. Otherwise it is
+    placed beside the centroid of the largest cluster, to divide that cluster in the next round. The count of that
+    cluster is then halved before another centroid is placed.
 
     Args:
         centroids: Centroids of the round, int64[clusters, dimensions]; public.
-        sums: Opened sums, as of `cluster_sums`, one cluster after the other.
+        sums: Opened sums of all parties' `cluster_sums`, one cluster after the other.
         least: Least count of a cluster with a mean, times UNIT. Default 1: only empty clusters have none.
         settle: True keeps the centroid of a cluster without a mean.
     """

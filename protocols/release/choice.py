@@ -2,21 +2,23 @@
 
 Ideal functionality. Inputs: from each party one integer score a candidate (a batch of vectors). Output to both: the
 index of the greatest q_i + g_i, where q_i is the sum of both parties' scores and the g_i are independent one-sided
-geometric noise, P(g) = (1 - alpha) alpha^g. Equals are decided by `TIE_BITS` secret random bits of each candidate, and
-only where these are equal, too, by the lowest index. No score, no noise and no runner-up is opened.
-Leakage: candidates, widths, law, batch size. Security is that of the engine; the noise comes from `Engine.random`.
+geometric noise, P(g) = (1 - alpha) alpha^g. Ties are decided by `TIE_BITS` secret random bits of each candidate. If
+these are equal too, the lowest index wins. No score, no noise and no runner-up is opened. Leakage: candidates, widths,
+law, batch size. Security is that of the engine; the noise comes from `Engine.random`.
 
 Privacy: with D the greatest change of a score by one row, alpha = e^(-epsilon / D) if the scores are *monotone* (adding
-a row never lowers one), alpha = e^(-epsilon / (2 D)) otherwise, and for a replaced row always. The proof is the theorem
-of docs/math/noisy-choice.md; lemma 1 there: it is permute-and-flip (McKenna, Sheldon, NeurIPS 2020); lemma 2: it costs
-epsilon^2 / 2 as a rho, so choices that are composed as rho are made by `protocols.release.exponential`.
+a row never lowers one), alpha = e^(-epsilon / (2 D)) otherwise, and always if neighbouring tables differ by a replaced
+row. The proof is the theorem of docs/math/noisy-choice.md. Lemma 1 there: the mechanism is permute-and-flip (McKenna,
+Sheldon, NeurIPS 2020). Lemma 2: it costs rho = epsilon^2 / 2. So `protocols.release.exponential` makes the choices that
+are composed as rho.
 
-Distance: that of the noise's law, once a candidate; `law` takes the number of candidates into account.
+Statistical distance: at most that of the noise's law times the number of candidates; `choice_law` takes this number
+into account.
 
 Cost of n candidates, with scores of w bits and noise of k: n samples, n sums of about w + k ANDs, and a knock-out
-tournament. The tournament has n - 1 comparisons and choices of 2 (w + 2) ANDs, and those of the index. Each round of
-it halves the candidates, which lie side by side in a batch. Where they are too many, they play in several groups, one
-after the other. The winners then play among each other. Memory therefore does not grow with the candidates.
+tournament. The tournament has n - 1 comparisons and choices of 2 (w + 2) ANDs, and those of the index. Each round
+halves the number of candidates, and is one batch. Too many candidates play in several groups, one group after the
+other; then the winners play against each other. Memory therefore does not grow with the candidates.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ def choice_law(
         sensitivity: Greatest change of a score by one row, in units of the score.
         monotone: True if an added row never lowers a score. The noise then has half the scale.
         candidates: Number of candidates.
-        security: Statistical parameter of the whole answer, see `security_for`. If in doubt, 40.
+        security: Statistical parameter: samples add at most 2^(2 - security) to delta. If in doubt, 40.
 
     Raises:
         InputError: The scale of the noise is not above 0, or its samples take too many digits.
@@ -62,7 +64,7 @@ def choice_law(
 
 
 def noisy_argmax(scores: Sequence[Integer], noises: Sequence[Integer], ties: Sequence[Integer] = ()) -> Integer:
-    """Build the index of the greatest noisy score, ceil(log2 n) bits; among equals the greatest tie wins.
+    """Build the index of the greatest noisy score, ceil(log2 n) bits; among equals the greatest tie bits win.
 
     Scores and noises are integers of any widths and signs; no sum overflows. Without ties the lowest of equals is best.
 
@@ -76,7 +78,7 @@ def noisy_argmax(scores: Sequence[Integer], noises: Sequence[Integer], ties: Seq
 
 
 def with_ties(engine: Engine, values: Bits) -> Bits:
-    """Return secrets with `TIE_BITS` random bits below their lowest bit, so that equals stand in a random order.
+    """Return secrets with `TIE_BITS` random bits below their lowest bit, so that ties are decided at random.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
@@ -169,10 +171,10 @@ def noisy_scores(engine: Engine, own: NDArray[np.integer], width: int, law: Law)
 
 @dataclass(frozen=True)
 class _Players:
-    """Candidates of a batch of choices, candidate by candidate: `values` [width, count x batch], `places` likewise."""
+    """Candidates of a batch of choices, one after the other: secret `values` and `places`, [width, count * batch]."""
 
     values: Bits
-    places: Bits  # where in its group each began: a digit for every match so far, lowest first
+    places: Bits  # position of each in its group: a bit for every round so far, lowest first
     count: int
 
     @property
@@ -181,7 +183,10 @@ class _Players:
 
 
 def _chosen(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | None, at_once: int) -> Bits:
-    """Return the chosen places in ceil(log2 candidates) bits, for a batch of at most half of `at_once`."""
+    """Return the secret index of each choice, [ceil(log2 candidates), batch], from scores [candidates, batch].
+
+    At most `at_once` candidates of all choices play at a time; the batch is at most half of this.
+    """
     candidates, batch = scores.shape
     digits = (at_once // max(1, batch)).bit_length() - 1
     groups = [
@@ -210,14 +215,14 @@ def _summed(engine: Engine, scores: NDArray[np.uint64], width: int, law: Law | N
 
 
 def _winner(engine: Engine, players: _Players, digits: int) -> _Players:
-    """Return the last candidate in the tournament; its place has at least `digits` digits."""
+    """Return the winner of the tournament; its `places` have at least `digits` bits."""
     while players.count > 1:
         players = _round(engine, players)
     return _Players(players.values, _longer(engine, players.places, digits), 1)
 
 
 def _round(engine: Engine, players: _Players) -> _Players:
-    """Play a round of neighbours against each other; an odd one out goes on."""
+    """Play one round: neighbours against each other; an odd one out advances."""
     pairs, batch = players.count // 2, players.batch
     seats = np.arange(2 * pairs * batch).reshape(pairs, 2, batch)
     sides = [seats[:, side].reshape(-1) for side in (0, 1)]
@@ -233,16 +238,16 @@ def _round(engine: Engine, players: _Players) -> _Players:
 
 
 def _longer(engine: Engine, places: Bits, digits: int) -> Bits:
-    """Return places with zeros as further digits."""
+    """Return positions extended by zeros to at least `digits` bits."""
     zeros = engine.constant(np.zeros((max(0, digits - places.width), places.batch), dtype=np.uint8))
     return Bits(np.concatenate([places.data, zeros.data]))
 
 
 @lru_cache(maxsize=64)
 def _match(width: int, digits: int, form: Form) -> Netlist:
-    """Build a match: value and place of two in; those of the greater, or the first of equals, out.
+    """Build a match: inputs value and position of two players; outputs those of the greater, or the first if equal.
 
-    The place has a digit more.
+    The output position has one bit more.
     """
     builder = Builder(form)
     value, place, other, other_place = (builder.input(size) for size in (width, digits, width, digits))

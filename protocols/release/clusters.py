@@ -1,22 +1,21 @@
 """k-means by noisy sums: both parties' rows are clustered, and only noisy sums of clusters are opened.
 
-Ideal functionality. Inputs: from each party its points in [-1, 1]^d, in fixed point. Public: d, the number T of
-rounds, the law of noise of each round, and a rule that says where a round's centroids are after what was opened before.
-In a round each point belongs to its nearest centroid; for each of the clusters the number of its points and their sum,
-of both parties together, are opened with noise. Output to both: the noisy sums of each round. Leakage: the clusters of
-each round, d, T, the laws and the width. Which cluster a row is in is known to its own party alone, and neither an
-exact sum nor the noise to anybody. Security is that of the engine.
+Ideal functionality. Inputs: from each party its points in [-1, 1]^d, in fixed point. Public: d, the number T of rounds,
+the law of noise of each round, and a rule that computes a round's centroids from the values opened before. In a round
+each point belongs to the cluster of its nearest centroid. For each cluster, the number of both parties' points and
+their sum are opened with noise. Output to both: the noisy sums of each round. Leakage: the number of clusters of each
+round, d, T, the laws and the width. Only the owner of a row knows its cluster. Neither party knows an exact sum or the
+noise. Security is that of the engine.
 
 Privacy (Blum, Dwork, McSherry, Nissim, "Practical privacy: the SuLQ framework", PODS 2005). The query of a cluster is
-(|C|, sum of x): with a count in the units of the coordinates one row changes it by UNIT in each of d + 1 integers at
-most, and rounding is done before, row by row. The clusters of a round are disjoint, so all its integers together change
-by D = (d + 1) UNIT when a row is added or removed, and by 2 D when one is replaced: discrete Laplace noise of the scale
-D / eps_t is eps_t-private for all clusters at once, however many they are and wherever. Rounds add up. T is agreed on
-beforehand: to stop when nothing changes any more would be a decision on the data, without an end that is known. So may
-a round that counts the rows of public cells be before the others: one row changes its counts by 1, or 2, in all.
+(|C|, sum of x), with the count times UNIT. Points are rounded row by row before. So one row changes each of the d + 1
+integers by at most UNIT. The clusters of a round are disjoint. All integers of a round together change by at most D =
+(d + 1) UNIT if a row is added or removed, and by 2 D if one is replaced. So discrete Laplace noise of scale D / eps_t
+(2 D / eps_t) is eps_t-private for all clusters together. Rounds add up. T is fixed in advance, because a stop when
+nothing changes would be a decision on the rows. A round that counts the rows of public cells may come first: one row
+changes its counts by 1 in all, a replaced row by 2.
 
-Cost: d + 1 noisy sums for each cluster of each round, of which see `protocols.release.numbers`; the points stay where
-they are.
+Cost: d + 1 noisy sums for each cluster of each round (`protocols.release.numbers`). Points are assigned locally.
 """
 
 from __future__ import annotations
@@ -48,8 +47,8 @@ def change(dimensions: int, replaced: bool) -> int:
 def shares(epsilon: Fraction, rounds: int, growth: Fraction) -> tuple[Fraction, ...]:
     """Return epsilon of each round; all add up to epsilon exactly, and each is about `growth` times the one before.
 
-    But the first, which finds where the others begin, has the mean of all. They are whole millionths of epsilon, so
-    that a decimal epsilon has decimal shares, which a ledger adds up exactly.
+    Exception: the first share is the mean of all, because its round finds the first centroids. Shares are whole
+    millionths of epsilon, so a decimal epsilon has decimal shares, which a ledger adds up exactly.
 
     Args:
         epsilon: Epsilon of all rounds together.
@@ -75,12 +74,12 @@ def noisy_lloyd(
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
-        own: Returns this party's sums at given centroids, as `cluster_sums` of all its points; private.
-        places: Returns the centroids after the given rounds. Both parties must get equal centroids.
+        own: Function from centroids to the `cluster_sums` of this party's points; private.
+        places: Function from the opened numbers of the rounds so far to the next centroids; equal at both parties.
         laws: Law of noise of each round, None for a round without noise; public.
         width: Bits of a party's number, with its sign; public.
         tell: Called before each round with the rounds so far.
-        opened: Numbers of the rounds that are done, to continue an interrupted run. Default: none.
+        opened: Opened numbers of earlier rounds, to continue an interrupted run. Default: none.
 
     Raises:
         InputError: A number does not fit the width, or a sum with its noise is too wide.

@@ -2,18 +2,18 @@
 
 A coin falls 1 with probability exactly threshold / 2^a, which is wrong by at most 2^-(a + 1).
 
-**One coin.** r < c is decided by the first bit, from the top, in which the two differ: it is c's bit there. With d_i =
-r_i ^ c_i and p_i = "the first i bits do not differ", a chain of ANDs gives all p_i, and the answer is the XOR of those
-p_(i-1) ^ p_i with c_i = 1, for free: a - 1 ANDs, one less for each trailing zero of c. A chain of a bits is as many
-levels deep. Cut into blocks, each with a chain of its own, the answers join as out_1 ^ (same_1 & (out_2 ^ (same_2 &
-...))): one AND a joint where the longer chain had one, so the number of ANDs stays; and blocks of n, n - 1, ..., 2, 1
-bits are all ready when they are needed, n levels deep for n (n + 1) / 2 bits: 9 levels for 43 bits.
+**One coin.** r < c is decided by the highest bit in which the two differ: the result is c's bit there. Let d_i = r_i ^
+c_i and p_i = "the first i bits do not differ". A chain of ANDs gives all p_i. The result is the XOR of those p_(i-1) ^
+p_i with c_i = 1, which is free. So a coin takes a - 1 ANDs, one less for each trailing zero of c. A chain of a bits is
+a levels deep. A shallower circuit cuts it into blocks, each with a chain of its own, joined as out_1 ^ (same_1 & (out_2
+^ (same_2 & ...))). A joint takes one AND, as the longer chain does there. Blocks of n, n - 1, ..., 2, 1 bits are n
+levels deep for n (n + 1) / 2 bits: 9 levels for 43 bits.
 
-**Several coins.** The first h bits almost always decide: they do not differ with probability 2^-h. So each coin has h
-bits of its own, and the a - h bits that follow serve all coins together, as does the chain over them: n coins cost
-n h + a - h - 1 ANDs, not n (a - 1). Each coin by itself has the same bias as before. As long as at most one asks for
-the common bits, all is as if each had its own; so the joint law is that of independent coins within C(n, 2) 2^-2h, the
-probability that some two ask. h of about (s + log2 n^2) / 2 bits does for a distance of 2^-s.
+**Several coins.** The first h bits almost always decide: only with probability 2^-h do they not differ. So each coin
+has h bits of its own, and all coins share the following a - h bits and the chain over them: n coins cost n h + a - h -
+1 ANDs, not n (a - 1). The bias of each coin stays the same. If at most one coin needs the shared bits, the coins are
+independent. So the joint law is that of independent coins within C(n, 2) 2^-2h, a bound on the probability that two
+coins need them. About (s + log2 n^2) / 2 bits for h give a distance of 2^-s.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from smc.circuit.prefix import scan
 
 @dataclass(frozen=True)
 class Coins:
-    """Coins of `width` bits each, `own` of which serve one coin only.
+    """Coins that compare `width` random bits each; `own` of these belong to one coin, all coins share the others.
 
     Coin i falls 1 with probability thresholds[i] / 2^width. The coins are independent if `own` equals `width`;
     otherwise within `dependence`. A threshold is below 2^width.
@@ -56,7 +56,7 @@ class Coins:
 
     @property
     def bits(self) -> int:
-        """Number of uniform bits that all coins take."""
+        """Number of uniform bits that all coins together take."""
         return self._common + sum(map(self._needed, self.thresholds))
 
     def toss(self, random: Integer) -> list[Wire]:
@@ -93,7 +93,7 @@ class Coins:
         return self.width - self.own
 
     def _needed(self, threshold: int) -> int:
-        """Return the number of own bits that a coin takes: not those below its last digit 1."""
+        """Return the number of own bits that a coin compares: those below the threshold's last 1 cannot decide."""
         if threshold & (1 << self._common) - 1:
             return self.own
         head = threshold >> self._common
@@ -112,7 +112,7 @@ def first_ones(bits: Integer) -> list[Wire]:
 
 
 def chosen(onehot: Sequence[Wire], digits: Sequence[int]) -> Wire | None:
-    """Return the public digit at the one-hot position, for free; None if all digits are 0.
+    """Return the public digit at the one-hot position, without AND gates; None if all digits are 0.
 
     Args:
         onehot: Wires of which one is 1 at most.
@@ -133,7 +133,7 @@ def digits(number: int, width: int) -> list[int]:
 
 
 def _coin(random: Integer, limit: Sequence[int], rest: Wire | None) -> Wire:
-    """Return whether a uniform number is below a public one; if all their digits are equal, `rest` (None: no)."""
+    """Return whether a uniform number is below a public limit; if all digits are equal, `rest` decides (None: no)."""
     differ = [wire ^ digit for wire, digit in zip(reversed(random.wires), limit, strict=True)]
     answer = rest
     for block in _blocks(len(limit), 0 if rest is None else rest.depth):
@@ -143,16 +143,16 @@ def _coin(random: Integer, limit: Sequence[int], rest: Wire | None) -> Wire:
 
 
 def _chain(differ: Sequence[Wire], limit: Sequence[int]) -> tuple[Wire, Wire]:
-    """Return the limit's digit where the first of some places differs (0 if none does), and whether none differs."""
+    """Return the limit's digit at the first position that differs (0 if none does), and whether no position differs."""
     same = list(accumulate((~wire for wire in differ), Wire.__and__, initial=Wire(differ[0].graph, ONE)))
     out = chosen([before ^ after for before, after in pairwise(same)], limit)
     return Wire(differ[0].graph, ZERO) if out is None else out, same[-1]
 
 
 def _blocks(length: int, ready: int) -> Iterator[slice]:
-    """Yield blocks that cover `length` places, from the last one.
+    """Yield blocks that cover `length` positions, the last block first.
 
-    Each is ready when the places that follow it are, at depth `ready`.
+    Each block is as deep as the result of all blocks behind it, which is ready at depth `ready` at first.
     """
     while length:
         ready += 1

@@ -1,18 +1,16 @@
 """Depth and split of epsilon of a private tree, from public numbers only: never from the rows.
 
-Every level and the leaves get the same share, epsilon / (depth + 1) each. N rows that are split d times by attributes
-of v values (the geometric mean of the domains) leave N / v^d to a leaf, and a leaf's class is found when it has enough
-rows for its share. So the depth is the greatest with N / v^d * epsilon / (d + 1) at least `ROWS_PER_LEAF`, or 1 if that
-of one level is at least `ROWS_OF_ONE_LEVEL`: a tree of one leaf says nothing that is worth its epsilon. A column asked
-by its edges counts as two values, and may be asked again; as every edge is one more candidate with noise of its own, a
-leaf must have `ROWS_BY_EDGES` then. "stop" is always on: it costs a few points of accuracy where N is known well, and
-saves the tree where the bound is far above N.
-Depth 0 is a tree of one leaf, the noisy majority, which gets the whole epsilon.
+Every level and the leaves get an equal share, epsilon / (depth + 1). N rows that are split d times by attributes of v
+values (the geometric mean of the domains) leave N / v^d rows to a leaf. A leaf's class is reliable if the leaf has
+enough rows for its share. So the depth is the greatest d with N / v^d * epsilon / (d + 1) at least `ROWS_PER_LEAF`. For
+d = 1, `ROWS_OF_ONE_LEVEL` suffice, because a tree of one leaf is not worth its epsilon. A column that is split by edges
+counts as two values and may be used again. Every edge is one more candidate with noise, so a leaf then needs
+`ROWS_BY_EDGES`. "stop" is always on: it costs a few points of accuracy if N is a tight bound, and saves the tree if the
+bound is far above the number of rows. Depth 0 is a tree of one leaf, the noisy majority, which gets the whole epsilon.
 
-The constants come from `benchmarks/private_trees`, which measures on public tables that the depth is never far from
-the best one. The quality is `max` unless another is asked for: Gini's impurity tells more and takes twice the noise,
-and of the tables measured it is better on one only, where few splits change a majority. The arithmetic is exact, so
-that both parties find the same.
+The constants come from `benchmarks/private_trees`: on public tables the depth is never far from the best one. The
+default quality is `max`. Gini's impurity has more information but takes twice the noise; of the measured tables it is
+better on one only, where few splits change a majority. The arithmetic is exact, so both parties get equal defaults.
 """
 
 from __future__ import annotations
@@ -24,14 +22,14 @@ from fractions import Fraction
 from smc.errors import InputError
 
 MOST_DEPTH = 5
-ROWS_PER_LEAF = Fraction(3)  # times the leaf's epsilon
-ROWS_BY_EDGES = Fraction(5)  # the same, where ordered columns are asked by their edges
+ROWS_PER_LEAF = Fraction(3)  # rows of a leaf, times its epsilon
+ROWS_BY_EDGES = Fraction(5)  # the same, if ordered columns are split by edges
 ROWS_OF_ONE_LEVEL = Fraction(5, 2)
 
 
 @dataclass(frozen=True)
 class Defaults:
-    """Depth and stop of a private tree; `leaf_share` of epsilon is for the leaves, the rest evenly for the levels."""
+    """Depth and "stop" of a private tree; leaves get `leaf_share` of epsilon, the levels equal parts of the rest."""
 
     depth: int
     leaf_share: Fraction
@@ -53,7 +51,7 @@ def chosen(
         epsilon: Epsilon of the whole tree, above 0.
         domains: Number of values of each attribute.
         classes: Number of classes.
-        by_edges: For each attribute, True if the tree asks for it by its edges. Default: none is.
+        by_edges: For each attribute, True if the tree splits it by edges. Default: False for all.
 
     Raises:
         InputError: A number of rows, values or classes is below 1, or epsilon is not above 0.
@@ -72,7 +70,7 @@ def chosen(
 
 
 def _depth(rows: Fraction, domains: tuple[int, ...], most: int, rows_per_leaf: Fraction) -> int:
-    """Return the greatest d with enough rows in a leaf, rows / v^d / (d + 1); v^n is the product of n domains."""
+    """Return the greatest d with enough rows / v^d / (d + 1), see the module; v^n is the product of n domains."""
     cells, number = math.prod(domains), len(domains)
 
     def fits(depth: int) -> bool:

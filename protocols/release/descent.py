@@ -1,17 +1,19 @@
 """Noisy gradient descent: public weights, secret gradients.
 
-Ideal functionality. Public: T steps, the rate, the constants below. In each step both parties know the weights w_t;
-each brings the sum of its own rows' gradients at w_t and the number of its rows; both learn the two sums over both
-tables, each number with independent discrete Gaussian noise, and from them w_(t+1). Leakage: what is public, nothing
-else: no exact sum is opened and neither party knows any part of the noise (`protocols.release.numbers`). So the weights
-are those that one curator of both tables would have found by the same rule. Security is that of the engine.
+Ideal functionality. Public: T steps, the rate, the constants below. In each step both parties know the weights w_t.
+Each party enters the sum of its own rows' gradients at w_t and its number of rows. Both learn the sums over both
+tables, each number with independent discrete Gaussian noise, and compute w_(t+1) from them. Leakage: the public
+settings, nothing else: no exact sum is opened, and neither party knows any part of the noise
+(`protocols.release.numbers`). A curator of both tables would get weights of equal distribution. Security is that of the
+engine.
 
-A row counts for its gradient, a vector of norm C at most, and for `COUNTED` 2^-8 in the number of rows. Gradients come
-as sums of integer vectors in units of 2^-28, each of norm `norm` = C 2^28 at most; the sums are rounded to multiples of
-2^-8. A row changes all numbers together by at most D, whose square `Change` says; each step is D^2 / (2 sigma^2)-zCDP.
-The theorem of docs/math/gradient-descent.md proves it; lemma 1 there is the step with momentum, lemma 2 how opened
-gradients show the directions in which steps are `short`. The result is the mean of the last half of the weights. All
-arithmetic is elementwise on doubles, and sums are rounded once (`math.fsum`), so both parties find the same bits.
+A row adds its gradient, a vector of norm C at most, and `COUNTED` 2^-8 to the number of rows. Gradients are sums of
+integer vectors in units of 2^-28, each of norm `norm` = C 2^28 at most. The sums are rounded to multiples of 2^-8. A
+row changes all numbers together by at most D in the Euclidean norm (`Change.squared`), so each step is D^2 / (2
+sigma^2)-zCDP. The theorem of docs/math/gradient-descent.md proves it. Lemma 1 there is the step with momentum. Lemma 2:
+opened gradients show the directions in which steps must be `short`. The result is the mean of the last half of the
+weights. All arithmetic is elementwise on doubles, and sums are rounded once (`math.fsum`), so both parties get equal
+bits.
 
 Cost: T times d + 1 noisy sums; at sigma 10^4 about 2,000 ANDs a number. Three rounds a step.
 """
@@ -49,7 +51,7 @@ Own: TypeAlias = "Callable[[tuple[Sums, ...]], Integers]"  # returns `own_number
 
 @dataclass(frozen=True)
 class Change:
-    """Greatest change by `rows` rows: `numbers` is d, `norm` the bound on a row's vector in units of 2^-28."""
+    """Change of a step's numbers by `rows` rows: `numbers` is d, `norm` bounds a row's vector, in units of 2^-28."""
 
     numbers: int
     norm: int
@@ -66,7 +68,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Descent:
-    """Public settings of noisy gradient descent, equal at both parties; `variance` is that of each number's noise."""
+    """Public settings of noisy gradient descent, equal at both parties; `variance` is that of each number's noise.
+
+    Methods take `opened`: the opened sums of each step so far, with noise.
+    """
 
     change: Change
     steps: int
@@ -97,13 +102,13 @@ class Descent:
 
     @cached_property
     def width(self) -> int:
-        """Bits of a party's number, with its sign."""
+        """Bits of a party's number in two's complement."""
         most = max((self.change.norm >> (FINE - COARSE)) + 1, COUNTED)
         return (self.max_rows * most + 1).bit_length() + 1
 
     @cached_property
     def law(self) -> Law:
-        """Noise on each number: all numbers of all steps together add at most 2^-38 to delta."""
+        """Law of the noise on each number; the samples of all steps together add at most 2^-38 to delta."""
         return discrete_gaussian(self.variance, security_for(self.epsilon, self.steps * (self.numbers + 1) + 1))
 
     def path(self, opened: Sequence[Sums]) -> Floats:
@@ -116,9 +121,9 @@ class Descent:
         return self.bounded(sum(sums[-1] for sums in opened), len(opened))
 
     def bounded(self, counted: int, steps: int) -> float:
-        """Return the number of rows that some steps have counted, within the public bounds.
+        """Return the mean number of rows opened in some steps, moved into the public bounds.
 
-        The result is at least what noise alone may count, or else a step could be of any length.
+        The result is at least the standard deviation of its noise. Otherwise a step could be arbitrarily long.
 
         Args:
             counted: Sum of the opened numbers of rows of these steps. A row counts `COUNTED`.
@@ -128,7 +133,7 @@ class Descent:
         return min(max(counted / (steps * COUNTED), noise, 2 * self.least_rows, 1), 2 * self.max_rows)
 
     def weights(self, opened: Sequence[Sums]) -> Floats:
-        """Return the learnt weights, float64[d]: the mean of the last half of the path."""
+        """Return the learnt weights, float64[d]: the mean of the weights after each step of the last half."""
         last = self.path(opened)[1:][len(opened) // 2 :]
         found = np.zeros(self.numbers)
         for weights in last:
@@ -149,10 +154,10 @@ class Descent:
         return (momentum(step) * velocity - rate * full) / (1 + rate * self.regularisation)
 
     def spread(self, opened: Sequence[Sums]) -> float:
-        """Return the standard deviation that the noise adds to each weight, if nothing but lambda pulls it back.
+        """Return an upper bound on the standard deviation that the noise adds to each weight.
 
-        A step's noise goes through all later steps, whose gradients lean against it, and is less where steps are short.
-        So this is an upper bound. For few rows, whose gradients say little, it is the effect of the noise.
+        The noise of a step passes through all later steps. The bound counts the regularisation lambda that shrinks it,
+        but neither the later gradients, which counteract it, nor short steps. With few rows the bound is nearly exact.
         """
         steps = len(opened)
         moved = np.zeros((steps + 1, steps))  # by a noise of 1 in each of the steps
@@ -173,7 +178,7 @@ def momentum(step: int) -> float:
 class Walk:
     """Weights that follow from the opened sums, step by step.
 
-    `weights` are w_t, float64[d]; `directions` those in which steps are short, of length 1 and orthogonal.
+    `weights` are w_t, float64[d]. `directions` are orthogonal unit vectors; steps along them are short.
     """
 
     def __init__(self, problem: Descent) -> None:
@@ -213,14 +218,14 @@ class Walk:
             self.directions.append(direction)
 
     def _apart(self, vector: Floats) -> Floats:
-        """Return the part of a vector that is orthogonal to the known directions."""
+        """Return the component of a vector that is orthogonal to `directions`."""
         for direction in self.directions:
             vector = vector - _dot(direction, vector) * direction
         return vector
 
 
 def _dot(one: Floats, other: Floats) -> float:
-    """Return the inner product: the sum of rounded products, rounded once, wherever it is computed."""
+    """Return the inner product: rounded products, whose sum is rounded once; equal on every machine."""
     return math.fsum((one * other).tolist())
 
 

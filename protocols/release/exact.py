@@ -1,8 +1,8 @@
 """Exact sums: joint numbers opened without noise, at the explicit request of both parties.
 
-Ideal functionality. Inputs: from each party its own integers (a batch) of a public width. Output to both: for each
-position the sum of both. So each party learns the other's integer by subtracting its own: nothing is hidden, and there
-is no privacy guarantee. Leakage beyond that: width, batch size. Security is that of the engine.
+Ideal functionality. Inputs: from each party its own integers (a batch) of a public width. Output to both: the sum of
+both integers at each position. So each party learns the other's integer by subtracting its own: nothing is hidden, and
+there is no privacy guarantee. Further leakage: width, batch size. Security is that of the engine.
 
 Cost of n sums of integers of w bits: n w ANDs in the form "size"; inputs of w n bits from each party; n (w + 1) bits
 opened.

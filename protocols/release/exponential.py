@@ -2,12 +2,12 @@
 
 Ideal functionality. Inputs: secret scores from 0 up, of a batch of n candidates. Output to both: one index i, with
 probability w(q_i) / (w(q_1) + ... + w(q_n)), where w(q) is about 2^(q / 2^b). Leakage: n, widths, law. No score, no
-weight and no sum is opened. Security is that of the engine; what is random comes from `Engine.random`.
+weight and no sum is opened. Security is that of the engine; random bits come from `Engine.random`.
 
 Privacy (McSherry, Talwar 2007): if one row changes each score by at most D, the choice has a bounded range of epsilon =
 2 D ln 2 / 2^b, so it spends epsilon^2 / 8 as a rho: the theorem of docs/math/exponential-mechanism.md. Lemma 1 there:
-the weights as whole numbers (Ilvento, CCS 2020) and their error u. Lemma 2: the distance to the ideal law, and how the
-index is found by opening its digits.
+the weights as whole numbers (Ilvento, CCS 2020) and their error u. Lemma 2: the distance to the ideal law, and the
+opening of the index digit by digit. A weight is a mantissa M, interpolated in a table, times a power of 2.
 
 Cost, at s = 50 and an epsilon of 0.05: 165 ANDs for each M, once for all choices from the same scores; for a choice 340
 for each candidate and 11,600 besides, and 60 random bits; in the form "depth" 230, 390 and 17,900.
@@ -52,9 +52,9 @@ AT_ONCE = 2  # levels of the tree of sums, and digits of the choice, opened toge
 
 @dataclass(frozen=True)
 class Powers:
-    """Weights of a choice: a score that is 2^`fraction` more weighs twice as much.
+    """Weights of a choice: a score greater by 2^`fraction` has twice the weight.
 
-    `table` is the greatest number h of digits of the table's index; `security` is s.
+    `table` bounds h, the bits of the table's index; `security` is s.
     """
 
     fraction: int
@@ -63,7 +63,7 @@ class Powers:
 
     @property
     def digits(self) -> int:
-        """Number h of a score's first fractional digits, which index the table."""
+        """Number h of the highest fractional bits of a score, which index the table."""
         return min(self.table, self.fraction)
 
     @property
@@ -73,18 +73,18 @@ class Powers:
 
     @property
     def nodes(self) -> list[int]:
-        """A_0 to A_(2^h): integers, equal on every machine."""
+        """Entries A_0 to A_(2^h) of the table: integers, equal on every machine."""
         return _nodes(self.digits, self.precision)
 
     def mantissa(self, fraction: int) -> int:
-        """Return M(f), the weight's mantissa."""
+        """Return M(f), the mantissa of the weight of a score with the fractional bits f."""
         rest = self.fraction - self.digits
         place, along = fraction >> rest, fraction & ((1 << rest) - 1)
         low, high = self.nodes[place : place + 2]
         return low + (along * (high - low) >> rest)
 
     def weight(self, score: int) -> int:
-        """Return w(q), a whole number."""
+        """Return w(q), the weight of a score, a whole number."""
         return self.mantissa(score & ((1 << self.fraction) - 1)) << (score >> self.fraction)
 
     def probabilities(self, scores: Sequence[int]) -> list[Fraction]:
@@ -94,7 +94,7 @@ class Powers:
         return [Fraction(weight, sum(weights)) for weight in weights]
 
     def range(self, change: int) -> Fraction:
-        """Return an epsilon that bounds the range if one row changes no score by more than `change`."""
+        """Return the epsilon of the bounded range of the choice, if one row changes each score by at most `change`."""
         return 2 * change * LN2 / (1 << self.fraction) + _slack(self.table)
 
     def last(self, candidates: int) -> int:
@@ -109,7 +109,7 @@ def _nodes(digits: int, precision: int) -> list[int]:
 
 
 def _slack(table: int) -> Fraction:
-    """Return 2 u, rounded up."""
+    """Return 2 u, rounded up: twice the error of the weights, see the module's first lines."""
     rounding = Fraction(2, 1 << (2 * table + 5))
     x = LN2 / (1 << table)
     return 2 * (rounding / (1 - rounding) + x**2 / 8 * (1 + 2 * x))
@@ -117,7 +117,7 @@ def _slack(table: int) -> Fraction:
 
 @lru_cache(maxsize=256)
 def powers_for(epsilon: Fraction, moved: int, security: int = SECURITY) -> tuple[Powers, int]:
-    """Return the weights of a choice with a range of at most epsilon, and the greatest factor of its distances.
+    """Return the weights of a choice with a range of at most epsilon, and the factor that turns distances into scores.
 
     Args:
         epsilon: Range of the choice.
@@ -186,7 +186,7 @@ def chosen(engine: Engine, parts: Bits, law: Powers) -> int:
 
 
 def _descended(engine: Engine, rest: Bits, children: Sequence[Sequence[Bits]]) -> tuple[int, Bits]:
-    """Return the index of the sum in which a number falls, and by how much it exceeds the sums before."""
+    """Open which child's range of cumulated sums contains `rest`; return its index and the secret remainder."""
     width, inner = children[0][0].width, [row for rows in children[:-1] for row in rows]
     place = 0
     if inner:
@@ -210,9 +210,9 @@ def _greatest(engine: Engine, values: Bits) -> Bits:
 
 
 def _sums(engine: Engine, weights: Bits) -> list[list[Bits]]:
-    """Return the weights, sums of neighbours, and so on to a single one, an odd one out as it is.
+    """Return the levels of a binary tree of sums: the weights, the sums of neighbours, and so on to the total.
 
-    From the first sums on each is two rows that are still to be added: so no carry runs along a row.
+    An odd one out moves up unchanged. A sum is kept as two numbers that add up to it, which saves carries.
     """
     levels = [[weights]]
     while levels[-1][0].batch > 1:
@@ -245,7 +245,7 @@ def _greatest_netlist(width: int, many: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=64)
 def _sum_netlist(width: int, form: Form) -> Netlist:
-    """Build the two rows of a sum, one bit wider, from the two rows of two sums; their total fits in it."""
+    """Build the two rows of a sum, one bit wider, from the two rows of each of two sums."""
     builder = Builder(form)
     for row in sum_rows(builder.graph, [builder.input(width - 1) for _ in range(4)], [], width):
         builder.output(row)
@@ -254,7 +254,7 @@ def _sum_netlist(width: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=64)
 def _split_netlist(width: int, law: Powers, form: Form) -> Netlist:
-    """Build M, and its exponent of at least one bit, from a score."""
+    """Build the mantissa M and the exponent, of one bit at least, from a score."""
     builder = Builder(form)
     score = builder.input(width)
     padded = score.extend(max(width, law.fraction + 1))
@@ -277,7 +277,7 @@ def _split_netlist(width: int, law: Powers, form: Form) -> Netlist:
 def _weight_netlist(mantissa: int, exponent: int, last: int, form: Form) -> Netlist:
     """Build the weight from M, its exponent and the greatest exponent.
 
-    T is at least `last`, or no exponent differs by more than T.
+    The weight is M 2^(T - gap), gap = greatest - exponent; 0 if gap is above T. T is at least min(`last`, all gaps).
     """
     builder = Builder(form)
     value, own, greatest = builder.input(mantissa), builder.input(exponent), builder.input(exponent)
@@ -303,7 +303,7 @@ def _part_netlist(width: int, uniform: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=64)
 def _step_netlist(rest: int, width: int, rows: int, sums: int, form: Form) -> Netlist:
-    """Build R less the first sum, the first two and so on, and whether each is below 0.
+    """Build R less the first sum, R less the first two sums and so on, and whether each is below 0.
 
     The inputs are R and the rows of the sums.
     """

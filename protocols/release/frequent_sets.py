@@ -1,35 +1,34 @@
 """Most frequent sets of items in both parties' rows, with noise, and the noisy number of rows of each.
 
 Ideal functionality. Inputs: each party's own rows, each a set of items; public `association.Problem`, a number `first`,
-two laws. Output to both: a list of at most `first` sets X_1, X_2, ..., and of each, and of all rows, the number of
-rows of both parties with noise of the second law. The candidates of a place are the sets all of whose parts of one
-item less have places already (those of one item have none), and that have none themselves; X_j is the candidate with
-the greatest q_X + g_X, where q_X is the number of rows with X and g_X one-sided geometric noise of the first law, drawn
-once for a set; equals stand in a secret random order (`protocols.release.choice`). Leakage: laws, widths, bounds. No
-other count, score or order is opened. A set is never more frequent than its parts, so without noise these are the most
-frequent of all sets, whatever their length: noise is for `first` of them, not for `first` of each length, nor for all
-there are.
+two laws. Output to both: a list of at most `first` sets X_1, X_2, ... For each set, and for all rows, also the number
+of rows of both parties with noise of the second law. A set is a candidate for place j if it has no place yet, and all
+its subsets with one item less have one (sets of one item are candidates from the start). X_j is the candidate with the
+greatest q_X + g_X. Here q_X is the number of rows with X, and g_X one-sided geometric noise of the first law, drawn
+once for a set. Ties are decided at random (`protocols.release.choice`). Leakage: laws, widths, bounds. No other count,
+score or order is opened. A set is never more frequent than its subsets, so without noise the result is the most
+frequent of all sets of any length. The noise grows with `first`, not with the number of sets or lengths.
 
-Privacy of the choice. Let the rows of a person change each q_X by m at most. With alpha = e^(-epsilon / (first m)) it
-is epsilon-private where they are added or removed, with alpha = e^(-epsilon / (2 first m)) where they are replaced,
-however many items a row has.
+Privacy of the choice. Let the rows of a person change each q_X by m at most. The choice is epsilon-private with alpha =
+e^(-epsilon / (first m)) if these rows are added or removed, and with alpha = e^(-epsilon / (2 first m)) if they are
+replaced, for any number of items in a row.
 
-Proof. Draw the noise of all sets there are at the start; most of it is never looked at. Let q and q' be neighbours,
-d_X = q'_X - q_X, and S = (X_1, ..., X_k) an answer. Rows are added: all d_X are from 0 to m. If noise g gives S on q,
-then on q' so does g' with g'_X = g_X + m - d_X for X in S, and g'_X = g_X otherwise: the sums of S have all become m
-more and those of the others at most m more, so at each place, whose candidates follow from the places before, the same
-wins again, by the same order among equals. If g gives S on q', then on q so does g with g_X + d_X for X in S: the
-sums of S are what they were, the others at most that. Both maps are injective, keep g >= 0 and move k values by at
-most m each, so P(g) falls by a factor of at least alpha^(k m). Rows replaced are rows removed and rows added. (This is
-`protocols.release.top` with rows that count for several candidates, and with candidates that follow from what is
-opened.)
+Proof. Draw the noise of all possible sets at the start; most of it is never used. Let q and q' be neighbours, d_X =
+q'_X - q_X, and S = (X_1, ..., X_k) an answer. Rows are added: all d_X are from 0 to m. If noise g gives S on q, then on
+q' so does g' with g'_X = g_X + m - d_X for X in S, and g'_X = g_X otherwise: the sums of S have all become m more and
+those of the others at most m more, so at each place, whose candidates follow from the places before, the same wins
+again, by the same order among equals. If g gives S on q', then on q so does g with g_X + d_X for X in S: the sums of S
+are what they were, the others at most that. Both maps are injective, keep g >= 0 and move k values by at most m each,
+so P(g) falls by a factor of at least alpha^(k m). Rows replaced are rows removed and rows added. (This is
+`protocols.release.top` with rows that count for several candidates, and with candidates that follow from the opened
+values.)
 
 Papers: Bhaskar, Laxman, Smith, Thakurta, "Discovering frequent patterns in sensitive data" (KDD 2010), whose candidates
 are all sets of one length; Lyu, Su, Li, "Understanding the sparse vector technique for differential privacy" (VLDB
-2017): a choice like this one is more accurate than a noisy threshold where questions need not be answered one by one.
+2017): this kind of choice is more accurate than a noisy threshold if questions need not be answered one by one.
 
-Cost: a sample for each of n items and, with place j, of at most j - 1 new candidates; j places take j tournaments of
-those that are left (`protocols.release.choice`), so 2 (w + 2) ANDs for each of about n + j^2 / 2 candidates a place.
+Cost: a sample for each of n items, and at place j for at most j - 1 new candidates. Each place takes a tournament of
+all candidates (`protocols.release.choice`): 2 (w + 2) ANDs for each of about n + j^2 / 2 candidates at place j.
 """
 
 from __future__ import annotations
@@ -63,14 +62,14 @@ def most_samples(problem: Problem, first: int) -> int:
 def noisy_sets(
     engine: Engine, problem: Problem, first: int, laws: tuple[Law, Law], counting: Counting, rows: int
 ) -> tuple[list[ItemSet], list[int]]:
-    """Return the chosen sets in their order, and the noisy numbers of rows with each and, at the end, of all rows.
+    """Open the chosen sets in order, and noisy numbers of rows: those with each chosen set, then those of all rows.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
         problem: Public problem: items, bound on rows and longest set.
         first: Greatest number of sets to choose; public.
-        laws: Law of the noise behind the choice, then of the noise on the numbers; public.
-        counting: Returns this party's number of rows with each given set, int64[sets]; private.
+        laws: Law of the noise in the choice, then of the noise on the numbers; public.
+        counting: Function from sets to this party's number of rows with each, int64[sets]; private.
         rows: This party's number of rows; private.
 
     Raises:
@@ -87,7 +86,7 @@ def count_at_most(engine: CountingEngine, problem: Problem, first: int, laws: tu
         engine: Engine that counts cost. Nothing is computed and nothing is sent.
         problem: Public problem: items, bound on rows and longest set.
         first: Greatest number of sets to choose.
-        laws: Law of the noise behind the choice, then of the noise on the numbers.
+        laws: Law of the noise in the choice, then of the noise on the numbers.
     """
 
     def counting(sets: Sequence[ItemSet]) -> Indices:
@@ -97,9 +96,9 @@ def count_at_most(engine: CountingEngine, problem: Problem, first: int, laws: tu
 
 
 def candidates_after(problem: Problem, chosen: Sequence[ItemSet]) -> list[ItemSet]:
-    """Return the sets that become candidates by the last chosen set, in rising order.
+    """Return the new candidates after the last chosen set, in rising order.
 
-    All parts of one item less are chosen, and the last chosen set is one of them. No set has two items of one column.
+    All subsets of a candidate with one item less are chosen, and the last chosen set is one of them.
 
     Args:
         problem: Public problem: items, bound on rows and longest set.

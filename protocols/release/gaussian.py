@@ -13,9 +13,9 @@ Micciancio, Walter, "Gaussian sampling over the integers" (CRYPTO 2017): complet
     P(x) ~ sum_z e^(-(x - c z)^2 / (2 sigma_1^2) - z^2 / (2 sigma_2^2))
          = e^(-x^2 / (2 sigma^2)) sum_z e^(-(z - m x)^2 / (2 tau^2)),    tau = sigma_1 sigma_2 / sigma,
 
-with a real m; and by Poisson's formula the last sum is within a factor 1 +- r of a constant, whatever m x,
-r = 2 sum_{j >= 1} q^(j^2) <= 2 q / (1 - q), q = e^(-2 pi^2 tau^2). So the distance is at most r / (1 - r), besides
-those of the two tables.
+with a real m; and by Poisson's formula the last sum is within a factor 1 +- r of a constant, whatever m x, r = 2 sum_{j
+>= 1} q^(j^2) <= 2 q / (1 - q), q = e^(-2 pi^2 tau^2). So the statistical distance is at most r / (1 - r), plus those of
+the two tables.
 
 Cost: m + t (a - 1) + t ANDs for a table of m absolute values, of t bits, s + ceil(log2 t) = a: at most 486 up to sigma
 20, for s = 40; 1,070 at sigma 100, 2,244 at 100,000.
@@ -43,7 +43,7 @@ MOST_VARIANCE = 1 << 60
 
 
 def discrete_gaussian(variance: Fraction | int, security: int = SECURITY) -> Law:
-    """Return the law of variance sigma^2 (that of the continuous Gaussian it is named after), within 2^-security.
+    """Return the discrete Gaussian law with the parameter sigma^2, within a statistical distance of 2^-security.
 
     Args:
         variance: Variance sigma^2, above 0 and at most 2^60.
@@ -61,7 +61,7 @@ def discrete_gaussian(variance: Fraction | int, security: int = SECURITY) -> Law
 
 @dataclass(frozen=True)
 class ScaledSum(Law):
-    """Sum fine + 2^shift coarse of two independent laws; `missing` is its distance to the ideal law for exact parts."""
+    """Law of fine + 2^shift coarse, independent; `missing` is its distance to the ideal law if both are exact."""
 
     fine: Law
     coarse: Law
@@ -132,7 +132,7 @@ def _gaussian(variance: Fraction, security: int) -> Law:
 
 
 def _table(variance: Fraction, security: int) -> PublicTable:
-    """Return one table, with 2^-(s + 2) left out and less than that lost by rounding the weights."""
+    """Return the law of a small variance as a table: the cut tails have at most 2^-(s + 2), rounding costs less."""
     precision = security + GUARD_BITS
     with gmpy2.context(precision=2 * precision):
         spread = gmpy2.mpfr(gmpy2.mpq(2 * variance))
@@ -151,9 +151,9 @@ def _table(variance: Fraction, security: int) -> PublicTable:
 
 
 def _beyond(point: int, spread: gmpy2.mpfr) -> gmpy2.mpfr:
-    """Return a bound on the mass of |x| >= point.
+    """Return an upper bound on the probability of |x| >= point.
 
-    It is a geometric series over less than all weights (Poisson's formula again).
+    It is a geometric series, divided by a lower bound on the sum of all weights (Poisson's formula).
     """
     ratio = gmpy2.exp(-2 * gmpy2.mpfr(point) / spread)
     series = gmpy2.exp(-gmpy2.mpfr(point * point) / spread) / (1 - ratio)
@@ -161,7 +161,7 @@ def _beyond(point: int, spread: gmpy2.mpfr) -> gmpy2.mpfr:
 
 
 def _ripple(variance: Fraction) -> Fraction:
-    """Return r / (1 - r) for tau^2."""
+    """Return r / (1 - r) of the module's first lines, for tau^2 = `variance`, rounded up."""
     with gmpy2.context(precision=128, round=gmpy2.RoundUp):
         q = gmpy2.exp(-2 * gmpy2.const_pi() ** 2 * gmpy2.mpfr(gmpy2.mpq(variance)))
         r = 2 * q / (1 - q)

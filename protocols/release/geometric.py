@@ -4,10 +4,10 @@ Its binary digits are independent: P(g) is proportional to the product of alpha^
 so digit i is a coin of bias alpha^(2^i) / (1 + alpha^(2^i)) = 1 / (1 + e^(2^i / scale)). Paper: Dwork, Kenthapadi,
 McSherry, Mironov, Naor, "Our data, ourselves" (EUROCRYPT 2006).
 
-Distance. The k lowest digits are drawn: that is the law of g below 2^k, and P(g >= 2^k) = alpha^(2^k); k is the least
-for which that is at most 2^-(s + 1). Each coin, of a bits, is wrong by at most 2^-(a + 1), and the coins are within
-C(k, 2) 2^-2h of independent ones (`protocols.release.coins`, with h of their bits for each alone). a and h are the
-cheapest that leave 2^-s in all. Thresholds are rounded from 256 bits more than a.
+Statistical distance. Only the k lowest digits are drawn, which gives the law of g on the condition g < 2^k. k is the
+least number with P(g >= 2^k) = alpha^(2^k) at most 2^-(s + 1). Each coin, of a bits, is wrong by at most 2^-(a + 1).
+The coins are within C(k, 2) 2^-2h of independent ones (`protocols.release.coins`, with h own bits of each coin). a and
+h are the cheapest numbers with a distance of at most 2^-s in all. Thresholds are computed with 256 bits more than a.
 
 Cost: k h + a - h - 1 ANDs or less, so 130 at a scale of 1 and 227 at a scale of 10, for s = 40.
 """
@@ -43,7 +43,7 @@ class DigitLaw(Law):
 
     @property
     def digits(self) -> int:
-        """Number k of binary digits of a geometric number."""
+        """Number k of binary digits of a sample, which is from 0 to 2^k - 1."""
         return digits_below(self.scale, self.security)
 
     @property
@@ -96,7 +96,7 @@ class OneSidedGeometric(DigitLaw):
 
 
 def check(scale: Fraction, security: int) -> None:
-    """Raise InputError for a scale or a statistical parameter without a law in this family.
+    """Raise InputError for a scale or a statistical parameter that this family of laws does not cover.
 
     Args:
         scale: Sensitivity divided by epsilon, above 0.
@@ -142,7 +142,7 @@ def digit_coins(scale: Fraction, security: int, sign: bool = False) -> Coins:
 
 
 def _widths(coins: int, allowed: Fraction) -> tuple[int, int]:
-    """Return the cheapest bits of a coin, in all and of its own, with errors of at most `allowed` together."""
+    """Return the cheapest numbers of bits of a coin, all and own, such that all errors add up to at most `allowed`."""
     pairs = coins * (coins - 1) // 2
     least = max(1, int(coins / (2 * allowed)).bit_length())  # so that coins 2^-(width + 1) is below `allowed`
     found = []
@@ -167,7 +167,7 @@ def threshold(exponent: Fraction, precision: int) -> int:
 
 @lru_cache(maxsize=256)
 def cut(scale: Fraction, digits: int) -> Fraction:
-    """Return alpha^(2^digits), the probability of all values beyond these digits, rounded up.
+    """Return alpha^(2^digits), the probability of all values that need more digits, rounded up.
 
     Args:
         scale: Sensitivity divided by epsilon, above 0.

@@ -1,18 +1,17 @@
-"""Tables of joint counts that stay secret: added once, then compared with public estimates, or opened with noise.
+"""Secret tables of joint counts: added once, then compared with public estimates, or opened with noise.
 
-Ideal functionality. Inputs: from each party the cells of some tables, counts of its own rows. The sums are kept by the
-functionality, which then answers: how far is each table from public estimates of its cells? (an answer that is kept,
-too, for a choice), and what is in these cells, with noise? Leakage: sizes, estimates, laws of noise. Security is that
-of the engine.
+Ideal functionality. Inputs: from each party the cells of some tables, counts of its own rows. The sums stay secret. The
+functionality then computes the distance of each table from public estimates of its cells, which also stays secret, or
+opens cells with noise. Leakage: sizes, estimates, laws of noise. Security is that of the engine.
 
 The distance of a table with sums n_i from estimates e_i is sum |n_i - e_i|, with e_i = k - 1/2 for a whole k. So n_i -
-e_i = z + 1/2 with z = n_i - k, and its absolute value is 1/2 more than z if z >= 0, than -1 - z otherwise: the bits of
-z, inverted where it is negative. No number is negated. Half the number of cells, which is public, is left to the
-caller. One row more or less changes one cell by 1, hence the distance of each table by 1 at most, whatever the
-estimates are; one row replaced changes two cells, and it by 2.
+e_i = z + 1/2 with z = n_i - k, and its absolute value is 1/2 more than z if z >= 0, else 1/2 more than -1 - z: the bits
+of z, inverted if z is negative. No number is negated. The caller adds half the number of cells, which is public. One
+row more or less changes one cell by 1, hence the distance of each table by 1 at most, whatever the estimates are. A
+replaced row changes two cells, and the distance by 2 at most.
 
-Cost of a cell of w bits: w ANDs to add, once; w for the difference and w + 1 or so for the sum, a comparison; in
-netlists with few gates whatever the engine's form, for the batch has a row for all cells.
+Cost of a cell of w bits: w ANDs to add, once. For each comparison w ANDs for the difference and about w + 1 for the
+sum. The netlists have the form "size" on every engine, because the batches are large.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class JointTables:
         """Return the distance of each table from its estimates, less half its number of cells: secret, [bits, tables].
 
         Args:
-            tables: Numbers of the tables to compare, one at least; public.
+            tables: Indices of the tables to compare, one at least; public.
             estimates: Estimates of each of these tables, rounded down, int64[cells], from 0 to 2 max_rows; public.
         """
         engine, places = self._engine, self._places(tables)
@@ -93,7 +92,7 @@ def totals(engine: Engine, numbers: Bits, sizes: NDArray[np.integer], most_bits:
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
         numbers: Secret numbers from 0 up, [width, numbers], one group after the other.
-        sizes: Number of numbers of each group, int[groups], 1 at least; public.
+        sizes: Size of each group, int[groups], 1 at least; public.
         most_bits: Bits that hold every sum; public.
     """
     while sizes.max() > 1:
@@ -110,7 +109,7 @@ def totals(engine: Engine, numbers: Bits, sizes: NDArray[np.integer], most_bits:
 
 
 def _within(parts: NDArray[np.integer]) -> NDArray[np.integer]:
-    """Return 0, 1, ... within each group."""
+    """Return the position of each item in its group, 0, 1, ...; `parts` has the group sizes."""
     found: Numbers = np.arange(int(parts.sum())) - np.repeat(np.cumsum(parts) - parts, parts)
     return found
 
@@ -124,7 +123,7 @@ def _sum_netlist(width: int) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _difference_netlist(width: int) -> Netlist:
-    """Build a number less k, which has a bit more, without its sign; the bits are inverted if it is negative."""
+    """Build number - k without its sign bit; all bits are inverted if it is negative."""
     builder = Builder("size")
     number, k = builder.input(width), builder.input(width + 1)
     difference = number.resize(width + 1) - k  # from -2^width up to 2^width - 1: the top bit is the sign

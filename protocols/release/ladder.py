@@ -1,15 +1,15 @@
 """Noise on the triangles of a graph, scaled to its own most common neighbours without revealing them.
 
-A graph has T triangles, and LS is the most common neighbours of any two of its n vertices: what one edge more or less
-makes or breaks at most. Rung u = 0, 1, ... of its *ladder* is the numbers whose distance from T is above R_(u-1) and at
-most R_u, with R_0 = 0, R_(-1) = -1 and R_u = sum over t < u of (LS + t). What comes out is a number of rung u with a
-chance in proportion to q^u, q = e^(-epsilon / 2): T plus a sample Y of a law that depends on LS.
+A graph has T triangles. LS is the greatest number of common neighbours of any two of its n vertices: one edge more or
+less makes or breaks at most LS triangles. Rung u = 0, 1, ... of its *ladder* contains the numbers whose distance from T
+is above R_(u-1) and at most R_u, with R_0 = 0, R_(-1) = -1 and R_u = sum over t < u of (LS + t). The result is a number
+of rung u with a probability proportional to q^u, q = e^(-epsilon / 2): T plus a sample Y of a law that depends on LS.
 
-Privacy: epsilon, without a delta, for one edge added or removed; it is divided by 2 for one that is replaced, and by
-the edges of a person. Proof: the theorem of docs/math/ladder.md, after Zhang, Cormode, Procopiuc, Srivastava, Xiao
-(SIGMOD 2015). Lemma 1 there: Y as a mixture of three, by two geometric samples and a one-hot of LS, nothing beside the
-n^3 ANDs that count. Lemma 2: the number is within 2^(2 - s) of the mechanism's. Lemma 3: its mean error, by which
-`is_worth_it` compares it with plain Laplace noise.
+Privacy: epsilon, without a delta, for one edge added or removed. For a replaced edge, and for the edges of a person,
+epsilon is divided by the number of edges that change. Proof: the theorem of docs/math/ladder.md, after Zhang, Cormode,
+Procopiuc, Srivastava, Xiao (SIGMOD 2015). Lemma 1 there: Y is a mixture of three laws, drawn from two geometric samples
+and a one-hot LS, at little cost beside the n^3 ANDs of the count. Lemma 2: the circuit's law is within 2^(2 - s) of the
+mechanism's. Lemma 3: its mean error, by which `is_worth_it` compares it with plain Laplace noise.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ REACHED = 1e-12  # most mass of a law that an interval's sum may omit
 
 @dataclass(frozen=True)
 class Ladder:
-    """Distribution of the noise Y on a triangle count by the ladder mechanism, for graphs of at least 3 vertices.
+    """Law of the noise Y on a triangle count by the ladder mechanism, for graphs of at least 3 vertices.
 
     `epsilon` is that of one edge added or removed. See docs/math/ladder.md.
     """
@@ -58,12 +58,12 @@ class Ladder:
 
     @property
     def bits(self) -> int:
-        """Number of uniform secret bits that one sample takes: a, b, the choice, i, the sign."""
+        """Number of uniform secret bits that one sample takes: for a, b, the choice of the part, i, and the sign."""
         return 2 * self.geometric.bits + self.security + self.uniform + 1
 
     @cached_property
     def thresholds(self) -> tuple[tuple[int, int], ...]:
-        """Probabilities of the third part of the distribution, and of the second or third, for each local sensitivity.
+        """Probabilities of the third part of the mixture, and of the second or third, for each LS.
 
         They are multiplied by 2^security.
         """
@@ -81,7 +81,7 @@ class Ladder:
         """Return the circuit: from LS and uniform wires to Y, signed.
 
         Args:
-            common: LS of the graph, in as many bits as the greatest LS.
+            common: LS of the graph, with the width of the greatest possible LS.
             random: Uniform wires, `bits` of them.
         """
         law = self.geometric
@@ -102,9 +102,9 @@ class Ladder:
         return select(sign[0], 0 - distance.extend(len(distance) + 1).as_signed(), distance)
 
     def law(self, common: int) -> dict[int, Fraction]:
-        """Return the exact law of the circuit at an LS.
+        """Return the exact probability of each value of the circuit's Y at an LS.
 
-        Use it only if a geometric number has few values.
+        Its size grows with the square of a geometric sample's range, so use it for small ranges.
         """
         far, moved = (Fraction(part, 1 << self.security) for part in self.thresholds[common])
         samples, shares = self.geometric.probabilities(), self._shares(common)
@@ -122,12 +122,12 @@ class Ladder:
         return found
 
     def _shares(self, common: int) -> list[Fraction]:
-        """Return the probabilities of i = 1, 2, ..., LS."""
+        """Return the probabilities of the step i = 1, 2, ..., LS."""
         ends = [-(-(i << self.uniform) // common) for i in range(common + 1)] if common else []
         return [Fraction(end - start, 1 << self.uniform) for start, end in pairwise(ends)]
 
     def reach(self, common: int, confidence: float) -> int:
-        """Return the end of a rung within which |Y| lies with the given confidence.
+        """Return the least R_u with |Y| <= R_u at the given confidence.
 
         Args:
             common: LS of the graph, most common neighbours of two vertices.
@@ -172,7 +172,7 @@ def ladder(vertices: int, epsilon: Fraction, changes: int = 1) -> Ladder:
 
 
 def plain(vertices: int, epsilon: Fraction, changes: int = 1) -> DiscreteLaplace:
-    """Return noise of the global sensitivity that is epsilon-private.
+    """Return epsilon-private Laplace noise by the global sensitivity, n - 2 triangles for one edge.
 
     Args:
         vertices: Number of vertices, 3 at least.

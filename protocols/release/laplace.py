@@ -1,15 +1,16 @@
 """Discrete Laplace noise, P(x) = (1 - alpha) / (1 + alpha) alpha^|x| for all integers, with alpha = e^(-1 / scale).
 
 A sign and a geometric number g are drawn, and the sample is g, or -1 - g = ~g if the sign is set. The sign is a coin of
-bias alpha / (1 + alpha): then P(g) = (1 - alpha) alpha^g / (1 + alpha) and P(-1 - g) = alpha times that, as it should
-be. So the sign is a coin of the same family as the digits of g (`protocols.release.geometric`), with the bias of the
-lowest; neither a coin for zero nor an addition of 1 is needed, and ~g is g XOR the sign, which is free.
+bias alpha / (1 + alpha): then P(g) = (1 - alpha) alpha^g / (1 + alpha) and P(-1 - g) = alpha P(g), as required. So the
+sign is a coin with the bias of the lowest digit of g (`protocols.release.geometric`). Neither a coin for zero nor an
+addition of 1 is needed, and ~g is g XOR the sign, which is free.
 
 Privacy. An integer that one row changes by at most D, opened with this noise at the scale D / epsilon, is
-epsilon-private, for P(x) / P(x - d) <= alpha^-|d| (Ghosh, Roughgarden, Sundararajan, "Universally utility-maximizing
-privacy mechanisms", STOC 2009). For m integers of one row together, D is the sum of their changes.
+epsilon-private, because P(x) / P(x - d) <= alpha^-|d| (Ghosh, Roughgarden, Sundararajan, "Universally
+utility-maximizing privacy mechanisms", STOC 2009). If one row changes several integers, D is the sum of these changes.
 
-Distance. As for geometric noise, with one coin more: the values outside [-2^k, 2^k) weigh alpha^(2^k).
+Statistical distance: as for geometric noise, with one coin more; values outside [-2^k, 2^k) have probability
+alpha^(2^k).
 
 Cost: (k + 1) h + a - h - 1 ANDs or less, so 155 at a scale of 1 and 251 at a scale of 10, for s = 40.
 """

@@ -1,11 +1,11 @@
 """Laws of noise: public distributions on the integers, drawn inside a circuit from secret uniform bits.
 
-A law is public; its samples are secrets of the engine. What `Engine.random` draws goes through the circuit `draw`, so
-no number with a fraction is near a sample: coins are compared with integers, and the law of the circuit is a table of
-exact fractions (Mironov, "On significance of the least significant bits for differential privacy", CCS 2012, tells
-what happens otherwise). That law is within `distance` of the ideal one, in statistical distance: a mechanism that is
-(epsilon, delta)-private with n samples of the ideal noise is (epsilon, delta + (1 + e^epsilon) n distance)-private with
-this one. So the distance has to fall as epsilon grows: `security_for` keeps what is added to delta at 2^-38 or less.
+A law is public; its samples are secrets of the engine. The circuit `draw` turns bits of `Engine.random` into a sample.
+It uses no floating-point numbers, which can break privacy (Mironov, "On significance of the least significant bits for
+differential privacy", CCS 2012): coins are compared with integers, and the circuit's law has exact rational
+probabilities. The statistical distance to the ideal law is at most `distance`. A mechanism that is (epsilon,
+delta)-private with n samples of the ideal noise is (epsilon, delta + (1 + e^epsilon) n distance)-private with this one.
+So the distance has to fall as epsilon grows: with `security_for` at most 2^-38 is added to delta.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class Law(ABC):
 
     @abstractmethod
     def draw(self, random: Integer) -> Integer:
-        """Return the circuit: from `bits` uniform wires to a sample, signed if `least` is negative."""
+        """Build the circuit of a sample from `bits` uniform wires; the result is signed if `least` is negative."""
 
     @abstractmethod
     def probabilities(self) -> dict[int, Fraction]:
-        """Return the exact law of the circuit; values of probability 0 may be missing.
+        """Return the exact probability of each sample of the circuit; values of probability 0 may be missing.
 
         Raises:
             InputError: The law has too many values to be listed.
@@ -76,10 +76,10 @@ class Law(ABC):
 
 @lru_cache(maxsize=256)
 def security_for(epsilon: Fraction, samples: int = 1, security: int = SECURITY) -> int:
-    """Return the statistical parameter of each law of an epsilon-private answer.
+    """Return the statistical parameter s of each law of an epsilon-private answer.
 
-    All together they add at most (1 + e^epsilon) samples 2^-found <= 2^(2 - security) to its delta. Up to an epsilon of
-    ln 3 that is `security` for one sample; each 1 of epsilon beyond takes 1.44 bits more, each doubling of samples one.
+    All samples add at most (1 + e^epsilon) samples 2^-s <= 2^(2 - security) to its delta. Up to an epsilon of ln 3, s
+    is `security` for one sample. It grows by 1.44 for each further 1 of epsilon, by 1 if the samples double.
 
     Args:
         epsilon: Epsilon of the answer.
@@ -115,7 +115,7 @@ def netlist(law: Law, form: Form = "size") -> Netlist:
 
 
 def sample(engine: Engine, law: Law, batch: int) -> Bits:
-    """Return secret samples that neither party knows, [law.width, batch]; bits for other circuits.
+    """Draw secret samples that neither party knows, and return their bits, [law.width, batch].
 
     Large batches are drawn in parts.
 

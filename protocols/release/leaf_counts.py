@@ -1,14 +1,14 @@
 """Noisy counts of the leaves of an opened tree by class: the rows of a leaf, and how many of them have its class.
 
 Ideal functionality. Inputs: each party's own rows, the tree, public. Output to both: for each leaf and class, the
-number of both parties' rows there with one sample of a public law of noise. Leakage: nothing else. Security is that of
-the engine, the noise that of `protocols.release.numbers`.
+number of both parties' rows plus one sample of a public law of noise. Leakage: nothing else. Security is that of the
+engine; the noise is drawn as in `protocols.release.numbers`.
 
-Privacy. A row is in one leaf and has one class, so all counts together are a histogram of disjoint cells: a row more or
-less changes one of them by 1, a row replaced two. With `DiscreteLaplace(1 / epsilon)`, or 2 / epsilon, all of them are
-epsilon-private; the tree is not: it is what the decisions of `protocols.id3` say.
+Privacy. A row is in one leaf and has one class, so all counts together are a histogram of disjoint cells: an added or
+removed row changes one count by 1, a replaced row two. With `DiscreteLaplace(1 / epsilon)`, or 2 / epsilon, all counts
+together are epsilon-private. The tree itself is not: `protocols.id3` opens exact decisions.
 
-Cost: that of the noisy sums of leaves times classes integers.
+Cost: one noisy sum for each leaf and class.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def leaves_of(tree: Tree) -> int:
 
 
 def leaf_counts(engine: Engine, problem: Problem, own: Counts, tree: Tree, law: Law) -> NDArray[np.int64]:
-    """Return both parties' rows by leaf, in reading order, and class, with noise: int64[leaves, classes].
+    """Open both parties' rows by leaf, in reading order, and class, with noise: int64[leaves, classes].
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
         problem: Public problem of the tree.
-        own: Counts this party's rows; private.
+        own: Source of this party's counts; private.
         tree: The opened tree; public.
         law: Law of the noise on each count; public.
 
@@ -47,7 +47,7 @@ def leaf_counts(engine: Engine, problem: Problem, own: Counts, tree: Tree, law: 
 
 
 def noisy_leaf_counts(engine: Engine, problem: Problem, own: Indices, law: Law) -> NDArray[np.int64]:
-    """Return both parties' rows by leaf and class with noise, int64[leaves, classes].
+    """Open both parties' rows by leaf and class with noise, int64[leaves, classes].
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
@@ -68,7 +68,7 @@ def own_leaf_counts(problem: Problem, own: Counts, tree: Tree) -> Indices:
 
     Args:
         problem: Public problem of the tree.
-        own: Counts this party's rows; private.
+        own: Source of this party's counts; private.
         tree: The opened tree; public.
 
     Raises:
@@ -84,7 +84,7 @@ def own_leaf_counts(problem: Problem, own: Counts, tree: Tree) -> Indices:
 
 
 def _opened_at(tree: Tree, depth: int) -> Tree:
-    """Return the tree with the leaves at this depth open, and nothing below it."""
+    """Return the tree with its leaves at a depth open, and its splits at that depth as leaves of class 0."""
     if isinstance(tree, Split):
         if not depth:
             return Leaf(0)

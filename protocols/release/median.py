@@ -1,39 +1,39 @@
 """Noisy median: the public candidate nearest to the middle of both parties' values.
 
-Ideal functionality. Inputs: from each party, for each public candidate v (a batch of such), how many of its values are
-less than v and how many are greater. Output to both: the index of the candidate with the greatest g_v - u_v, among
-equals in a random order (`protocols.release.choice`), where u_v is the greater of the two numbers, summed over both
-parties, and the g_v are independent one-sided geometric noise. Without noise that is the median: the only candidates
-with u_v <= n / 2 are medians of n values, if one is a candidate. Leakage: candidates, widths, law, batch size; no
-number is opened. Security is that of the engine.
+Ideal functionality. Inputs: from each party, for each public candidate v (in a batch), two numbers: its values less
+than v, and its values greater than v. Output to both: the index of the candidate with the greatest g_v - u_v; ties are
+decided at random (`protocols.release.choice`). Each of the two numbers is summed over both parties, and u_v is the
+greater sum. The g_v are independent one-sided geometric noise. Without noise the result is a median if one is a
+candidate: of n values, exactly the medians have u_v <= n / 2. Leakage: candidates, widths, law, batch size; no number
+is opened. Security is that of the engine.
 
-Any quantile s = a / b of n values, by the two numbers that `weighed` makes of l values less than v and m greater ones:
+For any quantile s = a / b of n values, `weighed` turns l values less than v and m greater values into two numbers:
 
     l and m + (2 s - 1) n    for s of a half or more,
     l + (1 - 2 s) n and m    for less,
 
-times b, without common factors. The greater of them, u_v, is at most max(s, 1 - s) n for quantiles only, for v is one
-if l <= s n and m <= (1 - s) n. (Weighing l by 1 - s and m by s, as one may, leaves an answer 9 times as many rows above
-the ninth decile as below it. Here it is 1.8 times the median's distance either way.)
+times b, divided by their common factors. The greater number, u_v, is at most max(s, 1 - s) n exactly for quantiles: v
+is one if l <= s n and m <= (1 - s) n. (The other usual weights, 1 - s for l and s for m, permit errors of the ninth
+decile that are 9 times as large above as below. Here the error is 1.8 times that of the median on either side.)
 
-Privacy is that of `protocols.release.choice`: the quality -u_v is monotone, for a value that is added raises one of the
-two numbers by at most 1 and lowers neither, whichever v is: so it changes every -u_v by 0 or -1. Hence sensitivity 1
-and noise of the scale 1 / epsilon, where values are added or removed, and twice that where one is replaced. (The median
-itself has no useful sensitivity: of (0, 0, 1) and (0, 1, 1) it is 0 and 1.) Of s above a half a value that is added
-raises l by 0 or 1, and the other number by 2 s - 1, or by 2 s if it is greater than v; neither falls, whichever v is.
-So the quality is monotone again, with sensitivity 2 s (and 2 (1 - s) below a half, as in a mirror). A value that is
-replaced by another leaves n as it is, and moves both numbers by 1 at most, in any direction: sensitivity 1, and twice
-that for scores that are not monotone. One that is replaced by a missing one, which does not count, is removed, so n
-falls: monotone, with sensitivity 2 s or 2 (1 - s), and twice 1 is no less. `change` is all this in the units of
-`weighed`.
+Privacy is that of `protocols.release.choice` with the quality -u_v. For the median it is monotone: an added value
+raises one of the two numbers by at most 1 and lowers neither, for every v. So it changes every -u_v by 0 or -1. Hence
+the sensitivity is 1; the noise has the scale 1 / epsilon if values are added or removed, twice that if one is replaced.
+(The median itself has no useful sensitivity: for (0, 0, 1) and (0, 1, 1) it is 0 and 1.) For s above a half, an added
+value raises l by 0 or 1. It raises the other number by 2 s - 1, or by 2 s if it is greater than v. So the quality is
+monotone again, with sensitivity 2 s (and by symmetry 2 (1 - s) below a half). A replaced value leaves n unchanged and
+moves both numbers by at most 1 in any direction: sensitivity 1, times 2 because the quality is not monotone here. If a
+value is replaced by a missing one, it is removed: monotone, with sensitivity 2 s or 2 (1 - s), which is at most 2.
+`change` is the result in the units of `weighed`.
 
-The least and the greatest value, s = 0 and 1, have no such numbers: beyond a candidate above all values there are as
-few values as beyond the greatest. `extreme` therefore aims at a public number t of values beyond the answer. For the
-greatest, with m values above v and g at v or above, its numbers are t - g and m - t, plus a constant of each party. A
-value that is added, removed or replaced moves each by 1 at most, in any direction: sensitivity 1, not monotone, so
-twice the noise. With t values or more, a candidate has two numbers of 0 at most. One above all values has t, and one
-with more than 2 t values above it has more than t. So one of n candidates of either kind wins with a chance of at most
-n e^(-t / scale), as noise is never negative: `margin` takes the t that makes this 1/20.
+For the least and the greatest value, s = 0 and 1, these numbers do not work: a candidate above all values has as few
+values beyond it as the greatest value. So `extreme` aims at a public number t of values beyond the answer. For the
+greatest, with m values above v and g values at v or above, its numbers are t - g and m - t, plus a constant of each
+party. An added, removed or replaced value moves each by at most 1 in any direction: sensitivity 1, not monotone, so
+twice the noise. Of t values or more, some candidate has two numbers of at most 0. A candidate above all values has the
+number t, and a candidate with more than 2 t values above it has more than t. Noise is never negative, so one of n
+candidates of these two kinds wins with probability at most n e^(-t / scale). `margin` returns the t that makes this
+1/20.
 
 Cost of n candidates with numbers of w bits: 4 n w ANDs, n samples, and the argmax.
 """
@@ -58,10 +58,10 @@ from smc.errors import InputError
 
 @lru_cache(maxsize=32)
 def median_netlist(candidates: int, width: int, noise: int, form: Form = "size", ties: int = 0) -> Netlist:
-    """Build the noisy median: the index of the chosen candidate out.
+    """Build the noisy median; the output is the index of the chosen candidate.
 
-    The inputs stand in this order, each for all candidates: party 0's numbers of lesser values, its numbers of greater
-    values, party 1's likewise, the noise, the ties.
+    The inputs in order, each for all candidates: party 0's numbers of lesser values, its numbers of greater values, the
+    same of party 1, the noise, the ties.
 
     Args:
         candidates: Number of candidates.
@@ -96,7 +96,7 @@ def weighed(by_candidate: NDArray[np.int64], share: Fraction) -> tuple[NDArray[n
 
 
 def change(share: Fraction, replaced: bool) -> int:
-    """Return epsilon times the scale of the noise on the numbers of `weighed`.
+    """Return the scale of the noise on the numbers of `weighed`, times epsilon: twice the sensitivity if not monotone.
 
     Args:
         share: The quantile: 1/2 for the median; 0 and 1 for the numbers of `extreme`.
@@ -109,7 +109,7 @@ def change(share: Fraction, replaced: bool) -> int:
 
 
 def margin(scale: Fraction, candidates: int) -> int:
-    """Return the even number of values to aim at beyond an extreme: the answer is beyond all in at most 1 of 20 runs.
+    """Return the even t of `extreme`: answers beyond all values, or with over 2 t beyond, have probability <= 1/20.
 
     Args:
         scale: Scale of the noise on each number.
@@ -121,7 +121,7 @@ def margin(scale: Fraction, candidates: int) -> int:
 def extreme(
     by_candidate: NDArray[np.int64], greatest: bool, beyond: int, bound: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return a party's two numbers for each candidate of the least or greatest value, from 0 to twice the bound.
+    """Return a party's two numbers for each candidate of the least or greatest value; each from 0 to twice the bound.
 
     Args:
         by_candidate: This party's number of values at each candidate, int64[candidates, batch]; private.
@@ -139,7 +139,7 @@ def extreme(
 
 
 def _units(share: Fraction) -> tuple[tuple[int, int], int]:
-    """Return b and 2 a - b of a share a / b, and their greatest common divisor."""
+    """Return (b, 2 a - b) of a share a / b, and the greatest common divisor of both."""
     b, more = share.denominator, 2 * share.numerator - share.denominator
     return (b, more), math.gcd(b, more)
 
@@ -155,7 +155,7 @@ def noisy_median(
     width: int,
     law: Law | None,
 ) -> NDArray[np.int64]:
-    """Return the index of the chosen candidate of each instance, int64[batch], opened to both parties.
+    """Open the index of the chosen candidate of each instance, int64[batch].
 
     For a quantile pass the two numbers of `weighed`.
 

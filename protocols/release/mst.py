@@ -2,11 +2,12 @@
 
 McKenna, Miklau, Sheldon, "Winning the NIST contest: a scalable and general approach to differentially private synthetic
 data" (Journal of Privacy and Confidentiality 11, 2021). A third of rho measures the single columns. From them a model
-estimates each pair as if columns were independent; how far a pair is from that is its score. Another third chooses
-d - 1 pairs, one after the other, among those that join what is not joined yet (Kruskal). The rest measures them.
+estimates each pair of columns as if the columns were independent. The score of a pair is the distance of its counts
+from this estimate. Another third chooses d - 1 pairs, one after the other, among the pairs that connect columns not
+connected yet (Kruskal). The last third measures them.
 
-The distances are computed once, on shares, and so are the powers that every choice draws from anew. Opened are the
-chosen pairs and the noisy counts. `protocols.release.selection` tells what is spent.
+The distances and the weights of the choices are computed once, on shares. The protocol opens the chosen pairs and the
+noisy counts. `protocols.release.selection` states the privacy loss.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def mst(
         engine: Engine of this party. The peer must pass equal public arguments.
         work: Public workload: domains, marginals, bound on rows and rho.
         own: This party's counts of all marginals, int64[cells], one marginal after the other; private.
-        model: Estimates marginals from measurements. The estimates of party 0 count.
+        model: Estimates marginals from measurements. Both parties use the estimates of party 0.
         on_step: Called before each step with the measurements so far.
         start: Measurements of an interrupted run, to continue from there; public. Default: a new run.
 
@@ -68,9 +69,9 @@ def mst(
 def _tree(
     engine: Engine, work: Workload, tables: JointTables, estimates: selection.Estimates, epsilon: Fraction
 ) -> list[int]:
-    """Return the numbers of the chosen pairs, in the order of the choices."""
+    """Return the indices of the chosen pairs, in the order of the choices."""
     pairs = _pairs(work)
-    parts = list(range(len(work.domains)))  # which columns are joined: those of one number
+    parts = list(range(len(work.domains)))  # connected columns have equal numbers
     found: list[int] = []
     with engine.session.phase("choice"):
         scores, law = compared(engine, work, tables, estimates, epsilon)
@@ -93,7 +94,7 @@ def compared(
 ) -> tuple[Bits, Powers]:
     """Return the secret scores of all pairs, [bits, pairs], and the weights of each choice.
 
-    A score is an even number of times the distance of its pair, for half of its cells belongs to it.
+    A score is the distance of its pair times an even number, because a distance includes half of the number of cells.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
@@ -127,7 +128,7 @@ def count(engine: CountingEngine, work: Workload) -> None:
     selection.measure(engine, work, tables, work.singles, work.sigma(work.rho / 3 / columns), Fraction(0))
     if columns == 1:
         return
-    estimates = selection.told_estimates(engine, work, zeros)
+    estimates = selection.sent_estimates(engine, work, zeros)
     share = work.rho / 3 / (columns - 1)
     scores, law = compared(engine, work, tables, estimates, work.choice_epsilon(share))
     powers = split_scores(engine, scores, law)

@@ -1,18 +1,18 @@
-"""Noisy sums: a joint number is opened only together with noise that nobody knows.
+"""Noisy sums: a joint number is opened only with noise that neither party knows.
 
 Ideal functionality. Inputs: from each party its own integers (a batch) of a public width. Output to both: for each
-place the sum of both integers and of one sample of a public law of noise. Leakage: width, law, batch size. Neither the
-exact sum nor the noise is opened, and neither party knows any part of the noise: its bits are the XOR of what both draw
-(`Engine.random`), so one honest draw makes it the law's. Security is that of the engine.
+position the sum of both integers and of one sample of a public law of noise. Leakage: width, law, batch size. Neither
+the exact sum nor the noise is opened. The noise comes from uniform bits that are the XOR of both parties' draws
+(`Engine.random`), so one honest party suffices for the right law. Security is that of the engine.
 
-Privacy is the law's: with `DiscreteLaplace(D / epsilon)` integers that one row changes by D in all, over the batch, are
-epsilon-private; with a discrete Gaussian of variance D^2 / (2 rho), D now in the Euclidean norm, rho-zCDP (Canonne,
-Kamath, Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020). The statistical distance to that is at
-most the law's, a sample. What both parties then do with the opened numbers (clamping, rounding, dividing by a public
-number) is free; drawing again until a number suits is not.
+Privacy follows from the law. Let one row change the integers of the batch by at most D in all. With `DiscreteLaplace(D
+/ epsilon)` they are epsilon-private. With a discrete Gaussian of variance D^2 / (2 rho) they are rho-zCDP, where D is
+the change in the Euclidean norm (Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", NeurIPS
+2020). Each sample adds at most the statistical distance of its law. Later computations on the opened numbers (clamping,
+rounding, division by a public number) cost nothing. Drawing again until a number suits does.
 
-No overflow. Signed integers and signed noise are shifted by public amounts so that all that is summed is at least 0, in
-a width that holds the greatest sum; the opened number is shifted back.
+No overflow. Signed integers and signed noise are shifted by public amounts, so that all summands are at least 0. The
+width holds the greatest sum. The opened number is shifted back.
 
 Cost of n sums of integers of w bits: n times the sample and less than 2 W ANDs, W = bits of the sum. Each party has
 inputs of w n bits, and the random bits. The protocol opens n W bits. A sum at epsilon 1 (w = 16) takes 187 ANDs.
@@ -37,13 +37,13 @@ MOST_BITS = 63  # of an opened sum
 
 @lru_cache(maxsize=64)
 def noisy_sum_netlist(width: int, law: Law, form: Form = "size", modular: bool = False) -> Netlist:
-    """Build the sum of two integers with noise, plus `from_zero_by`; the last input is the law's uniform bits.
+    """Build the sum of two integers, noise and `from_zero_by(law)`. Inputs: both integers, the law's uniform bits.
 
     Args:
         width: Bits of each integer.
         law: Law of the noise.
         form: Form of the netlist, public: "size" for few ANDs, "depth" for few levels.
-        modular: See `noisy_sum`.
+        modular: True for shares of width + 1 bits, whose sum is taken modulo 2^(width + 1).
     """
     builder = Builder(form)
     builder.output(noisy_sum(builder, width, law, modular))
@@ -62,7 +62,7 @@ def noisy_sum(builder: Builder, width: int, law: Law, modular: bool = False) -> 
         modular: True for shares of width + 1 bits, whose sum is taken modulo 2^(width + 1).
 
     Returns:
-        The sum with noise, at least 0; see `from_zero_by` for the shift.
+        The sum with noise, plus `from_zero_by(law)`, so that it is at least 0.
     """
     left, right = (builder.input(width + modular) for _ in range(2))
     noise = from_zero(law.draw(builder.input(law.bits)).resize(law.width))
@@ -97,7 +97,7 @@ def sum_width(width: int, law: Law) -> int:
 def noisy_sums(
     engine: Engine, own: NDArray[np.integer], width: int, law: Law, signed: bool = False
 ) -> NDArray[np.int64]:
-    """Return the sums of both parties' integers with noise, int64[batch], opened to both.
+    """Open the sums of both parties' integers with noise, int64[batch].
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
@@ -131,7 +131,7 @@ def noisy_sums(
 
 @lru_cache(maxsize=64)
 def noisy_netlist(width: int, law: Law, form: Form = "size") -> Netlist:
-    """Build an integer with noise, plus `from_zero_by`; the last input is the law's uniform bits.
+    """Build the sum of an integer, noise and `from_zero_by(law)`. Inputs: the integer, the law's uniform bits.
 
     Args:
         width: Bits of the integer.
@@ -146,7 +146,7 @@ def noisy_netlist(width: int, law: Law, form: Form = "size") -> Netlist:
 
 
 def noisy(engine: Engine, secrets: Bits, law: Law) -> Bits:
-    """Return secret integers with noise, plus `from_zero_by`, which stay secret, [bits, batch].
+    """Return secret integers with noise, plus `from_zero_by(law)`, which stay secret, [bits, batch].
 
     Large batches are run in parts.
 
@@ -170,7 +170,7 @@ def noisy(engine: Engine, secrets: Bits, law: Law) -> Bits:
 
 
 def opened_with_noise(engine: Engine, secrets: Bits, law: Law) -> NDArray[np.int64]:
-    """Return secret integers with noise, int64[batch], opened to both parties.
+    """Open secret integers with noise, int64[batch].
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
@@ -185,7 +185,7 @@ def opened_with_noise(engine: Engine, secrets: Bits, law: Law) -> NDArray[np.int
 
 
 def _check_range(own: NDArray[np.integer], width: int, offset: int) -> None:
-    """Raise InputError unless this party's integers plus the offset are numbers of `width` bits."""
+    """Raise InputError unless this party's integers plus the offset are from 0 to 2^width - 1."""
     least, greatest = -offset, (1 << width) - 1 - offset
     wrong = np.flatnonzero((own < least) | (own > greatest))
     if wrong.size:

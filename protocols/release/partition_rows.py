@@ -1,10 +1,10 @@
-"""Rows dealt to the trees of a forest, each to one, by a key of the party's own.
+"""Assignment of a party's rows to the trees of a forest, each row to one tree, by the party's private key.
 
-Which tree a row goes to is a pseudorandom function of the row itself: equal rows are numbered, and number i of them
-goes where SHAKE-256(key, row) says in its eight bytes from 8 i on. So dealing does not depend on the order in which a
-source tells its rows, the same key deals the same rows alike whenever it is asked, and a row that is added or removed
-changes the rows of one tree by one row and those of the others not at all: what each tree costs in privacy, the forest
-costs (parallel composition). The other party learns nothing of it.
+The tree of a row is a pseudorandom function of the row itself. Equal rows are numbered, and the i-th of them goes to
+the tree given by eight bytes of SHAKE-256(key, row), from byte 8 i on. So the assignment does not depend on the order
+of the rows, and an equal key assigns equal rows alike. An added or removed row changes the rows of one tree by one row,
+and those of the other trees not at all: the forest costs as much privacy as one tree (parallel composition). The peer
+learns nothing about the assignment.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from protocols.counts import Indices, LevelCounts, RowCounts, Rows
 from protocols.tree import Tree
 from smc.errors import InputError
 
-DEALT = 1 << 24  # rows that are dealt in memory, at most
+DEALT = 1 << 24  # most rows that are assigned to trees, in memory
 
 
 class Partitioned:
@@ -28,7 +28,8 @@ class Partitioned:
         lines = rows.distinct()
         if (count := int(lines[:, -1].sum())) > DEALT:
             raise InputError(
-                f"{count:,} rows are too many for several trees; at most {DEALT:,} rows can be divided among trees"
+                f"{count:,} rows are too many for several trees; "
+                f"at most {DEALT:,} rows can be divided among trees; take one tree"
             )
         tree, line = partition_rows(lines, trees, key)
         dealt = [lines[line[tree == number]] for number in range(trees)]
@@ -47,12 +48,12 @@ class Partitioned:
 
 
 def partition_rows(lines: Indices, trees: int, key: bytes) -> tuple[Indices, Indices]:
-    """Return the tree of each row and the line that it comes from, int64[rows] both.
+    """Return the tree of each row and its index in `lines`, int64[rows] each.
 
     Args:
-        lines: This party's distinct rows as of `Rows.distinct`, with their number in the last column; private.
+        lines: This party's distinct rows as from `Rows.distinct`, with their multiplicity in the last column; private.
         trees: Number of trees; public.
-        key: Key of this party; private. An equal key deals equal rows alike.
+        key: Key of this party; private. An equal key assigns equal rows alike.
     """
     numbers = lines[:, -1]
     drawn = [

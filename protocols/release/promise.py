@@ -1,4 +1,4 @@
-"""What epsilon and delta may be, for every question with noise."""
+"""Limits of epsilon and delta, for every question with noise."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from fractions import Fraction
 from smc.errors import InputError
 
 LEAST_EPSILON = 2.0**-20
-MOST_EPSILON = 16.0  # beyond it an outcome of the neighbour is not seen in as many samples as there can be
+MOST_EPSILON = 16.0  # beyond it, no feasible number of samples has an outcome of the neighbour
 
-MOST_USUAL = 10.0  # epsilon: more is said to be much
+MOST_USUAL = 10.0  # a larger epsilon gives a warning
 
 
-def much(epsilon: float | None) -> list[str]:
-    """Return a warning about an epsilon that promises hardly anything, as a list of one sentence; else an empty list.
+def epsilon_warnings(epsilon: float | None) -> list[str]:
+    """Return a warning, as a list of one sentence, if epsilon is so large that it promises hardly anything; else [].
 
     Examples:
-        >>> much(20)
+        >>> epsilon_warnings(20)
         ['epsilon 20 promises hardly anything: what is hidden may make a result e^20 times as likely; 1 is usual.']
     """
     if epsilon is None or epsilon <= MOST_USUAL:
@@ -28,7 +28,7 @@ def much(epsilon: float | None) -> list[str]:
 def check_delta(delta: float, rows: int) -> None:
     """Raise InputError unless delta is below 1 / rows.
 
-    To give away one row in n, chosen at random, keeps (0, 1 / n).
+    Otherwise the publication of one random row of n would be private: it is (0, 1 / n)-private.
 
     Args:
         delta: Delta of the question.

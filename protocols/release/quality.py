@@ -1,33 +1,33 @@
-"""How good a question is, for a choice with noise: scores of tables of counts, and what one row changes of them.
+"""Quality of a split or question, for a noisy choice: scores of tables of counts, and their sensitivity to one row.
 
 A table has a party's n(v, c), the rows of a node by the value v of an attribute and the class c; a node that is not
-split is a table of one value. A score is an integer number of units. A row that is added changes each score by some
-amount of an interval of `sensitivity` units, the same interval for all candidates: after a shift that they share, the
-scores are monotone in the sense of `protocols.release.choice`, with D = `sensitivity`. N is the public bound on rows.
+split is a table of one value. A score is an integer number of units. An added row changes each score by an amount in an
+interval of `sensitivity` units, and the interval is the same for all candidates. After a common shift the scores are
+monotone in the sense of `protocols.release.choice`, with D = `sensitivity`. N is the public bound on rows.
 
-`MaxQuality`: q = sum_v max_c n(v, c), the rows that are right if each value has its majority. A row raises one n(v, c),
-so one maximum, by 0 or 1: D = 1. It needs integers only, and is exact.
+`MaxQuality`: q = sum_v max_c n(v, c), the number of rows that the majority class of their value predicts. A row raises
+one n(v, c), so one maximum, by 0 or 1: D = 1. It needs integers only, and is exact.
 
 `GiniQuality`: q = -sum_v (n(v) - sum_c n(v, c)^2 / n(v)), minus the rows times Gini's impurity. With n = n(v), x =
 n(v, c) and S = sum_c n(v, c)^2, a row in (v, c) lowers q by
 
     (n - 2 x + S / n) / (n + 1),
 
-which is at least (n - x)^2 / (n (n + 1)) >= 0, as S >= x^2, and at most 2 n / (n + 1) < 2, as S <= n^2: monotone, in
-the other direction, D = 2. What is computed is q plus the rows of the node, which all candidates share, with an error
-of at most e = 1/32 (`protocols.reciprocal`).
+which is at least (n - x)^2 / (n (n + 1)) >= 0, as S >= x^2, and at most 2 n / (n + 1) < 2, as S <= n^2: monotone in the
+other direction, D = 2. The computed score is q plus the rows of the node, which are equal for all candidates, with an
+error of at most e = 1/32 (`protocols.reciprocal`).
 
 `EntropyQuality`: q = -|T| H(C | A) = sum_v sum_c f(n(v, c)) - sum_v f(n(v)), f(x) = x ln x. With g(x) = f(x + 1) -
-f(x), which grows from g(0) = 0, a row in (v, c) lowers q by g(n(v)) - g(n(v, c)), from 0 to g(N - 1) = ln N +
-(N - 1) ln(N / (N - 1)) <= ln N + 1: monotone, D = ln N + 1. (Friedman, Schuster, KDD 2010, state log2(N + 1) + 1 / ln 2
-in bits and pay the factor 2 besides.) The logarithms are those of `protocols.logarithm` for a delta of 1 / (4 N), so
-q is wrong by at most N delta / 2 = e = 1/8.
+f(x), which grows from g(0) = 0, a row in (v, c) lowers q by g(n(v)) - g(n(v, c)), from 0 to g(N - 1) = ln N + (N - 1)
+ln(N / (N - 1)) <= ln N + 1: monotone, D = ln N + 1. (Friedman, Schuster, KDD 2010, have log2(N + 1) + 1 / ln 2 in bits,
+times 2.) The logarithms are those of `protocols.logarithm` for a delta of 1 / (4 N), so q is wrong by at most N delta /
+2 = e = 1/8.
 
 A score that is computed within e of q and cut down to a unit moves by -ceil(2 e / unit) to ceil((D + 2 e) / unit)
-units: the truth moves by 0 to D, both errors are at most e, and the floor of a number that moves by t moves by floor t
-or ceil t. So much is `sensitivity`; the other direction is its mirror image.
+units: q moves by 0 to D, both errors are at most e, and if a number moves by t, its floor moves by floor t or ceil t.
+The length of this interval is `sensitivity`. The case of the other direction is symmetric.
 
-Leakage: the shapes of the tables, which are public. What comes out are secrets of the engine.
+Leakage: the shapes of the tables, which are public. The scores are secrets of the engine.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ UNITS = 1 << UNIT_BITS
 
 @dataclass(frozen=True)
 class Quality(ABC):
-    """A measure of questions about at most `bound` rows of both parties together."""
+    """Quality measure for splits of at most `bound` rows of both parties together."""
 
     bound: int
     signed = False  # whether scores can be negative
@@ -67,7 +67,7 @@ class Quality(ABC):
     @property
     @abstractmethod
     def sensitivity(self) -> int:
-        """Greatest change of a score by one row, beyond the change that all scores share."""
+        """Greatest change of a score by one row, apart from a change that all scores have in common."""
 
     @abstractmethod
     def scores(self, engine: Engine, own: Sequence[Indices]) -> Bits:
@@ -126,7 +126,7 @@ class _Approximate(Quality):
 
 
 class GiniQuality(_Approximate):
-    """Minus the rows times Gini's impurity, plus the rows."""
+    """Quality of a split: the rows minus the rows times Gini's impurity."""
 
     change = Fraction(2)
     error = Fraction(1, 32)
@@ -162,7 +162,7 @@ class GiniQuality(_Approximate):
 
 
 class EntropyQuality(_Approximate):
-    """Minus the rows times the conditional entropy of their class, in nats."""
+    """Quality of a split: minus the rows times the conditional entropy of their class, in nats."""
 
     error = Fraction(1, 8)
 
@@ -196,7 +196,7 @@ class EntropyQuality(_Approximate):
 
 @kept
 def _greatest_netlist(classes: int, width: int, form: Form) -> Netlist:
-    """Build the greatest sum from the class counts of party 0 and of party 1. All add up to less than 2^width."""
+    """Build the greatest joint count of a class from both parties' counts, which all add up to less than 2^width."""
     builder = Builder(form)
     left = [builder.input(width) for _ in range(classes)]
     right = [builder.input(width) for _ in range(classes)]
@@ -215,12 +215,12 @@ def _add_netlist(width: int, form: Form) -> Netlist:
 def sums(engine: Engine, values: Bits, sizes: Indices) -> Bits:
     """Return the sum of each group of secret numbers modulo 2^width, [width, groups].
 
-    Pairs of all groups are one batch, so the longest group decides on the rounds and each group pays for its own.
+    Neighbours of all groups are added in one batch, so the longest group determines the number of rounds.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
         values: Secret numbers, [width, numbers], one group after the other.
-        sizes: Number of numbers of each group, int64[groups], 1 at least; public.
+        sizes: Size of each group, int64[groups], 1 at least; public.
     """
     netlist = _add_netlist(values.width, engine.form)
     while sizes.max(initial=1) > 1:

@@ -1,16 +1,16 @@
 """Randomized response: a secret answer out of k is opened with noise.
 
-Ideal functionality. Input: a secret of the engine, an answer from 0 to k - 1 (a batch). Output to both: the answer with
-probability e^epsilon / (e^epsilon + k - 1), and each other one with probability 1 / (e^epsilon + k - 1). Leakage: k,
-epsilon, batch size. Security is that of the engine.
+Ideal functionality. Input: a secret of the engine, an answer from 0 to k - 1 (a batch). Output to both: the true answer
+with probability e^epsilon / (e^epsilon + k - 1), each other answer with probability 1 / (e^epsilon + k - 1). Leakage:
+k, epsilon, batch size. Security is that of the engine.
 
 Privacy: no answer is more than e^epsilon times as likely under one secret as under another, so the secret is
-epsilon-private whatever it is made of. Papers: Warner, "Randomized response" (JASA 60, 1965); Kairouz, Oh, Viswanath,
+epsilon-private, however it was computed. Papers: Warner, "Randomized response" (JASA 60, 1965); Kairouz, Oh, Viswanath,
 "Extremal mechanisms for local differential privacy" (NIPS 2014). In the classic survey a fair coin decides whether to
-answer truly, and a second one answers otherwise: k = 2 and epsilon = ln 3.
+answer truthfully; if not, a second coin gives the answer: k = 2 and epsilon = ln 3.
 
-What is opened is the answer plus an offset modulo k, which is 0 with probability e^epsilon / (e^epsilon + k - 1) and
-else any other, evenly. The offset is a law of its own (`offset_law`); see `security_for` for how exact it is.
+The protocol opens the answer plus an offset, modulo k. The offset is 0 with probability e^epsilon / (e^epsilon + k -
+1), and else uniform on 1 to k - 1 (`offset_law`). Its statistical distance follows from `security_for`.
 
 Cost: for k = 2 one coin, of at most s - 1 ANDs; else a table of k points and less than 3 ceil(log2 k) + 2 ANDs.
 """
@@ -40,7 +40,7 @@ def offset_law(epsilon: Fraction, answers: int, security: int = SECURITY) -> Pub
     Args:
         epsilon: Epsilon of one response, above 0.
         answers: Number of possible answers, from 2 to 4,096.
-        security: Statistical parameter of the response, see `security_for`. If in doubt, 40.
+        security: Statistical parameter: samples add at most 2^(2 - security) to delta. If in doubt, 40.
 
     Raises:
         InputError: Epsilon or the number of answers is out of range.
@@ -59,13 +59,13 @@ def offset_law(epsilon: Fraction, answers: int, security: int = SECURITY) -> Pub
 
 
 def respond(engine: Engine, secret: Bits, answers: int, law: Law) -> NDArray[np.int64]:
-    """Return the responses to secret answers, int64[batch], opened to both parties.
+    """Open the randomised responses to secret answers, int64[batch].
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
         secret: Secret answers from 0 to answers - 1, [ceil(log2 answers), batch].
         answers: Number of possible answers; public.
-        law: Law of the offset, see `offset_law`; public.
+        law: Law of the offset, from `offset_law`; public.
 
     Raises:
         ProtocolError: The opened number is not an answer.

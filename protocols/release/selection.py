@@ -1,18 +1,18 @@
-"""Which marginals to measure, and measuring them: what the two ways of choosing (`mst`, `aim`) have in common.
+"""Choice and measurement of marginals: the common parts of the two methods `mst` and `aim`.
 
-A marginal is a table of joint counts by some columns; which there are is public (`Workload`). What has been measured is
-public, too: counts with noise. From them a *model* estimates all marginals. Its estimates enter the choice of the next
-ones, and party 0's count: it computes them and tells them to party 1, for two machines need not agree in the last digit
-of a number with a fraction. Privacy does not depend on them: whatever the estimates are, one row more or less changes
-the distance of each table from them by 1 at most (`protocols.release.joint_tables`).
+A marginal is a table of joint counts by some columns. The list of marginals is public (`Workload`), and so are the
+measurements: counts with noise. From them a *model* estimates all marginals, and the estimates enter the next choice.
+Party 0 computes them and sends them to party 1, because two machines may differ in the last digit of a floating-point
+number. Privacy does not depend on the estimates: for any estimates, one row more or less changes the distance of each
+table from them by 1 at most (`protocols.release.joint_tables`).
 
 Privacy, in zero-concentrated form (Bun, Steinke 2016). A row more or less changes one cell of a marginal by 1, so a
-marginal opened with discrete Gaussian noise of sigma spends 1 / (2 sigma^2), and m marginals m times that. A choice
-is the exponential mechanism (`protocols.release.exponential`), whose range is bounded by epsilon: it spends
-epsilon^2 / 8. A row changes a candidate's score by its weight at most. One row replaced is
-one less and one more: twice the changes in a choice, and sqrt(2) times the Euclidean one of a marginal. Of m rows
-together, those of a person, all these changes are m times as large. All of it adds up, chosen one after the other
-by what was opened before.
+marginal opened with discrete Gaussian noise of sigma spends 1 / (2 sigma^2), and m marginals m times that. A choice is
+the exponential mechanism (`protocols.release.exponential`), whose range is bounded by epsilon: it spends epsilon^2 / 8.
+A row changes a candidate's score by at most the candidate's weight. A replaced row is one row less and one more: it
+doubles the changes in a choice, and multiplies the Euclidean change of a marginal by sqrt(2). For the m rows of a
+person all these changes are m times as large. All losses add up, although each step is chosen by the values opened
+before.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class Workload:
     """Public settings of a choice of marginals, which are counts by sets of columns.
 
     Attributes:
-        domains: number of values of each column
-        sets: columns of each marginal, in order; all single columns come first
-        max_rows: bound on the rows of a party
-        rho: budget of a run, in zero-concentrated differential privacy
-        replaced: whether neighbouring tables differ by a replaced row
-        epsilon: epsilon that `rho` stands for at some delta. The samples of all measurements, and those of all choices,
-            add at most 2^-38 each to that delta
-        rows: rows of a person, which are hidden together
+        domains: Number of values of each column.
+        sets: Columns of each marginal, in rising order; all single columns come first.
+        max_rows: Upper bound on the rows of a party.
+        rho: Budget of a run, in zero-concentrated differential privacy.
+        replaced: True if neighbouring tables differ by a replaced row.
+        epsilon: Epsilon that `rho` stands for at some delta. The samples of all measurements together, and those of all
+            choices together, each add at most 2^-38 to that delta.
+        rows: Rows of a person, which are hidden together.
     """
 
     domains: tuple[int, ...]
@@ -68,7 +68,7 @@ class Workload:
 
     @property
     def singles(self) -> tuple[int, ...]:
-        """Numbers of the marginals of one column."""
+        """Indices of the marginals of one column."""
         return tuple(range(len(self.domains)))
 
     @cached_property
@@ -107,7 +107,7 @@ class Workload:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """A measured marginal, by its number: int64[cells]. `epsilon` is that of its choice; 0 if it was not chosen."""
+    """Noisy counts of marginal number `table`, int64[cells]. `epsilon` is that of its choice, 0 without one."""
 
     table: int
     sigma: Fraction
@@ -120,7 +120,7 @@ OnMeasurement = Callable[[State], object]  # called before each step with the me
 
 
 class MarginalModel(Protocol):
-    """A model of the rows after measurements.
+    """Model of the joint rows that estimates marginals from measurements.
 
     Both methods must depend on their arguments only, and not on earlier calls.
     """
@@ -129,13 +129,13 @@ class MarginalModel(Protocol):
         """Return the expected cells of all marginals, float64[cells] each, with fractions."""
 
     def sizes(self, measured: Sequence[tuple[int, ...]], more: Sequence[tuple[int, ...]]) -> list[int]:
-        """Return the number of cells that the model would have after one more measurement, for each candidate set.
+        """Return the number of cells of the model after one more measurement, for each set of columns in `more`.
 
         Both parties must get equal numbers.
 
         Args:
             measured: Sets of columns in the order in which they were measured.
-            more: Further sets of columns.
+            more: Candidate sets of columns, each measured alone in addition.
         """
 
 
@@ -154,7 +154,7 @@ def measure(
         engine: Engine of this party. The peer must pass equal public arguments.
         work: Public workload: domains, marginals, bound on rows and rho.
         tables: Joint counts of all marginals; secret.
-        chosen: Numbers of the marginals to open, one at least; public.
+        chosen: Indices of the marginals to open, one at least; public.
         sigma: Sigma of the noise, in rows.
         epsilon: Range of the choice of these marginals; 0 if they were not chosen.
         cells: Greatest number of cells that the run opens. Default: the cells of all marginals, each opened once.
@@ -186,10 +186,10 @@ def agreed_estimates(engine: Engine, work: Workload, model: MarginalModel, measu
     if engine.party == 0:
         floors = np.floor(np.concatenate(model.estimate(measured)))
         own = np.clip(floors, 0, 2 * work.max_rows).astype(np.int64)
-    return told_estimates(engine, work, own)
+    return sent_estimates(engine, work, own)
 
 
-def told_estimates(engine: Engine, work: Workload, own: Counts | None) -> Estimates:
+def sent_estimates(engine: Engine, work: Workload, own: Counts | None) -> Estimates:
     """Send party 0's estimates to party 1, and return them by marginal, int64[cells] each.
 
     Args:
@@ -201,13 +201,13 @@ def told_estimates(engine: Engine, work: Workload, own: Counts | None) -> Estima
         ProtocolError: An estimate is not a number of rows.
     """
     with engine.session.phase("estimates"):
-        whole: Counts = tell(engine, "estimates", own, (sum(work.sizes),))
+        whole: Counts = send_from_party0(engine, "estimates", own, (sum(work.sizes),))
     if not 0 <= whole.min() <= whole.max() <= 2 * work.max_rows:
-        raise ProtocolError("an estimate is no number of rows: the peer's messages are wrong")
+        raise ProtocolError("an opened estimate is not a possible number of rows: the peer's messages are wrong")
     return np.split(whole, np.cumsum(work.sizes)[:-1])
 
 
-def tell(
+def send_from_party0(
     engine: Engine, what: str, own: NDArray[Any] | None, shape: tuple[int, ...], dtype: DTypeLike = np.int64
 ) -> NDArray[Any]:
     """Send party 0's public integers to party 1, and return them at both parties.
@@ -229,7 +229,7 @@ def tell(
 
 
 def score_powers(work: Workload, epsilon: Fraction, choices: int) -> tuple[Powers, int]:
-    """Return the weights of one choice of a run, and the greatest factor of its distances.
+    """Return the weights of one choice of a run, and the factor that turns distances into scores.
 
     Args:
         work: Public workload: domains, marginals, bound on rows and rho.
@@ -243,7 +243,7 @@ def score_powers(work: Workload, epsilon: Fraction, choices: int) -> tuple[Power
 
 
 def weighted(engine: Engine, distances: Bits, weights: Sequence[int], less: Sequence[int]) -> Bits:
-    """Return secret scores from 0 up: each distance times its weight, less a public number, plus the greatest of these.
+    """Return secret scores from 0 up: each distance times its weight, less a public number, plus the greatest number.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
@@ -273,7 +273,7 @@ def _score_netlist(width: int, weight: int, addend: int, constant: int | None = 
 
 
 def _rounded(square: Fraction, up: bool) -> Fraction:
-    """Return the root of a number with `DIGITS` digits, rounded up or down.
+    """Return the square root of a number, rounded up or down to `DIGITS` digits.
 
     It computes with whole numbers only, so all machines get equal results.
     """

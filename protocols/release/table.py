@@ -1,16 +1,16 @@
-"""Noise of any public law on m points, by a coin for each binary digit that knows the digits before it.
+"""Noise of any public law on m points: one biased coin for each binary digit, with a bias that depends on higher
+digits.
 
-The digits of a point's number are drawn from the top. Each is 1 with the public conditional probability of the law
-given the digits before, so there are up to 2^l thresholds for digit l. No index is decoded and no threshold is read: a
-uniform number of a bits, of which the place of the first 1 is found once (a - 1 ANDs), answers *every* public
-threshold for free, for each is the XOR of some of the places (`protocols.release.coins`). The digits that fell pick one
-of these answers, as they fall: a tree of multiplexers of which only the last waits for the digit before. So t digits
-take less than m + t (a - 1) ANDs and t levels more than one coin, where a table read through a decoded index takes 2^t
-to decode, t (a - 1) to compare and a chain of t comparisons. A symmetric law is that of |x|, with a uniform bit as the
-sign: t ANDs more.
+The digits of a point's number are drawn from the highest. Digit l is 1 with the public conditional probability of the
+law given the higher digits, so it has up to 2^l thresholds. They are compared without a secret look-up. The position of
+the first 1 of a uniform number of a bits is found once (a - 1 ANDs). A coin for *every* public threshold is then the
+XOR of some position bits, which is free (`protocols.release.coins`). The drawn digits select one of these coins by a
+tree of multiplexers; only its last layer waits for the previous digit. So t digits take less than m + t (a - 1) ANDs,
+and t levels more than one coin. A look-up by a decoded index would take 2^t ANDs to decode, t (a - 1) to compare and a
+chain of t comparisons. A symmetric law draws |x| and a uniform bit as the sign: t ANDs more.
 
-Distance. Each digit is wrong by at most 2^-(a + 1), whatever fell before: with a = s + ceil(log2 t) that is 2^-(s + 1)
-in all. What the table leaves out of the ideal law, or is rounded by, its maker tells (`missing`).
+Statistical distance. Each digit's probability is wrong by at most 2^-(a + 1): with a = s + ceil(log2 t) at most 2^-(s +
+1) in all. `missing` is the distance between the weights and the ideal law; the caller states it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Row = int | None  # a threshold; None where the probability is 0
 
 @dataclass(frozen=True)
 class PublicTable(Law):
-    """Distribution on the points 0, 1, ... with public integer weights. With `symmetric` a random sign is added.
+    """Law on the points 0, 1, ... with public integer weights. With `symmetric` the sample gets a random sign.
 
     `missing` is the statistical distance between these weights and the ideal law.
     """
@@ -110,7 +110,7 @@ class PublicTable(Law):
 
 @lru_cache(maxsize=64)
 def _thresholds(weights: tuple[int, ...], precision: int) -> list[list[Row]]:
-    """Return the thresholds of each digit, from the top, by the number that the digits before it make."""
+    """Return the thresholds of each digit, the highest first, indexed by the number that the higher digits form."""
     levels: list[list[Row]] = []
     masses = list(weights)
     for _ in range((len(weights) - 1).bit_length()):
@@ -126,9 +126,9 @@ def _rounded(numerator: int, denominator: int) -> int:
 
 
 def _answer(onehot: Sequence[Wire], threshold: int, width: int) -> Wire:
-    """Return whether a uniform number is below the threshold, from the position of its first 1.
+    """Return a coin, 1 with probability threshold / 2^width, from the one-hot position of a uniform number's first 1.
 
-    The answer is the threshold's digit at that position.
+    The coin is the threshold's digit at that position.
     """
     graph = onehot[0].graph
     if threshold == 1 << width:
@@ -138,7 +138,7 @@ def _answer(onehot: Sequence[Wire], threshold: int, width: int) -> Wire:
 
 
 def _picked(answers: Sequence[Wire | None], places: Sequence[Wire]) -> Wire:
-    """Return the answer whose number has these digits, given from the top; the last digit picks last."""
+    """Return answers[i], where the wires `places` are the digits of i, the highest first; the lowest selects last."""
     row = list(answers)
     for left, place in enumerate(places, 1):
         half = 1 << (len(places) - left)

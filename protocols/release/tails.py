@@ -4,8 +4,8 @@ With alpha = e^(-1 / scale), P(X >= t) = alpha^t / (1 + alpha) for t >= 0, so th
 
     ceil(scale ln(1 / ((1 + alpha) delta))).
 
-The well-known scale ln(1 / (2 delta)) is that of noise on real numbers: a whole number is equal to its threshold with
-a probability that is not 0, and "more than scale ln(1 / (2 delta))" can be more likely than delta.
+The well-known formula scale ln(1 / (2 delta)) holds for noise on real numbers. For integers it can be too small,
+because X is equal to the threshold with a probability above 0.
 """
 
 from __future__ import annotations

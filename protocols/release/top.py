@@ -1,13 +1,13 @@
-"""Noisy top: the k most frequent of some public candidates, in order, with one noise for each candidate.
+"""Noisy top: the k most frequent of some public candidates, in order, with one sample of noise for each candidate.
 
-Ideal functionality. Inputs: from each party one count a candidate (a batch of such). Output to both: the indices of the
-k greatest q_i + g_i, the greatest first and equals in a random order (`protocols.release.choice`), where q_i is the sum
-of both parties' counts and the g_i are independent one-sided geometric noise, P(g) = (1 - alpha) alpha^g. No count,
-noise or other order is opened. Leakage: candidates, k, widths, law, batch size. Security is that of the engine.
+Ideal functionality. Inputs: from each party one count for each candidate (in a batch). Output to both: the indices of
+the k greatest q_i + g_i, the greatest first; ties are decided at random (`protocols.release.choice`). Here q_i is the
+sum of both parties' counts, and the g_i are independent one-sided geometric noise, P(g) = (1 - alpha) alpha^g. No
+count, noise or other order is opened. Leakage: candidates, k, widths, law, batch size. Security is that of the engine.
 
 Privacy. Let a row count for at most one candidate, and let k be at most n - 1: the last place follows from the others.
-With alpha = e^(-epsilon / k) it is epsilon-private where rows are added or removed, with alpha = e^(-epsilon / (k + 1))
-where one is replaced. No smaller alpha would do.
+The output is epsilon-private with alpha = e^(-epsilon / k) if rows are added or removed, and with alpha = e^(-epsilon /
+(k + 1)) if one is replaced. No smaller alpha suffices.
 
 Proof. Let q be the counts without the row and q' those with it, which are 1 greater at b, and let S = (i_1, ..., i_k)
 be an answer. If noise g gives S on q, then on q' so does g' with g'_i = g_i + 1 for i in S other than b, and g'_j = g_j
@@ -18,14 +18,14 @@ keep g >= 0, and P(g) falls by a factor of at least alpha^k in the first and alp
 
     P(S | q) <= alpha^-k P(S | q'),    P(S | q') <= alpha^-1 P(S | q),
 
-and a row that is replaced is one removed, which costs alpha, and one added, which costs alpha^k; whether both are of
-one group, or of two that are ranked side by side. The factors are reached where n = k + 1, b is not in S and no count
-of S is above q_b; the tests list all small tables and their exact laws. The proof asks nothing of the noise but its
-ratio: one draw for all k, instead of k noisy maxima with fresh noise each, costs no more privacy and one round.
-(Durfee, Rogers, NeurIPS 2019, and Qiao, Su, Zhang, NeurIPS 2021, have one-shot forms with Gumbel and Laplace noise.)
+A replaced row is one removed, which costs alpha^-1, and one added, which costs alpha^-k; both may be of one group, or
+of two groups in the batch. The factors are reached if n = k + 1, b is not in S and no count of S is above q_b; the
+tests list all small tables and their exact laws. The proof uses only the ratio P(g) / P(g + 1). So one draw for all k
+places costs no more privacy than k noisy maxima with fresh noise each, and takes one round. (Durfee, Rogers, NeurIPS
+2019, and Qiao, Su, Zhang, NeurIPS 2021, have one-shot forms with Gumbel and Laplace noise.)
 
-Cost of n candidates with counts of w bits: n w ANDs, n samples, and k times the argmax and about 2 n to leave out what
-it has found.
+Cost of n candidates with counts of w bits: n w ANDs, n samples, and k times the argmax and about 2 n ANDs that exclude
+its winner.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ from smc.primitives import bits as bitpack
 
 @lru_cache(maxsize=32)
 def top_netlist(candidates: int, most: int, width: int, noise: int, form: Form = "size", ties: int = 0) -> Netlist:
-    """Build the noisy top: an index for each place out, the greatest first.
+    """Build the noisy top; the outputs are the index for each place, the greatest first.
 
-    The inputs stand in this order: party 0's count of each candidate, party 1's, then bits of noise and of ties.
+    The inputs in order: party 0's count of each candidate, party 1's counts, bits of noise, bits of ties.
 
     Args:
         candidates: Number of candidates.
@@ -82,7 +82,7 @@ def top_netlist(candidates: int, most: int, width: int, noise: int, form: Form =
 
 
 def change(most: int, candidates: int, replaced: bool = False) -> int:
-    """Return epsilon times the scale of the noise on each count.
+    """Return the scale of the noise on each count, times epsilon: min(k, n - 1), plus 1 if a row is replaced.
 
     Args:
         most: Number of places.
@@ -95,7 +95,7 @@ def change(most: int, candidates: int, replaced: bool = False) -> int:
 def top_law(
     epsilon: Fraction, most: int, candidates: int, replaced: bool = False, batch: int = 1, security: int = SECURITY
 ) -> OneSidedGeometric:
-    """Return the noise on each count for epsilon-private first places, of a batch of disjoint groups of rows.
+    """Return the law of the noise on each count, for an epsilon-private ranking of `batch` disjoint groups of rows.
 
     Args:
         epsilon: Epsilon of the whole answer.
@@ -103,7 +103,7 @@ def top_law(
         candidates: Number of candidates.
         replaced: True if neighbouring tables differ by a replaced row, False by an added or removed row.
         batch: Number of groups.
-        security: Statistical parameter of the whole answer, see `security_for`. If in doubt, 40.
+        security: Statistical parameter: samples add at most 2^(2 - security) to delta. If in doubt, 40.
 
     Raises:
         InputError: Epsilon is not above 0, or the noise takes too many digits.
@@ -112,7 +112,7 @@ def top_law(
 
 
 def count_top(engine: CountingEngine, candidates: int, batch: int, most: int, width: int, law: Law | None) -> None:
-    """Add the cost of a run to the engine's count. All runs of these arguments cost and open equal amounts.
+    """Count the cost of a run. All runs with these arguments have equal costs and open equal numbers of bits.
 
     Args:
         engine: Engine that counts cost. Nothing is computed and nothing is sent.
@@ -128,7 +128,7 @@ def count_top(engine: CountingEngine, candidates: int, batch: int, most: int, wi
 
 
 def noisy_top(engine: Engine, counts: NDArray[np.integer], most: int, width: int, law: Law | None) -> NDArray[np.int64]:
-    """Return the indices of the greatest candidates of each instance, int64[most, batch], opened to both parties.
+    """Open the indices of the greatest candidates of each instance, int64[most, batch], the greatest first.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.

@@ -1,38 +1,37 @@
-"""Two-party ID3 with differential privacy: every decision of the tree is a noisy choice, whose noise is secret.
+"""Two-party ID3 with differential privacy: every decision of the tree is a noisy choice with secret noise.
 
 Ideal functionality. Inputs: each party's own rows (category indices), public `Problem`. Output to both: a tree, or
-several over disjoint parts of the rows, grown level by level. At every open node the third party chooses by report
-noisy max (`protocols.release.choice`) among the attributes left and "stop", the question with one answer, whose score
-has a bonus of 2 D / eps_level; a node that stops is a leaf, and so is every node at `max_depth` or with no attribute
-left. The class of a leaf is another noisy choice, among its counts of classes. Without `stop` every node is split.
-Equals stand in a secret random order.
+several over disjoint parts of the rows, grown level by level. At every open node the functionality chooses by report
+noisy max (`protocols.release.choice`) among the attributes left and "stop". "Stop" is the question with one answer; its
+score has a bonus of 2 D / eps_level. A node that stops is a leaf, and so is every node at `max_depth` or with no
+attribute left. The class of a leaf is another noisy choice, among its counts by class. Without `stop` every other node
+is split. Ties are decided at random.
 
-Leakage: the tree, and nothing else. What a level opens is for each node the index of its choice (unless there is but
-one), and for each leaf its class. Number and shape of messages follow from the problem and the tree.
+Leakage: the tree, and nothing else. A level opens for each node the index of its choice (unless it has one candidate
+only), and for each leaf its class. Number and shape of messages follow from the problem and the tree.
 
-Privacy. The tree is epsilon-differentially private for the rows of either party against the other and against whoever
-sees the tree: what is computed is a function of noisy choices, and shares and garbled circuits tell nothing else (to
+Privacy. The tree is epsilon-differentially private for the rows of either party, against the peer and against all
+readers of the tree: the output is a function of noisy choices, and shares and garbled circuits reveal nothing else (to
 adversaries of polynomial time). Neighbours differ by one row, added or removed:
-  - One row is in one node of a level. The choices at the other nodes see the same rows, so a level costs eps_level,
-    whatever the number of its nodes (parallel composition). The scores are monotone with sensitivity D
+  - One row is in one node of a level. The other nodes have equal rows in both tables, so a level costs eps_level for
+    any number of nodes (parallel composition). The scores are monotone with sensitivity D
     (`protocols.release.quality`), so the noise is geometric of scale D / eps_level; the bonus is public.
-  - Levels follow one another: the sum of `levels` times eps_level. The row is in one leaf in the end, at whichever
-    level; the classes of all leaves together cost leaf_epsilon. A class raises one count by one: monotone, D = 1.
-  - A row is in one tree of a forest, and which one depends on itself only (`protocols.release.partition_rows`): each
-  tree has
-    the whole epsilon.
-A row that is replaced is one removed and one added; so adjacency "replace" halves all these epsilons. For m rows of a
-person, which may lie in several nodes or trees, the noise has m times the scale: a row costs an m-th of all this, and m
-rows, one after the other, no more than epsilon. Samples are
-not quite of their ideal law: all those of a choice add 2^-38 to delta at most (`choice_law`).
+  - Levels compose sequentially: they cost `levels` times eps_level. The row is in one leaf in the end; the classes of
+    all leaves together cost leaf_epsilon. A row raises one class count by one: monotone, D = 1.
+  - A row is in one tree of a forest, chosen by the row alone (`protocols.release.partition_rows`): each tree has the
+    whole epsilon.
+A replaced row is one removed and one added; so adjacency "replace" halves all these epsilons. For the m rows of a
+person, which may be in several nodes or trees, the noise has m times the scale: a row costs epsilon / m, and m rows
+together at most epsilon. Samples are not exactly of their ideal law: all samples of a choice add at most 2^-38 to delta
+(`choice_law`).
 
 Papers: Friedman, Schuster, "Data mining with differential privacy" (KDD 2010), for the tree with noisy choices of a
 curator; Lindell, Pinkas (J. Cryptology 15, 2002) for the tree of two parties. "Stop" as a candidate replaces the noisy
-counts by which a curator would decide where to stop.
+counts by which a curator would decide to stop.
 
 Cost of a level with n nodes, a candidates, c classes, l leaves, counts of w bits: the scores (`quality`); n a samples
 of `choice_law` and additions, n argmax circuits; for the leaves l c samples, additions and l argmax. Classes are chosen
-after the choice, in a round trip more: with it, all n nodes would pay for what l of them open.
+after the attributes, in one more round trip, so only the l leaves pay for them and not all n nodes.
 """
 
 from __future__ import annotations
@@ -63,18 +62,18 @@ def private_tree(
     progress: OnLevel | None = None,
     start: Forest | None = None,
 ) -> Forest:
-    """Return the joint trees, which both parties open.
+    """Grow the joint trees, and return them; both parties learn them.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
         problem: Public problem of the trees; equal at both parties.
-        counts: Counts this party's rows; private.
+        counts: Source of this party's counts for all trees; private.
         progress: Called before each level with its depth and the trees so far. Default: not called.
         start: Trees of an interrupted run, to continue from there; equal at both parties. Default: a new run.
 
     Raises:
         InputError: This party has more rows than agreed.
-        ProtocolError: An opened index is not that of a choice or a class.
+        ProtocolError: An opened index is beyond the choices or classes.
     """
     grower = Grower(problem.domains, problem.runs, problem.beginning if start is None else start)
     if problem.classes == 1:
@@ -107,7 +106,7 @@ def private_tree(
 
 @kept
 def noisy_netlist(width: int, signed: bool, law: OneSidedGeometric, form: Form) -> Netlist:
-    """Build a score with its noise, wide enough for it; the last input is the law's uniform bits.
+    """Build the sum of a score and its noise, without overflow. Inputs: the score, the law's uniform bits.
 
     Args:
         width: Bits of the score.
@@ -141,7 +140,7 @@ def greatest_netlist(width: int, signed: bool, candidates: int, bonus: int, form
 
 
 def chosen_at_once(engine: Engine, problem: Problem, left: int, values: int) -> int:
-    """Return the number of nodes that choose in one batch.
+    """Return the number of nodes whose choices fit in one batch.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
@@ -154,7 +153,7 @@ def chosen_at_once(engine: Engine, problem: Problem, left: int, values: int) -> 
 
 
 def labelled_at_once(engine: Engine, problem: Problem) -> int:
-    """Return the number of leaves that get their classes in one batch.
+    """Return the number of leaves whose class choices fit in one batch.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
@@ -168,9 +167,9 @@ def _comfortable(engine: Engine) -> int:
 
 
 def _choices(engine: Engine, problem: Problem, lefts: Sequence[tuple[int, ...]], own: LevelCounts) -> Indices:
-    """Return the position of each node's choice among its attributes left, int64[nodes].
+    """Open each node's choice: its position among the node's attributes left, int64[nodes].
 
-    "Stop" is the greatest number of attributes left at any node. Each node has one attribute left at least.
+    The number for "stop" is the greatest number of attributes left at any node. Each node has at least one left.
     """
     lengths = np.array([len(left) for left in lefts])
     most = int(lengths.max())
@@ -188,14 +187,14 @@ def _choices(engine: Engine, problem: Problem, lefts: Sequence[tuple[int, ...]],
 
 
 def _noisy(engine: Engine, problem: Problem, left: int, tables: Sequence[Indices]) -> Bits:
-    """Return the score of each candidate with its noise, from own int64[values, classes]."""
+    """Return each candidate's secret score with noise, from own counts int64[values, classes] of each."""
     sizes = np.array([len(table) for table in tables])
     (noisy,) = in_shards(engine, _scored, sizes, lambda part: (problem, left, tables[part]))
     return noisy
 
 
 def _scored(engine: Engine, problem: Problem, left: int, tables: Sequence[Indices]) -> tuple[Bits]:
-    """Return the noisy scores of one shard."""
+    """Return the secret noisy scores of some candidates: the work of a shard."""
     with engine.session.phase("scores"):
         scores = problem.measure.scores(engine, tables)
     with engine.session.phase("choice"):
@@ -222,9 +221,9 @@ def chosen(engine: Engine, problem: Problem, left: int, noisy: Bits, lengths: In
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
         problem: Public problem of the trees.
-        left: Greatest number of attributes left at a node; public. It is also the index of "stop".
-        noisy: Secret scores as of `with_noise`, candidate by candidate and node by node. "Stop" is a node's last
-            candidate.
+        left: Greatest number of attributes left at a node, which is also the index of "stop"; public.
+        noisy: Secret scores with noise, from `with_noise`, candidate by candidate and node by node. "Stop" is a node's
+            last candidate.
         lengths: Number of attributes left at each node, int64[nodes]; public. Default: `left` at each.
     """
     candidates = problem.candidates(left)
@@ -274,7 +273,7 @@ def class_netlist(width: int, classes: int, law: OneSidedGeometric, form: Form) 
 
 
 def _labels(engine: Engine, problem: Problem, own: Indices) -> Indices:
-    """Return the class of each leaf, int64[leaves], from this party's int64[leaves, classes]."""
+    """Open the class of each leaf, int64[leaves], from this party's counts int64[leaves, classes]."""
     if not len(own):
         return np.zeros(0, dtype=np.int64)
     size = labelled_at_once(engine, problem)
@@ -292,7 +291,7 @@ def _classes(engine: Engine, problem: Problem, own: Indices) -> Bits:
 
 
 def _labelled(engine: Engine, problem: Problem, own: Indices) -> tuple[Bits]:
-    """Return the secret classes of one shard."""
+    """Return the secret classes of some leaves: the work of a shard."""
     law, width = problem.class_law(), problem.count_width
     inputs = count_inputs(engine, own.T, width, sums="modular")
     netlist = class_netlist(width, problem.classes, law, engine.form)

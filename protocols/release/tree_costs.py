@@ -1,18 +1,19 @@
 """Forecast of the cost of a noisy tree from its problem alone: a typical tree, and an upper bound for every tree.
 
-Which nodes are split follows from the noise wherever the rows say little. At a node whose questions gain nothing, each
-of a questions and "stop" have independent noise, exponential in units of its scale, and "stop" a bonus of 2 scales. So
-"stop" is chosen with probability E[(1 - e^-(X + 2))^a] for exponential X, and the node is split with
+Where the rows have little information, the noise decides whether a node is split. At a node whose questions gain
+nothing, each of a questions and "stop" have independent noise, exponential in units of its scale. "Stop" also has a
+bonus of 2 scales. So "stop" is chosen with probability E[(1 - e^-(X + 2))^a] for exponential X, and the node is split
+with
 
     q(a) = 1 - (1 - (1 - e^-2)^(a + 1)) / ((a + 1) e^-2):    0.19 of 3 questions, 0.41 of 8, 0.56 of 14, 0.87 of 55.
 
-So nodes without any row are split, too, and the more columns there are, the more often. A question may gain something
-besides: with n rows at a node (the bound's, dealt evenly to all nodes of the level) 2 % of them, which are x = n / 50
-over the bonus of noise; that decides x / (1 + x) of the nodes, and half of those are split that noise would not have.
-A question that noise chooses is any, and has as many answers as the mean of the domains; one that is chosen for its
-gain has their geometric mean. The root of a typical tree is split, for a tree of one leaf costs next to nothing.
+So even nodes without rows are split, and more often if there are more columns. A question may also gain. The forecast
+assumes a gain of 2 % of the n rows at a node (the bound on rows, spread evenly over the level's nodes). Let x be this
+gain, n / 50, divided by the bonus. Then the gain decides x / (1 + x) of the nodes. Of those that noise would not split,
+half are split for their gain. A question chosen by noise has on average as many answers as the mean of the domains, one
+chosen for its gain their geometric mean. The root of a typical tree is split, because a tree of one leaf costs little.
 
-2 % and a half are rough, chosen by trees of public tables: four of five forecasts are within a factor of 2 there
+The constants 2 % and one half are rough, fitted to trees of public tables: four of five forecasts are within a factor 2
 (benchmarks/tree_costs.py).
 """
 
@@ -46,7 +47,7 @@ def split_by_noise(questions: int) -> float:
 
 
 def typical_levels(problem: Problem) -> list[tuple[int, int]]:
-    """Return the number of nodes at each depth of typical trees, all trees together, and the number of split ones."""
+    """Return for each depth the number of nodes of typical trees, all trees together, and of split nodes."""
     questions = len(problem.domains)
     any_width = sum(problem.domains) / max(1, questions)
     usual = math.exp(sum(map(math.log, problem.domains)) / max(1, questions))
@@ -68,14 +69,14 @@ def typical_levels(problem: Problem) -> list[tuple[int, int]]:
 
 
 def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
-    """Count a run that ends with typical trees, each level in parts.
+    """Count the cost of a run that ends with typical trees, each level in parts.
 
     A level's bytes, gates and seconds are those of a part times the number of parts.
 
     Args:
         engine: Engine that counts cost. Nothing is computed and nothing is sent.
         problem: Public problem of the trees.
-        largest: Greatest number of row counts of a part, but a part has one node at least.
+        largest: Upper bound on the row counts of a part; a part has at least one node in any case.
     """
     mean = sum(problem.domains) / max(1, len(problem.domains))
     domains = tuple(sorted(problem.domains, key=lambda size: abs(size - mean)))
@@ -89,7 +90,7 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
 
 
 def node_counts(problem: Problem, left: tuple[int, ...]) -> int:
-    """Return the number of row counts that are scored for a node, which decides the effort of counting.
+    """Return the number of row counts that enter the scores of a node; the time of a forecast grows with it.
 
     Args:
         problem: Public problem of the trees.
@@ -99,7 +100,7 @@ def node_counts(problem: Problem, left: tuple[int, ...]) -> int:
 
 
 def most_levels(problem: Problem) -> list[int]:
-    """Return a bound on the number of nodes at each depth, all trees together; the rows do not lower it."""
+    """Return an upper bound on the nodes at each depth, all trees together; it does not depend on the rows."""
     nodes = [problem.trees]
     for size in sorted(problem.domains, reverse=True)[: problem.max_depth]:
         nodes.append(nodes[-1] * size)
@@ -107,16 +108,16 @@ def most_levels(problem: Problem) -> list[int]:
 
 
 def most_bytes(problem: Problem, profile: Profile, largest: int) -> int:
-    """Return a number of bytes, both ways together, that no run of this problem exceeds under this profile.
+    """Return an upper bound on the bytes of a run of this problem, both directions together.
 
-    The trees in which every node is split by the attribute with most values: a split has a leaf at least below it, so
-    it costs no less than the leaf that it could have been. A level is counted in parts of whole blocks, each in a
-    session of its own, of about `largest` counts of rows; and one part of leaves for those that a level could have.
+    In the largest trees every node is split by the attribute with most values. A split has leaves below it, so it costs
+    no less than a leaf. A level is counted in parts of whole blocks, each in a session of its own, with about `largest`
+    row counts. One more part of leaves covers the leaves that a level may have.
 
     Args:
         problem: Public problem of the trees.
         profile: Engine and settings of the run.
-        largest: Number of row counts of a part, about.
+        largest: Approximate number of row counts of a part.
     """
     if problem.classes == 1:
         return 0
@@ -139,9 +140,9 @@ def most_bytes(problem: Problem, profile: Profile, largest: int) -> int:
 
 
 def _at_once(problem: Problem, profile: Profile, left: tuple[int, ...]) -> int:
-    """Return the number of nodes with attributes of `left` values in one batch, or of leaves if there are none.
+    """Return how many nodes with attributes of `left` values fit in a batch; without attributes, how many leaves.
 
-    Nodes with fewer attributes or values have no smaller batches.
+    A batch holds at least as many nodes with fewer attributes or values.
     """
     sizes = []
 
@@ -156,20 +157,20 @@ def _at_once(problem: Problem, profile: Profile, left: tuple[int, ...]) -> int:
 
 
 def _level_bytes(problem: Problem, profile: Profile, left: tuple[int, ...], nodes: int, last: bool) -> int:
-    """Count a level of nodes that are all split, or of leaves, in a session of its own."""
+    """Return the bytes of a level in a session of its own: `nodes` nodes that are all split, or with `last` leaves."""
     return forecast(lambda engine: _level(engine, problem, left, nodes, 0 if last else nodes, last), profile).bytes
 
 
 class _LevelCountedError(Exception):
-    """Signal that the wanted level has been counted."""
+    """Signal that a level has been counted; it ends the run."""
 
 
 def _level(
     engine: CountingEngine, problem: Problem, left: tuple[int, ...], nodes: int, splits: int, last: bool
 ) -> None:
-    """Count a level of `nodes` nodes with attributes of `left` values each, and nothing after it.
+    """Count the cost of one level: `nodes` nodes with attributes of `left` values each, of which `splits` are split.
 
-    They are roots of separate trees, with an epsilon that leaves each level its share.
+    The nodes are roots of separate trees, whose epsilon gives the level its share.
     """
     last = last or not left
     levels = 0 if last else min(1, len(left) - (not problem.stop))
@@ -191,5 +192,5 @@ def _level(
 
 
 def _single(problem: Problem, left: tuple[int, ...]) -> Runs:
-    """Return runs of one question each, if there are any."""
+    """Return one run for each question if the problem has runs, else none."""
     return tuple(Run(i, i + 1) for i in range(len(left))) if problem.runs else ()

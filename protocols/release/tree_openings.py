@@ -1,7 +1,7 @@
 """Openings of a tree with noisy choices, defined once for counting and records.
 
-Of every level: what each node has chosen, an attribute or "stop", if there is anything to choose; then the class of
-each leaf. That is the level of the trees themselves, and nothing else; for a target of one class it is nothing at all.
+Every level opens each node's choice, an attribute or "stop", if a node has two candidates; then the class of each leaf.
+That is the level of the trees itself, and nothing else. For a target of one class nothing is opened.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class OpenedLevel:
         return self.nodes, self.nodes - len(self.labels), self.left
 
     def bits(self, problem: Problem) -> Iterator[list[BitMatrix]]:
-        """Yield the bits that a level opened, one list for each opening."""
+        """Yield the opened bits of the level, one list for each opening."""
         if self.choices is not None:
             yield [bitpack.from_integers(self.choices, index_width(problem.candidates(self.left)))]
         if self.labels:
@@ -83,7 +83,7 @@ def opened(problem: Problem, forest: Forest, depth: int | None = None) -> dict[s
 
 
 def with_forest(engine: CountingEngine, problem: Problem, forest: Forest) -> None:
-    """Count the run that ends with these trees.
+    """Count the cost of the run that ends with these trees.
 
     Args:
         engine: Engine that counts cost. Nothing is computed and nothing is sent.

@@ -20,7 +20,7 @@ Measure = Literal["max", "gini", "entropy"]
 
 @dataclass(frozen=True)
 class Problem:
-    """Public settings of private trees; `leaf_epsilon` is the part of epsilon for the classes of the leaves."""
+    """Public settings of noisy trees; `leaf_epsilon` is the part of epsilon for the classes of the leaves."""
 
     domains: tuple[int, ...]  # number of values of each attribute (answers of each question), in the public order
     classes: int
@@ -49,7 +49,7 @@ class Problem:
 
     @property
     def moved(self) -> int:
-        """Number of rows by which neighbours differ: a row replaced is one removed and one added."""
+        """Number of rows by which neighbouring tables differ: a replaced row is one removed and one added."""
         return self.rows * (1 + self.replace)
 
     @property
@@ -59,7 +59,7 @@ class Problem:
 
     @property
     def level_epsilon(self) -> Fraction:
-        """Epsilon of all choices of a level, for the problem's neighbours."""
+        """Epsilon of all choices of a level together."""
         return (self.epsilon - self.leaf_epsilon) / self.levels if self.levels else Fraction(0)
 
     @property
@@ -89,12 +89,12 @@ class Problem:
         return left > 0 and depth < self.max_depth and self.candidates(left) > 1
 
     def attribute_law(self, left: int) -> OneSidedGeometric:
-        """Return the noise on each candidate's score at a node with `left` attributes."""
+        """Return the law of the noise on each candidate's score at a node with `left` attributes left."""
         change = self.measure.sensitivity * self.moved
         return choice_law(self.level_epsilon, change, True, self.candidates(left))
 
     def class_law(self) -> OneSidedGeometric:
-        """Return the noise on each count of a leaf's classes."""
+        """Return the law of the noise on each count of a leaf's classes."""
         return choice_law(self.leaf_epsilon, self.moved, True, self.classes)
 
     @property

@@ -1,30 +1,31 @@
 """Number of triangles of a graph whose edges two parties hold, with noise scaled to the graph.
 
 Ideal functionality. Inputs: from each party a set of edges between n public vertices. The graph has the edges of both.
-Let T be its triangles and LS the most common neighbours of any two vertices, so the most triangles that one edge more
-or less makes or breaks. Without a delta, output to both: T + Y, of the law of `protocols.release.ladder`, or where that
-says so, from public numbers, discrete Laplace of the scale (n - 2) / epsilon; nothing else. The proof is there.
+Let T be its number of triangles, and LS the greatest number of common neighbours of two vertices. One edge more or less
+makes or breaks at most LS triangles. Without a delta, output to both: T + Y, nothing else. Y has the law of
+`protocols.release.ladder`; or, if public numbers favour it there, the discrete Laplace law of scale (n - 2) / epsilon.
+The proof is there.
 
-With a delta, output to both: the private bound v = LS + X, shifted and moved into 1..n - 2, and T + Y, with
-discrete Laplace noise X of the scale 2 / epsilon and Y of the scale 2 v / epsilon. Leakage: n, epsilon, delta. T and LS
-are not opened. Security is that of the engine; the noise comes from `Engine.random`.
+With a delta, output to both: a private bound v, which is LS + X, shifted and clamped to 1..n - 2; and T + Y. X is
+discrete Laplace noise of scale 2 / epsilon, Y of scale 2 v / epsilon. Leakage: n, epsilon, delta. T and LS are not
+opened. Security is that of the engine; the noise comes from `Engine.random`.
 
-Privacy: (epsilon, delta) for an edge added or removed, in all that is opened. An edge more gives u and w a common
-neighbour more for some u and w, and at most one: LS is moved by 1 at most, so v costs epsilon / 2. It is shifted by
-t - 1, where X >= t has a probability of at most delta (`protocols.release.tails`): v < LS would take X <= -t. Otherwise
-T is moved by at most LS <= v, and T + Y costs epsilon / 2 more. (Notes: "private bound of LS", which charge one of the
-two; Karwa, Raskhodnikova, Smith, Yaroslavtsev, "Private analysis of graph structure", VLDB 2011.) Where an edge is
-replaced by another, LS is moved by 1 at most all the same, as one is removed before one is added, and T by 2 LS: Y has
-twice the scale. The global sensitivity is n - 2, whatever the graph.
+Privacy: (epsilon, delta) for an edge added or removed, for all opened values. One more edge gives some pairs of
+vertices one more common neighbour. So LS changes by at most 1, and v costs epsilon / 2. The shift is t - 1, where X >=
+t has a probability of at most delta (`protocols.release.tails`): v < LS would take X <= -t. Otherwise T changes by at
+most LS <= v, and T + Y costs epsilon / 2 more. (The lecture notes, "private bound of LS", charge only one of the two
+halves; Karwa, Raskhodnikova, Smith, Yaroslavtsev, "Private analysis of graph structure", VLDB 2011.) A replaced edge is
+one removed, then one added. LS still changes by at most 1, T by 2 LS: Y has twice the scale. The global sensitivity is
+n - 2 for every graph.
 
-Of m edges together, those of a person, LS is moved by m at most, so X has m times the scale. One after the other m more
-edges make at most LS + (LS + 1) + ... + (LS + m - 1) <= m (LS + m // 2) triangles, and m fewer break at most m LS. So v
-is shifted by m // 2 more, and Y has m times the scale; that m edges are replaced is m fewer, then m more, which comes
-to no more than 2 m v. The same m (n - 2) bounds all.
+The m edges of a person together change LS by at most m, so X has m times the scale. One after the other, m more edges
+make at most LS + (LS + 1) + ... + (LS + m - 1) <= m (LS + m // 2) triangles, and m fewer edges break at most m LS. So v
+is shifted by m // 2 more, and Y has m times the scale. If m edges are replaced, m are removed and then m added, which
+changes T by at most 2 m v. m (n - 2) is a bound for every graph.
 
-How. The edges are ORed. For each of the n (n - 1) / 2 pairs the rows of both vertices are ANDed, and what is left is
-counted by full adders; the greatest count is LS, and the sum of those of pairs with an edge 3 T. What is opened is 3 T
-+ 3 Y. Pairs are done in batches, so that memory does not grow with n^3.
+Method. The edges are ORed. For each of the n (n - 1) / 2 pairs of vertices, the neighbour bits of both are ANDed and
+the ones are counted by full adders. The greatest count is LS. The counts of the pairs with an edge add up to 3 T. The
+protocol opens 3 T + 3 Y. Pairs are processed in batches, so memory does not grow with n^3.
 
 Cost: about 2 n ANDs a pair, n^3 in all: 10^6 for 100 vertices, 10^9 for 1,000.
 """
@@ -73,7 +74,7 @@ def noisy_triangles(
     replaced: bool = False,
     together: int = 1,
 ) -> tuple[int, int]:
-    """Return the private bound of LS, and the triangles with noise, both opened to both parties.
+    """Open the private bound v of LS, and the number of triangles with noise; return both.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
@@ -96,7 +97,7 @@ def noisy_triangles(
 
 
 def ladder_triangles(engine: Engine, own: Edges, vertices: int, epsilon: Fraction, changes: int = 1) -> int:
-    """Return the triangles with noise that needs no delta, opened to both parties.
+    """Open the number of triangles with noise of the ladder mechanism or Laplace noise, which need no delta.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
@@ -119,7 +120,7 @@ def ladder_triangles(engine: Engine, own: Edges, vertices: int, epsilon: Fractio
 
 
 def with_ladder(engine: Engine, law: Ladder, most_common: Bits, thrice: Bits) -> Bits:
-    """Return secret numbers, each with thrice a sample of the ladder's law; the results stay secret, signed.
+    """Return secret numbers, each plus three times a sample of the ladder's law: secret, signed.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
@@ -135,10 +136,9 @@ def with_ladder(engine: Engine, law: Ladder, most_common: Bits, thrice: Bits) ->
 def foreseen(
     engine: Engine, vertices: int, epsilon: Fraction, replaced: bool = False, together: int = 1, times: int = 1
 ) -> None:
-    """Count a run of `noisy_triangles` with the greatest bound.
+    """Count the cost of a run of `noisy_triangles` with the greatest bound v.
 
-    The noise of a smaller bound takes a few gates less, or some more. With two `times` it takes more than that of any
-    bound.
+    The noise of a smaller bound takes a few gates less or more. Noise counted twice takes more than that of any bound.
 
     Args:
         engine: Engine that counts cost. Nothing is computed and nothing is sent.
@@ -159,7 +159,7 @@ def foreseen(
 
 
 def exact_triangles(engine: Engine, own: Edges, vertices: int) -> int:
-    """Return the triangles without noise, which reveals facts about each party's edges to the other.
+    """Open the number of triangles without noise, which reveals facts about each party's edges to the other.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
@@ -176,7 +176,7 @@ def exact_triangles(engine: Engine, own: Edges, vertices: int) -> int:
 
 
 def bounded(noisy: int, vertices: int, epsilon: Fraction, delta: Fraction, together: int = 1) -> int:
-    """Return v: an LS with noise, shifted, and moved to the range of LS without 0.
+    """Return the private bound v: the noisy LS, shifted, and clamped to 1..vertices - 2.
 
     Args:
         noisy: Opened LS with its noise.
@@ -189,7 +189,7 @@ def bounded(noisy: int, vertices: int, epsilon: Fraction, delta: Fraction, toget
 
 
 def bound_law(epsilon: Fraction, together: int = 1) -> DiscreteLaplace:
-    """Return the noise on LS: half of epsilon, and one of two samples.
+    """Return the law of the noise on LS. It takes half of epsilon, and is one of the answer's two samples.
 
     Args:
         epsilon: Epsilon of the whole answer.
@@ -202,11 +202,11 @@ def bound_law(epsilon: Fraction, together: int = 1) -> DiscreteLaplace:
 
 
 def answer_law(bound: int, epsilon: Fraction, replaced: bool = False, together: int = 1) -> DiscreteLaplace:
-    """Return the noise on the triangles.
+    """Return the law of the noise on the number of triangles.
 
     Args:
-        bound: Private bound v, at least 1.
-        epsilon: Epsilon of the whole answer.
+        bound: The opened bound v on the local sensitivity, at least 1.
+        epsilon: Epsilon of v and the answer together; this noise takes half of it.
         replaced: True if neighbouring graphs differ by a replaced edge, False by an added or removed edge.
         together: Number of edges that are hidden together.
 
@@ -224,7 +224,7 @@ def _thirds(thrice: int) -> int:
 
 
 def _counted(engine: Engine, own: Edges, vertices: int) -> tuple[Bits, Bits]:
-    """Return the most common neighbours of a pair, and three times the triangles, both secret; one instance each."""
+    """Return LS and three times the number of triangles, both secret, one instance each."""
     first, second = pairs(vertices)
     if own.shape != first.shape:
         raise InputError(f"{len(own)} pairs of vertices, must be {len(first)}")
@@ -247,14 +247,14 @@ def _counted(engine: Engine, own: Edges, vertices: int) -> tuple[Bits, Bits]:
 
 
 def _union(engine: Engine, own: Edges) -> Bits:
-    """Return which pairs have an edge, [1, pairs]."""
+    """Return which pairs have an edge in the joint graph, secret bits [1, pairs]."""
     left, right = engine.both(own[None])
     (found,) = engine.run(_or_netlist(engine.form), left, right)
     return found
 
 
 def _rows(engine: Engine, edges: Bits, vertices: int) -> Bits:
-    """Return each vertex with its neighbours, [vertices, vertices]; none is its own."""
+    """Return the secret adjacency matrix, bits [vertices, vertices], with zeros on the diagonal."""
     nothing = engine.constant(np.zeros((1, 1), dtype=np.uint8))
     place = np.full((vertices, vertices), edges.batch, dtype=np.intp)
     first, second = pairs(vertices)
@@ -263,7 +263,7 @@ def _rows(engine: Engine, edges: Bits, vertices: int) -> Bits:
 
 
 def _wider(engine: Engine, values: Bits, width: int) -> Bits:
-    """Return unsigned numbers with zeros above."""
+    """Return unsigned numbers extended by zeros to `width` bits."""
     zeros = engine.constant(np.zeros((width - values.width, values.batch), dtype=np.uint8))
     return Bits(np.concatenate([values.data, zeros.data]))
 
@@ -279,7 +279,7 @@ def _greatest(engine: Engine, values: Bits) -> Bits:
 
 
 def _opened(engine: Engine, secret: Bits, law: Law, times: int) -> int:
-    """Return a secret number plus a sample, `times` times, opened."""
+    """Open a secret number plus `times` times one sample."""
     netlist = _noisy_netlist(secret.width, law, times, engine.form)
     (opened,) = engine.reveal(*engine.run(netlist, secret, engine.random(law.bits, 1)))
     return bitpack.to_integers(opened, signed=True)[0]
@@ -294,9 +294,9 @@ def _or_netlist(form: Form) -> Netlist:
 
 @lru_cache(maxsize=8)
 def common_netlist(vertices: int, form: Form = "size") -> Netlist:
-    """Build the number of common neighbours of two vertices, and that number or 0 if they have no edge.
+    """Build the number of common neighbours of two vertices; then that number again, or 0 if they have no edge.
 
-    The inputs are the neighbours of both vertices, a bit a vertex, and whether the two have an edge.
+    The inputs are the neighbours of each vertex, one bit for every vertex, and a bit "the two have an edge".
 
     Args:
         vertices: Number of vertices.
@@ -322,7 +322,7 @@ def _greater_netlist(width: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=32)
 def _noisy_netlist(width: int, law: Law, times: int, form: Form) -> Netlist:
-    """Build a number plus `times` times one sample, signed, from the number and the law's uniform bits."""
+    """Build a number plus `times` times one sample, signed. Inputs: the number, the law's uniform bits."""
     builder = Builder(form)
     number, noise = builder.input(width), law.draw(builder.input(law.bits))
     for _ in range(times):
@@ -333,7 +333,7 @@ def _noisy_netlist(width: int, law: Law, times: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=8)
 def _ladder_netlist(common: int, width: int, law: Ladder, form: Form) -> Netlist:
-    """Build a number plus thrice a sample, signed, from LS, thrice the triangles and uniform bits."""
+    """Build thrice the triangles plus thrice a sample, signed. Inputs: LS, thrice the triangles, uniform bits."""
     builder = Builder(form)
     most_common, thrice = builder.input(common), builder.input(width)
     noise = law.draw(most_common, builder.input(law.bits))

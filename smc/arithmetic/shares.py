@@ -44,7 +44,7 @@ def bits_to_shares(transfers: Transfers, bits: BitMatrix) -> Shares:
 def product(transfers: Transfers, factor: BitMatrix, word: Shares) -> Shares:
     """Return additive shares of factor * word modulo 2^64.
 
-    For each bit b and own share y: b y = b_own y + b_peer (1 - 2 b_own) y, one OT each direction.
+    For each bit b and this party's share y: b y = b_own y + b_peer (1 - 2 b_own) y, one OT each direction.
 
     Args:
         transfers: Both directions of OT.

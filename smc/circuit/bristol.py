@@ -44,7 +44,7 @@ def load(path: str | Path) -> Netlist:
     except OSError as error:
         raise InputError(f"{path}: cannot read this circuit file: {error.strerror or error}") from error
     except ValueError as error:
-        raise InputError(f"{path}: this is not a text file, so no Bristol circuit") from error
+        raise InputError(f"{path}: not a text file; give a circuit in the Bristol format") from error
     return parse(text, str(path))
 
 

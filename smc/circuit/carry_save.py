@@ -22,7 +22,7 @@ CarrySavePair = tuple[list[Wire], list[Wire]]
 
 
 class Number(Protocol):
-    """Number as wires, least bit first; the last wire of a signed number weighs negative."""
+    """Number as wires, least bit first; the last wire of a signed number has a negative weight."""
 
     @property
     def wires(self) -> Sequence[Wire]:
@@ -82,7 +82,7 @@ def product_rows(graph: Graph, a: Number, b: Number, width: int) -> CarrySavePai
 
 
 def square_row(graph: Graph, a: Number, width: int) -> list[Wire]:
-    """Return a * a modulo 2^width, summed as in `sum_row`; n^2 - n ANDs for n bits.
+    """Return a * a modulo 2^width, summed as in `sum_row`; n^2 - n ANDs for n bits of a.
 
     Args:
         graph: Graph that holds all the wires.
@@ -140,7 +140,7 @@ class _Columns:
 
         Args:
             wire: The wire.
-            place: Position of its bit.
+            place: Index of the column; the wire has the weight 2^place.
             negative: Whether to subtract.
         """
         if place >= len(self._columns):
@@ -172,7 +172,7 @@ class _Columns:
         return rows
 
     def row(self) -> list[Wire]:
-        """Return one wire a column; carries propagate from column to column."""
+        """Return the sum as one wire for each column; carries propagate from column to column."""
         result: list[Wire] = []
         carries: list[Wire] = []
         for place in range(len(self._columns)):
@@ -184,7 +184,7 @@ class _Columns:
         return result
 
     def _column(self, place: int, carries: list[Wire]) -> list[Wire]:
-        """Return the wires of a column and its constant, sorted by the time at which they are ready."""
+        """Return the wires of a column and its constant, sorted by AND depth."""
         constant = Wire(self._graph, self._constant >> place & 1)
         return sorted([*[constant] * constant.node, *carries, *self._columns[place]], key=_depth)
 

@@ -42,7 +42,7 @@ def quotient(dividend: Integer, divisor: Integer, width: int) -> Integer:
 
 
 def fraction(numerator: Integer, divisor: Integer, bits: int) -> Integer:
-    """Return floor(2^bits numerator / divisor) in `bits` + 1 bits; see `quotient`.
+    """Return floor(2^bits numerator / divisor) in `bits` + 1 bits, by the division of `quotient`.
 
     Args:
         numerator: Unsigned number below twice the divisor; the caller must ensure this.

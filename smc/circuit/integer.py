@@ -253,7 +253,9 @@ def total(plus: Sequence[Integer], width: int, minus: Sequence[Integer] = ()) ->
 
 
 def _joined(graph: Graph, values: Sequence[Integer], width: int) -> list[Integer]:
-    """Return the sum of the unsigned values, and the signed values, whose signs would fill many columns."""
+    """Return values of equal sum: the unsigned ones added up, then the signed ones, whose signs would fill many
+    columns.
+    """
     unsigned = [value for value in values if not value.signed]
     first = [Integer(graph, sum_row(graph, unsigned, width))] if unsigned else []
     return [*first, *[value.resize(width) for value in values if value.signed]]
@@ -316,7 +318,7 @@ def _nodes(x: Integer) -> list[int]:
 
 
 def _secret_bits(x: Integer) -> int:
-    """Return the number of bits, or 0 if bits are public or repeated: these suit the schoolbook method better."""
+    """Return the width, or 0 if a bit is constant or occurs twice: such numbers suit the schoolbook method better."""
     return len(x) if len(set(_nodes(x))) == len(x) and not any(wire.is_constant for wire in x) else 0
 
 

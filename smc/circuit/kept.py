@@ -1,4 +1,4 @@
-"""Cache of built circuits, which another process may take over: building one takes microseconds a gate."""
+"""Cache of built circuits: building takes microseconds a gate. `recent` and `keep` copy it to another process."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def kept(build: Callable[Parameters, Netlist]) -> Callable[Parameters, Netlist]:
 
 
 def keep(circuits: Mapping[Name, Netlist]) -> None:
-    """Add circuits to the cache that this or another process with an equal program has built."""
+    """Add circuits to the cache; this process, or another with the same code, has built them."""
     with _lock:
         _built.update(circuits)
         while len(_built) > MOST:

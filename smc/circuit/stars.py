@@ -44,7 +44,7 @@ class Stars:
 
 
 def in_stars(layers: Sequence[tuple[Gates, Gates]], slots: int) -> Stars:
-    """Group the AND gates of layers in stars.
+    """Return the AND gates of layers in stars: groups with one operand in common.
 
     Args:
         layers: The XOR gates and the AND gates of each layer, int32[g, 3] of (out, left, right), see `netlist.Layer`.
@@ -77,7 +77,7 @@ def in_stars(layers: Sequence[tuple[Gates, Gates]], slots: int) -> Stars:
 
 
 def _operands(layers: Sequence[tuple[Gates, Gates]], slots: int) -> Places:
-    """Return numbers of the values that the AND gates read, int64[gates, 2]; a slot holds several values in turn."""
+    """Return an index for each value that the AND gates read, int64[gates, 2]; a slot holds several values in turn."""
     rows = [part for layer in layers for part in layer]
     gates = np.concatenate([np.zeros((0, 3), dtype=np.int32), *rows]).astype(np.int64)
     counts = np.array([len(part) for part in rows], dtype=np.int64)
@@ -93,7 +93,7 @@ def _operands(layers: Sequence[tuple[Gates, Gates]], slots: int) -> Places:
 def _centres(operands: Places) -> Places:
     """Return for each gate the operand that is its centre, of operands int64[gates, 2].
 
-    In each round, every wire that occurs more often than all wires it meets becomes the centre of its gates.
+    In each round, a value becomes the centre of its gates if every other operand of these gates occurs less often.
     """
     wires, numbers = np.unique(operands, return_inverse=True)
     numbers = numbers.reshape(operands.shape)

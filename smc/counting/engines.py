@@ -80,9 +80,10 @@ class CountingEngine(XorSharedEngine):
 
     @contextmanager
     def part(self, size: int, most: int | None) -> Iterator[int]:
-        """Yield an equal part of `size` inputs, at most `most`, and count the block as often as there are parts.
+        """Yield the size of one of several equal parts of `size` inputs, each at most `most`; None for one part.
 
-        The forecast then builds no circuit for the run, so the time of building it is in the trace.
+        The costs of the block are multiplied by the number of parts. With several parts the forecast builds no circuit
+        for the run, so the trace includes the time of building it.
         """
         times = 1 if most is None else -(-size // most)
         self._unbuilt = (times > 1) / self.counted.times
@@ -103,7 +104,7 @@ class CountingEngine(XorSharedEngine):
         """Count the time of building a circuit at its first run; later runs reuse the circuit.
 
         A party that forecasts a job has built the circuit before the job starts, so this time is not in the trace.
-        See `part` for the exception.
+        Exception: several parts, see `part`.
         """
         if id(netlist) in self._built and not self._unbuilt:
             return
@@ -112,7 +113,7 @@ class CountingEngine(XorSharedEngine):
         if self._unbuilt:
             self.counted.work(seconds * self._unbuilt)
         else:
-            self.counted.beside(seconds, BUILDING)
+            self.counted.add_to_totals(seconds, BUILDING)
 
     @override
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:

@@ -36,7 +36,7 @@ Step = Callable[[CountingEngine, list[AbstractContextManager[Any]]], object]
 
 
 def group(profile: Profile) -> Group:
-    """Return the parts of a profile on which a conversation depends."""
+    """Return the fields of a profile on which the calls to the engine depend."""
     return profile.form or profile.recipe.form, profile.prices, profile.arithmetic, profile.garbles
 
 

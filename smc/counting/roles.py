@@ -116,7 +116,7 @@ class _EllipticReceiver(_Counted, EllipticReceiver):
 
 
 class _Correlated(_Counted):
-    """Hashing takes little beside the correlated OTs that are hashed."""
+    """Counting role that omits the time of hashing, which is short compared with the correlated OTs."""
 
     def _hash(self, *_: Any) -> None: ...
 

@@ -81,7 +81,7 @@ class CountingSession(Session):
         return no_values(kind, tuple(shape))
 
     def note(self, step: str, content: Callable[[], bytes] | None = None, **sizes: Size) -> None:
-        """Add a step; its digest costs bytes in the next message.
+        """Count a digest in front of the next message, as after `Session.note`.
 
         Args:
             step: The name of the step; not used.
@@ -110,7 +110,7 @@ class CountingSession(Session):
         self.meter.received(size * self.times)
         self.trace.append(("receive", size * self.times))
 
-    def beside(self, seconds: float, what: str) -> None:
+    def add_to_totals(self, seconds: float, what: str) -> None:
         """Add computing time to the totals of a kind of work, but not to the trace.
 
         Args:
@@ -126,7 +126,7 @@ class CountingSession(Session):
     def work(self, seconds: float) -> None:
         """Add computing time to the trace and the totals: `seconds`, times `self.times` repetitions of the step."""
         seconds *= self.times
-        self.beside(seconds, COMPUTING)
+        self.add_to_totals(seconds, COMPUTING)
         if self.trace and self.trace[-1][0] == "work":
             seconds += self.trace.pop()[1]
         self.trace.append(("work", seconds))

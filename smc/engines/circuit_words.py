@@ -149,7 +149,7 @@ class CircuitWords(Words):
         return Word(tuple(self._engine.run(_rows_netlist(_widths(plus), _widths(minus), width), *plus, *minus)), width)
 
     def _parts(self, word: Word, width: int) -> tuple[Bits, ...]:
-        """Return numbers whose sum is the word modulo 2^width; several parts sum to it only modulo its own width."""
+        """Return numbers whose sum is the word modulo 2^width; they are added up if `width` is above the word's."""
         parts: tuple[Bits, ...] = word.data
         return parts if len(parts) == 1 or width <= word.width else (self.bits(word),)
 

@@ -56,7 +56,7 @@ class Engine(ABC):
         self.session = session
 
     def sampled(self, size: int) -> AbstractContextManager[int]:
-        """Enter with how many of `size` alike inputs a circuit takes: all. A forecast may take a part of them."""
+        """Return a context manager for the number of `size` alike inputs in a circuit: all, or fewer in a forecast."""
         return nullcontext(size)
 
     @property
@@ -135,7 +135,7 @@ class Engine(ABC):
         del bits
 
     def prepare(self, netlist: Netlist, batch: int) -> None:
-        """Exchange the material of a later run of a netlist now; both parties make equal calls.
+        """Exchange the material of a later run of a netlist in advance; both parties make equal calls.
 
         Call it before the inputs are known: the run then sends only messages that depend on them. Several calls add up.
         On XOR shares the material is triples, which are stored until used, 3 bits a gate. Other engines can prepare

@@ -10,7 +10,7 @@ from smc.recipes import RECIPES, EngineName, Form, Garbling, Gates, OTKind, Pric
 
 @dataclass(frozen=True)
 class Profile:
-    """Engine, kind of OT, garbling scheme and form of the circuits; see `make_engine` for their meaning.
+    """Engine, kind of OT, garbling scheme and form of the circuits; `smc.engines.make_engine` explains them.
 
     `shards` is the number of shards that compute batches (`smc.engines.shards`). A name that `smc.recipes` does not
     list raises ValueError.
@@ -31,9 +31,11 @@ class Profile:
             (self.form, (None, *get_args(Form))),
         ):
             if value not in known:
-                raise ValueError(f"a profile names {value!r}, which is none of {', '.join(map(str, known))}")
+                raise ValueError(f"a profile has {value!r}; it must be one of {', '.join(map(str, known))}")
         if self.shards < 1 or (self.shards > 1 and self.recipe.circuits == "clear"):
-            raise ValueError(f"a profile has {self.shards} shards: one at least, and on the clear engine no more")
+            raise ValueError(
+                f"a profile has {self.shards} shards; it needs at least one, and exactly one on the clear engine"
+            )
 
     @property
     def recipe(self) -> Recipe:

@@ -218,7 +218,7 @@ class Shards(ABC):
     def _give_up(self, number: int, answers: dict[int, Done | Failed]) -> None:
         answer = answers[number]
         why = str(answer.error) if isinstance(answer, Failed) else "at the peer"
-        raise ShardError(f"shard {number + 1} of {self.count} has failed twice, the last time so: {why}")
+        raise ShardError(f"shard {number + 1} of {self.count} has failed twice; its last error: {why}")
 
 
 class LocalShards(Shards):
@@ -278,7 +278,7 @@ def perform(engine: XorSharedEngine, task: Task) -> Done | Failed:
 
 
 def _gone() -> Failed:
-    return Failed(LinkError("its process is gone"))
+    return Failed(LinkError("its process has ended"))
 
 
 def _sent(engine: XorSharedEngine, value: Any) -> Any:

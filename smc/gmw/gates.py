@@ -2,8 +2,8 @@
 
 Goldreich, Micali, Wigderson, "How to Play any Mental Game" (STOC 1987).
 
-Cost of a layer of g AND gates on a batch of b, if s stars begin with the layer. A star (`smc.circuit.stars`) is the
-gates with one operand in common; without stars s = g. From 64 instances on, b counts as the next multiple of 8
+Cost of a layer of g AND gates on a batch of b instances, if s stars begin with the layer. A star (`smc.circuit.stars`)
+is the gates with one operand in common; without stars s = g. From 64 instances on, b is rounded up to a multiple of 8
 (`smc.gmw.rows`). With triples, the layer costs ceil((s + g) b / 8) bytes and one message each way, one round. It also
 takes s b triples. They are made ahead for the whole circuit at once, and the number of each width is rounded up to a
 multiple of 8. Directly by 1-out-of-4 OT, the layer costs two correlated OTs a gate, chosen by party 1. Party 0 then
@@ -62,7 +62,7 @@ class AndGates(Protocol):
 
 
 class TripleGates:
-    """AND gates from triples (Beaver, CRYPTO 1991): one bit each way a star and one a gate, one round a layer.
+    """AND gates from triples (Beaver, CRYPTO 1991): one bit each way for each star and gate, one round for each layer.
 
     For each star the parties open d = x xor a, and for each of its gates e = y xor b. Both are uniform and independent
     of x and y. Then x y = c xor d b xor e a xor d e.
@@ -140,7 +140,7 @@ class TripleGates:
                 peer = session.receive("gmw.open", np.uint8, (size,))
 
     def _places(self, stars: Stars, rows: BatchLayout, counts: Counts) -> tuple[Places, Places]:
-        """Return the kernel's arguments for stars and gates: slots, and the first bits of each in the triples."""
+        """Return the kernel's arguments for stars and gates: slots, and positions of their bits in the triples."""
         width, rank = _widths(stars)
         first_a = 8 * (np.cumsum(counts) - counts)
         first_b = 8 * (np.cumsum(WIDTHS * counts) - WIDTHS * counts)
@@ -153,12 +153,12 @@ class TripleGates:
         )
 
     def _step(self, *arguments: Any) -> None:
-        """Finish the opened AND gates, compute a layer's XOR gates and begin its AND gates."""
+        """Finish the AND gates whose bits are opened, compute a layer's XOR gates and begin its AND gates."""
         kernels.gmw_step(*arguments)
 
 
 def _widths(stars: Stars) -> tuple[Places, Places]:
-    """Return for each star the number of its width in `WIDTHS`, and its index among the stars of that width."""
+    """Return for each star the index of its triple's width in `WIDTHS`, and its index among the stars of that width."""
     width = np.searchsorted(WIDTHS, stars.sizes)
     rank = np.empty_like(width)
     for number in range(len(WIDTHS)):
@@ -168,7 +168,7 @@ def _widths(stars: Stars) -> tuple[Places, Places]:
 
 
 def _triples(stars: Stars, rows: BatchLayout) -> Counts:
-    """Return the number of triples of each width that a run takes, in eights."""
+    """Return the number of triples of each width that a run takes, divided by 8 and rounded up."""
     numbers = np.bincount(np.searchsorted(WIDTHS, stars.sizes), minlength=len(WIDTHS))
     return (numbers * rows.bits(1) + 7) // 8
 

@@ -33,7 +33,7 @@ Parts = tuple[Octets, Octets, Octets]  # bits a of all triples; bits b and c of 
 
 
 class TripleSource:
-    """Store of multiplication triples for AND gates, eight to a byte; it makes more on request."""
+    """Store of triples for AND gates, eight to a byte; it makes more on request. Counts are numbers of triples / 8."""
 
     def __init__(self, session: Session, transfers: Transfers) -> None:
         self._session = session
@@ -43,12 +43,12 @@ class TripleSource:
         self._store = {int(width): _nothing(int(width)) for width in WIDTHS}
 
     def stock(self, counts: Counts) -> None:
-        """Make triples for later use, in addition to those stocked before; both parties pass equal counts."""
+        """Make triples for later use, in addition to the triples in the store; both parties pass equal counts."""
         self._stocked += counts
         self.reserve(self._stocked)
 
     def reserve(self, counts: Counts) -> None:
-        """Fill the store up to `counts` triples of each width, in eights; both parties pass equal counts."""
+        """Fill the store up to 8 * counts[i] triples of width `WIDTHS[i]`; both parties pass equal counts."""
         missing = np.maximum(counts - self._left, 0)
         sizes = [(int(width), int(octets)) for width, octets in zip(WIDTHS, missing, strict=True) if octets]
         if not sizes:

@@ -24,7 +24,7 @@ ARM = llvm.get_default_triple().startswith(("aarch64", "arm64"))
 WIDE = bool(_FEATURES.get("vaes") and _FEATURES.get("avx512f"))
 WIDE_PRODUCTS = bool(_FEATURES.get("vpclmulqdq") and _FEATURES.get("avx512f"))
 if not (_FEATURES.get("aes") or ARM):
-    raise InputError("this processor has no AES instructions, which the kernels need")
+    raise InputError("this processor has no AES instructions, which the kernels need; use another machine")
 
 
 class BlockType(types.Type):
@@ -396,7 +396,7 @@ shift_left = _shift("shl")
 
 @intrinsic
 def low_words(typing: Any, value: Any, more: Any) -> Any:
-    """Return the low words of eight blocks side by side, the input of `test8`.
+    """Return the low words of eight blocks side by side, a `Blocks4`, such as `test8` tests.
 
     Args:
         typing: Passed by numba, not by the caller.

@@ -104,7 +104,7 @@ def garble(state, program, start, stop, keys, delta, tweak, stride, tables):  # 
         program: The gates, i32[gates, 4].
         start: The first gate.
         stop: The gate after the last.
-        keys: See `smc.kernels.hash_keys`, u64[5, 22].
+        keys: Round keys of the hash, u64[5, 22]; see `smc.kernels.hash_keys`.
         delta: The garbler's difference, u64[2].
         tweak: The first AND gate's number, a multiple of 8.
         stride: Numbers from an AND gate to the next.
@@ -152,7 +152,7 @@ def evaluate(state, program, start, stop, keys, tweak, stride, tables):  # type:
         program: The gates, i32[gates, 4].
         start: The first gate.
         stop: The gate after the last.
-        keys: See `smc.kernels.hash_keys`, u64[5, 22].
+        keys: Round keys of the hash, u64[5, 22]; see `smc.kernels.hash_keys`.
         tweak: The first AND gate's number, equal to the garbler's.
         stride: Numbers from an AND gate to the next.
         tables: The table rows, u64[4 * ANDs * instances] or more.

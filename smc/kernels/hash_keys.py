@@ -39,7 +39,7 @@ def load_keys(keys, number, group):  # type: ignore[no-untyped-def]
 
 @njit
 def key_row(number):  # type: ignore[no-untyped-def]
-    """Return the row of `keys` for a number whose group is expanded."""
+    """Return the index in `keys` of the round keys for a number, which `load_keys` has expanded."""
     return np.int64(1 + number // _GATES % _AT_ONCE)
 
 

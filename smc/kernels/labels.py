@@ -38,7 +38,7 @@ def hash_blocks(keys, first, source, target):  # type: ignore[no-untyped-def]
     """Set target[i] = H(source[i], first + i).
 
     Args:
-        keys: See `smc.kernels.hash_keys`, u64[5, 22].
+        keys: Round keys of the hash, u64[5, 22]; see `smc.kernels.hash_keys`.
         first: The first number, a multiple of 8.
         source: The inputs, u64[n, 2].
         target: Filled in, u64[n, 2].

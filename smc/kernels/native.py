@@ -229,7 +229,7 @@ def _stored(module: str, refused: Callable[[str], None]) -> bytes | None:
 
 @contextmanager
 def _compiling() -> Iterator[None]:
-    """Hold the lock of the first writable cache directory. Without one, each process compiles for itself."""
+    """Hold the lock of the first writable cache directory. If there is none, each process compiles for itself."""
     with ExitStack() as held:
         for directory in cache_directories():
             try:
@@ -243,10 +243,10 @@ def _compiling() -> Iterator[None]:
 
 
 def fingerprint(module: str, *target: str) -> str:
-    """Return a digest of what the object code is made from.
+    """Return a digest of all inputs of the compilation.
 
     Args:
-        module: The module of the kernels; its sources and prototypes count.
+        module: The module of the kernels; its sources and prototypes enter the digest.
         target: Compiler and processor.
     """
     state = hashlib.sha256()

@@ -38,7 +38,7 @@ class _Section(NamedTuple):
 
 
 class _OtherFormError(Exception):
-    """File of another form."""
+    """Error for an object file of a form that this loader does not read."""
 
 
 def load(code: bytes, names: Sequence[str], functions: Mapping[str, int], other: int) -> dict[str, int] | None:
@@ -51,7 +51,7 @@ def load(code: bytes, names: Sequence[str], functions: Mapping[str, int], other:
         other: Address for all other functions; a kernel calls them only after a failure.
 
     Returns:
-        Addresses by symbol; None if the file is of another form.
+        Addresses by symbol; None if this loader does not read the file's form.
     """
     try:
         return _load(code, names, functions, other)

@@ -222,7 +222,7 @@ def hash_both(keys, first, delta, source, keys0, keys1):  # type: ignore[no-unty
     """Write keys0[i] = H(source[i], first + i) and keys1[i] = H(source[i] ^ delta, first + i).
 
     Args:
-        keys: See `smc.kernels.hash_keys`, u64[5, 22].
+        keys: Round keys of the hash, u64[5, 22]; see `smc.kernels.hash_keys`.
         first: The first number, a multiple of 8.
         delta: The sender's difference, u64[2].
         source: The inputs, u64[n, 2].
@@ -255,7 +255,7 @@ def strings_of_both(keys, first, delta, source, keys0, keys1, work):  # type: ig
     Bit i of keys0[j] is bit j of the hash of source[i]; keys1 likewise.
 
     Args:
-        keys: See `smc.kernels.hash_keys`, u64[5, 22].
+        keys: Round keys of the hash, u64[5, 22]; see `smc.kernels.hash_keys`.
         first: The first number, a multiple of 8.
         delta: The sender's difference, u64[2].
         source: The inputs, u64[n, 2]; n is a multiple of 8.
@@ -281,10 +281,10 @@ def strings_of_both(keys, first, delta, source, keys0, keys1, work):  # type: ig
 
 
 def strings_of_one(keys, first, source, strings, work):  # type: ignore[no-untyped-def]
-    """Write the lowest bits of H(source[i], first + i), packed as by `strings_of_both`.
+    """Write the lowest bits of H(source[i], first + i), packed: bit i of strings[j] is bit j of the hash of source[i].
 
     Args:
-        keys: See `smc.kernels.hash_keys`, u64[5, 22].
+        keys: Round keys of the hash, u64[5, 22]; see `smc.kernels.hash_keys`.
         first: The first number, a multiple of 8.
         source: The inputs, u64[n, 2]; n is a multiple of 8.
         strings: Filled in, u8[width, n / 8]; width 64 at most.

@@ -1,4 +1,4 @@
-"""Processors: what Linux says of this one, the levels that a wheel has machine code for, and what LLVM compiles for."""
+"""Processors: Linux's description of this one, the levels with machine code in a wheel, and the target of LLVM."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DESCRIBED = ("vendor_id", "cpu family", "model", "model name", "stepping", "flag
 
 
 class Level(NamedTuple):
-    """Processors with certain instructions: Linux's names of them, and LLVM's names of processor and features."""
+    """Processors with certain instructions: LLVM's name, Linux's flags for the instructions, LLVM's features."""
 
     name: str
     flags: frozenset[str]
@@ -56,7 +56,7 @@ def level() -> Level | None:
 
 @cache
 def identity() -> str:
-    """Return the processor that LLVM compiles for: Linux's description on x86-64, else LLVM's, which is slow to get."""
+    """Return a text that identifies the processor: Linux's description on x86-64, else LLVM's, which is slow to get."""
     if len(properties := described()) == len(DESCRIBED):
         return repr(properties)
     import llvmlite.binding as llvm
@@ -65,14 +65,14 @@ def identity() -> str:
 
 
 def target_cpu() -> str:
-    """Return LLVM's name of the processor to compile for: this machine's, or the one that numba's variable names."""
+    """Return LLVM's name of the processor to compile for: the value of NUMBA_CPU_NAME, else this machine's."""
     import llvmlite.binding as llvm
 
     return os.environ.get("NUMBA_CPU_NAME") or llvm.get_host_cpu_name()
 
 
 def target_features() -> str:
-    """Return LLVM's names of the instructions that the code may use, each with + or -, separated by commas."""
+    """Return LLVM's names of the processor's features, each with + (use) or - (avoid), separated by commas."""
     import llvmlite.binding as llvm
 
     named = os.environ.get("NUMBA_CPU_FEATURES")

@@ -18,11 +18,11 @@ from smc.kernels.processor import LEVELS, Level, target_cpu
 
 
 def build(folder: Path, levels: Iterable[Level] = LEVELS, modules: Iterable[str] = native.Kernel.registry) -> None:
-    """Compile kernels, each level in a process of its own: numba reads its variables when it is imported.
+    """Compile kernels, each level in a process of its own: numba reads its environment variables at import.
 
     Args:
         folder: Folder of the object files; made if it is missing.
-        levels: Processors to compile for.
+        levels: Levels of x86-64 processors to compile for.
         modules: Modules of kernels.
     """
     program = f"from smc.kernels import ready; ready._build({str(folder)!r}, {list(modules)!r})"

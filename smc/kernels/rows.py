@@ -29,11 +29,11 @@ def count(codes, numbers, sets, sizes, starts, counts):  # type: ignore[no-untyp
 
     Args:
         codes: The code of each row in each column, i64[columns, rows].
-        numbers: How often each row counts, i64[rows].
-        sets: Three columns for each table, i64[sets, 3]. The cells of the last column are neighbours.
+        numbers: Multiplicity of each row, i64[rows].
+        sets: Three columns for each table, i64[sets, 3]. The last column varies fastest.
         sizes: Number of codes of each column, i64[columns].
         starts: First cell of each table, i64[sets].
-        counts: Changed in place, i64[cells].
+        counts: Increased in place, i64[cells].
     """
     for begin in range(0, numbers.shape[0], ROWS):
         end = min(begin + ROWS, numbers.shape[0])

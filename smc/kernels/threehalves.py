@@ -201,7 +201,7 @@ def garble(state, program, start, stop, keys, delta, tweak, stride, random, wide
         program: The gates, i32[gates, 4].
         start: The first gate.
         stop: The gate after the last.
-        keys: See `smc.kernels.hash_keys`, u64[5, 22].
+        keys: Round keys of the hash, u64[5, 22]; see `smc.kernels.hash_keys`.
         delta: The garbler's difference, u64[2].
         tweak: The first AND gate's number, a multiple of 8.
         stride: Numbers from an AND gate to the next.
@@ -259,7 +259,7 @@ def evaluate(state, program, start, stop, keys, tweak, stride, wide, narrow, con
         program: The gates, i32[gates, 4].
         start: The first gate.
         stop: The gate after the last.
-        keys: See `smc.kernels.hash_keys`, u64[5, 22].
+        keys: Round keys of the hash, u64[5, 22]; see `smc.kernels.hash_keys`.
         tweak: The first AND gate's number, equal to the garbler's.
         stride: Numbers from an AND gate to the next.
         wide: G_0 and G_1, u64[2 n].

@@ -12,7 +12,7 @@ Base = TypeVar("Base", Sender, Receiver)
 
 
 class Extension(Role, Generic[Base]):
-    """Role that makes base OTs when it begins: by `base_ot`, or by an extension in the other direction.
+    """Role that gets its base OTs from `base_ot`, or from an extension in the other direction.
 
     An extension returns random OTs like any other protocol, and the protocols compose. So the public-key operations of
     one direction serve both directions.
@@ -23,7 +23,6 @@ class Extension(Role, Generic[Base]):
 
     @override
     def build_on(self, other: Role) -> bool:
-        """See `Role.build_on`."""
         self._other = other  # type: ignore[assignment]
         return True
 

@@ -58,7 +58,7 @@ Matrix = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class Layout:
-    """Layout of a batch of `count` OTs in tiles: OTs from bit 0 on, then at a whole word the OTs that hide them."""
+    """Layout of a batch of `count` OTs in tiles: the OTs from bit 0 on; from a whole word on the OTs that mask them."""
 
     count: int
 
@@ -92,7 +92,7 @@ class Layout:
         return rows * (self.octets + 8 * MASK_WORDS) + ANSWER + DIGEST
 
     def cut(self, rows: Matrix, sent: Octets) -> None:
-        """Write the sent bytes of rows.
+        """Copy the bytes of rows that are sent.
 
         Args:
             rows: All rows of a batch, uint64[n, words], little-endian.
@@ -108,7 +108,7 @@ class Layout:
         return self.octets + 8 * MASK_WORDS == 8 * self.words
 
     def laid(self, received: Octets) -> Matrix:
-        """Return the rows uint64[n, words] of received bytes, with zeros elsewhere."""
+        """Return received bytes as rows, uint64[n, words], with zeros in place of the bytes that are not sent."""
         if self.is_full:
             return received.view(np.uint64)
         rows = np.zeros((len(received), 8 * self.words), dtype=np.uint8)
@@ -129,7 +129,7 @@ class Layout:
 
 
 def batches(count: int) -> Iterator[tuple[int, Layout]]:
-    """Yield the first OT and the layout of each message."""
+    """Yield for each message the index of its first OT, and its layout."""
     for start in range(0, count, BATCH):
         yield start, Layout(min(BATCH, count - start))
 
@@ -145,12 +145,12 @@ class _Columns(Role):
         self._tiles: Matrix = np.empty((0, KAPPA, TILE_WORDS), dtype=np.uint64)
 
     def _room_of(self, count: int) -> Blocks:
-        """Return room for `count` blocks and for the remaining blocks of the last batch's tiles."""
+        """Return memory for `count` blocks and for the unused blocks in the last batch's tiles."""
         start = (max(count, 1) - 1) // BATCH * BATCH
         return self._room(start + 64 * Layout(count - start).words if count else 0, 2)
 
     def _take_tiles(self, layout: Layout) -> Matrix:
-        """Return memory for tiles, shared by all batches."""
+        """Return memory for tiles; all batches share it."""
         if len(self._tiles) < layout.tiles:
             self._tiles = np.empty((layout.tiles, KAPPA, TILE_WORDS), dtype=np.uint64)
         return self._tiles[: layout.tiles]

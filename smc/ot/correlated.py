@@ -59,7 +59,7 @@ def _levels(choices: int) -> int:
 
 
 def _batches(count: int, most: int) -> Iterator[slice]:
-    """Yield parts small enough that their blocks stay in the second-level cache from the OT to the hash."""
+    """Yield slices of `count` OTs whose blocks stay in the second-level cache from the OT to the hash."""
     for start in range(0, count, most):
         yield slice(start, min(start + most, count))
 
@@ -70,7 +70,7 @@ def _string_room() -> Blocks:
 
 
 class _Hashing(Role):
-    """Hash of both ends: one key for every use."""
+    """Hashes of a sender or receiver: one hash key for each purpose."""
 
     def __init__(self, session: Session, name: str) -> None:
         super().__init__(session, name)

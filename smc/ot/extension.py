@@ -23,7 +23,7 @@ from smc.session import Session
 
 
 class _Expecting(Role):
-    """Counter of the expected OTs, and of those made one by one."""
+    """Role that makes OTs one by one, without an extension, if the program expects few."""
 
     _expected = _made = 0
 
@@ -32,7 +32,7 @@ class _Expecting(Role):
         self._expected += count
 
     def takes(self, count: int) -> bool:
-        """Return whether the next `count` OTs are made one by one."""
+        """Return whether the next `count` OTs are made one by one, and count them if so."""
         few = not self.ready and 0 < self._made + count <= self._expected <= KAPPA
         self._made += count if few else 0
         return few

@@ -81,7 +81,7 @@ def kept_trees(number: int, sets: Sequence[Parameters] = SETS) -> int:
 
     Args:
         number: Number of the iteration, from 0.
-        sets: See `parameters`.
+        sets: Parameters of the first iterations; the last set serves all later ones.
     """
     return -(-parameters(number + 1, sets).base // parameters(number, sets).leaves)
 
@@ -112,7 +112,7 @@ def iterations(count: int, sets: Sequence[Parameters] = SETS) -> int:
 
     Args:
         count: Number of OTs that were ever requested.
-        sets: See `parameters`.
+        sets: Parameters of the first iterations; the last set serves all later ones.
     """
     return sum(1 for _ in IterationSchedule(sets).due(count))
 
@@ -159,7 +159,7 @@ class _Iteration:
 
 
 class _Supply:
-    """Running iterations of one role, in the order of use."""
+    """Iterations of one role whose blocks are not used up, in the order of use."""
 
     def __init__(self) -> None:
         self._running: list[_Iteration] = []
@@ -191,12 +191,12 @@ def _times(block: Blocks, factor: np.uint64) -> Packed:
 
 
 def _digest(session: Session, name: str, sums: list[Packed]) -> Octets:
-    """Return the proof for these sums of iterations, uint8[32]."""
+    """Return the digest of iterations' sums, uint8[32]: the sender's proof."""
     return np.frombuffer(session.derive(name, "proof", np.concatenate(sums).tobytes(), size=DIGEST), dtype=np.uint8)
 
 
 def _public(session: Session, name: str, number: int, secret: Blocks) -> tuple[bytes, LinearCode]:
-    """Return the public parts of an iteration: the key of its trees, and its code, applied to a secret."""
+    """Return an iteration's public key for its trees, and its linear code, under a public key, with a secret."""
     return session.derive(name, "trees", number), LinearCode(session.derive(name, "code", number), secret)
 
 
@@ -277,7 +277,7 @@ class FerretSender(CorrelatedSender):
         proof[:] = _digest(self.session, self.name, sums)
 
     def _start(self, number: int, here: Parameters, reserved: int, first: Blocks | None, masked: Blocks) -> _Check:
-        """Start an iteration from the blocks `first` or the last one's kept blocks; fill in the message."""
+        """Start an iteration from `first` or else the last one's kept blocks; fill in `masked`, its message."""
         if first is None:
             base = self._supply.kept(here.base)
         else:
@@ -298,7 +298,7 @@ class FerretSender(CorrelatedSender):
         return blocks
 
     def _begin(self, count: int) -> Blocks:
-        """Return room for blocks, after making sure that they are available."""
+        """Reserve `count` OTs, and return uninitialised memory for their blocks, uint64[count, 2]."""
         self.reserve(count)
         self._plan.take(count)
         return self._room(count, 2)
@@ -375,7 +375,7 @@ class FerretReceiver(CorrelatedReceiver):
     def _start(
         self, number: int, here: Parameters, reserved: int, first: tuple[Choices, Blocks] | None, masked: Blocks
     ) -> _Check:
-        """Start an iteration from the message and `first`, choices and blocks, or the last one's kept blocks."""
+        """Start an iteration from the sender's message, and from `first` or else the last one's kept blocks."""
         if first is None:
             base = self._supply.kept(here.base)
         else:
@@ -397,7 +397,7 @@ class FerretReceiver(CorrelatedReceiver):
         return choice, blocks
 
     def _begin(self, count: int) -> tuple[Choices, Blocks]:
-        """Return room for choices and blocks, after making sure that they are available."""
+        """Reserve `count` OTs, and return uninitialised memory for choices uint8[count] and blocks uint64[count, 2]."""
         self.reserve(count)
         self._plan.take(count)
         return self._bytes(count), self._room(count, 2)

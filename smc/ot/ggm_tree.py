@@ -83,7 +83,7 @@ def full_trees(session: Session, name: str, keys: Blocks, message: Packed, salts
         name: Name of the trees in the session.
         keys: Both keys of the OTs, uint64[2, trees, depth, 2]; the first level's side is the highest bit of a value.
         message: Filled in, uint64[`message_words`].
-        salts: See `tree_salts`.
+        salts: Public blocks of the levels, from `tree_salts`.
 
     Returns:
         The leaves by value, uint64[trees, 2^depth, 2].
@@ -127,7 +127,7 @@ def punctured_trees(
         keys: The keys chosen with the complements of `points`, uint64[trees, depth, 2].
         points: The bits of the punctured values, highest first, uint8[trees, depth].
         message: The holder's, uint64[`message_words`].
-        salts: See `tree_salts`.
+        salts: Public blocks of the levels, from `tree_salts`.
 
     Returns:
         The leaves by value xor punctured value, uint64[trees, 2^depth, 2]; leaf 0 is zero.

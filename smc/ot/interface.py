@@ -63,11 +63,11 @@ class Role:
                 self.begin()
 
     def _room(self, *shape: int) -> Blocks:
-        """Return memory for results."""
+        """Return uninitialised memory for results, uint64[shape]."""
         return np.empty(shape, dtype=np.uint64)
 
     def _bytes(self, *shape: int) -> Octets:
-        """Return memory for packed bits."""
+        """Return uninitialised memory for packed bits, uint8[shape]."""
         return np.empty(shape, dtype=np.uint8)
 
     def _correction(self, keys: Blocks, values: Packed) -> Packed:
@@ -153,8 +153,8 @@ class Sender(Role, ABC):
 
         Returns:
             Pairs of uint8[width, octets]: the strings for choice 0, and for choice 1. Bit j of string i is bit i of row
-            j. They follow the order of `sizes`. A long size may be cut into several consecutive pairs, at the same OTs
-            as in `Receiver.random_strings`; their octets add up to those of the size.
+            j. They follow the order of `sizes`. A large size may be cut into several consecutive pairs whose octets add
+            up to the size's. Both parties cut at the same OTs.
         """
         keys = self.random(8 * octets_of(sizes))
         return [
@@ -268,7 +268,7 @@ def failed_check(step: str) -> ProtocolError:
 
 
 def additive_correction(keys: Blocks, values: Packed) -> Packed:
-    """Return the correction of additive OTs: it turns the receiver's second key into first key + value, modulo 2^64.
+    """Return the sender's message of additive OTs: second key + message = first key + value, modulo 2^64.
 
     Args:
         keys: All keys of the sender, uint64[2, n, 2]; the low words are used.
@@ -300,12 +300,12 @@ def added(chosen: Blocks, correction: Packed, choice: Choices) -> Packed:
 
 
 def octets_of(sizes: Sizes) -> int:
-    """Return the number of OTs of strings, in eights."""
+    """Return the number of OTs of strings, divided by 8."""
     return sum(octets for _, octets in sizes)
 
 
 def parts(sizes: Sizes, start: int = 0, stop: int | None = None) -> list[tuple[int, slice]]:
-    """Return the OTs in a byte range of a row of strings, size by size.
+    """Return the OTs in a range of bytes of a packed row, eight OTs a byte, separately for each size.
 
     Args:
         sizes: (width, octets) of OTs in a row; see `Sender.random_strings`.

@@ -1,16 +1,16 @@
 """Learning parity with noise (LPN): the parameters and the public linear code of Ferret.
 
-From k short secret bits r and a sparse noise e, both uniform in their sets, come n bits A r + e that look uniform
-to whoever knows only the public matrix A. Ferret applies the same linear map to blocks: each output is the sum of
-eleven of k blocks and one leaf of a tree (smc.ot.half_tree). The choice bit travels in the lowest bit of the
-receiver's blocks, so one pass over blocks serves both.
+From k short secret bits r and a sparse noise e, both uniform in their sets, come n bits A r + e. They look uniform to a
+party that knows only the public matrix A. Ferret applies the same linear map to blocks: each output is the sum of
+eleven of k blocks and one leaf of a tree (smc.ot.half_tree). The choice bit travels in the lowest bit of the receiver's
+blocks, so one pass over blocks serves both.
 
 Code: d = 11 local, after Yang, Weng, Lan, Zhang, Wang, "Ferret" (CCS 2020): row i is the sum of eleven entries, fields
 of 21 bits of AES in counter mode under a public key of the session, two blocks a row, cut to log2 k bits. Noise:
 regular, n = t 2^d positions in t bins of 2^d, one noisy position a bin.
 
 docs/math/lpn.md has the attacks with the bits of security of both sets (at least 128 by every line), the choice of the
-parameters, and what is assumed.
+parameters, and the assumptions.
 """
 
 from __future__ import annotations

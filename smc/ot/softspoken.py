@@ -54,7 +54,7 @@ class _Streams:
         self._counter = 0
 
     def advance(self, words: int) -> int:
-        """Return the number of the next block of every stream, and pass the blocks of `words` words."""
+        """Return the number of the next block of every stream, and advance by the blocks of `words` words."""
         first = self._counter
         self._counter += words // 2
         return first

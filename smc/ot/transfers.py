@@ -39,7 +39,7 @@ class Transfers:
             self._ready = True
 
     def random(self, choice: Choices) -> tuple[Blocks, Blocks]:
-        """Make random 1-out-of-2 OTs both ways: all own keys uint64[2, n, 2], and the keys of `choice` uint64[n, 2]."""
+        """Make random 1-out-of-2 OTs both ways: this party's keys uint64[2, n, 2], and its chosen ones uint64[n, 2]."""
         count = len(choice)
         keys, chosen = self._room(2, count, 2), self._room(count, 2)
         for part in self._batches(count):
@@ -60,14 +60,14 @@ class Transfers:
                 yield *keys, *chosen
 
     def _room(self, *shape: int) -> Blocks:
-        """Return memory for results."""
+        """Return uninitialised memory for results, uint64[shape]."""
         return np.empty(shape, dtype=np.uint64)
 
     def _put(self, place: Blocks, keys: Blocks) -> None:
         place[...] = keys
 
     def _batches(self, count: int, unit: int = 1) -> list[slice]:
-        """Yield parts of `count` units of OTs, ready to be made; both may send for one part before either reads."""
+        """Reserve `unit * count` OTs each way; return slices of `count` units, each within `Receiver.batch` OTs."""
         self.setup()
         for direction in (0, 1):  # in turn: in some protocols the sender, in some the receiver begins
             role: Role = self.sender if direction == self.session.party else self.receiver
@@ -76,7 +76,7 @@ class Transfers:
         return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
     def additive(self, values: Packed, choice: Choices) -> Packed:
-        """Return shares of choice * value both ways, summed: own values with the peer's choices and the reverse.
+        """Return shares of choice * value both ways, summed: our values with the peer's choices and the reverse.
 
         Gilboa, "Two Party RSA Key Generation" (CRYPTO 1999).
 

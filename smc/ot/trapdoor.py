@@ -74,14 +74,14 @@ class _Values:
         return [self._hashed("proof", i) for i in range(PROOF_VALUES)]
 
     def option(self, i: int) -> gmpy2.mpz:
-        """C_i."""
+        """Return C_i."""
         import gmpy2
 
         return self._hashed("option", i) if i else gmpy2.mpz(1)
 
 
 class _Permutation:
-    """The sender's trapdoor: RSA inversion by the Chinese remainder theorem, side-channel-quiet powers."""
+    """The sender's trapdoor: RSA inversion by the Chinese remainder theorem, resistant to side channels."""
 
     def __init__(self) -> None:
         import gmpy2

@@ -33,12 +33,12 @@ class Piece:
 
     @property
     def rows(self) -> int:
-        """Rows of the garbled table: one for each AND gate of each instance."""
+        """Number of rows of the garbled table: one for each AND gate of each instance."""
         return self.ands * self.instances
 
     @property
     def stride(self) -> int:
-        """Hash numbers from an AND gate to the next: kernels process four instances under one hash key."""
+        """Distance of consecutive AND gates' hash numbers: `instances`, rounded up to a multiple of 4 if 4 or more."""
         return self.instances if self.instances < 4 else -(-self.instances // 4) * 4
 
     @property

@@ -214,7 +214,7 @@ def test_typed_when_proposing_and_consenting(
         ({"protocol": "circuit", "circuit": "adder"}, f"input={1 << WIDTH:#x}", f"--input: {WIDTH + 1} bits"),
         ({"protocol": "circuit", "circuit": "adder"}, "input=12", "--input: must be binary digits"),
         ({"protocol": "circuit", "circuit": "ader"}, "input=1", "did you mean 'adder'"),
-        ({"protocol": "equality", "of": "rows", "table": "rows"}, "value=5", "value: the job does not ask for it"),
+        ({"protocol": "equality", "of": "rows", "table": "rows"}, "value=5", "value: the job has no such input"),
         ({"protocol": "millionaires", "of": "hail=no", "table": "rows"}, "", "no attribute 'hail'"),
         ({"protocol": "millionaires", "of": "wind=week", "table": "rows"}, "", "did you mean 'weak'"),
         ({"protocol": "millionaires", "of": "rows"}, "", "table: is missing"),

@@ -173,7 +173,7 @@ def test_a_shard_that_breaks_anywhere_is_computed_again_and_opens_nothing(
 
 def test_a_shard_that_breaks_twice_ends_the_session_with_one_line() -> None:
     meeting = cut({(0, 1, 0), (1, 1, 1)}, 3)
-    with pytest.raises(LinkError, match=r"^shard 2 of 2 has failed twice, the last time so: [^\n]*$"):
+    with pytest.raises(LinkError, match=r"^shard 2 of 2 has failed twice; its last error: [^\n]*$"):
         run(PROBLEM, Profile("lean", shards=2), meeting=meeting)
 
 

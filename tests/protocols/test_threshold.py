@@ -107,9 +107,9 @@ def test_cost_is_counted_ahead(profile: Profile) -> None:
 @pytest.mark.parametrize(
     ("side", "bound", "why"),
     [
-        (11, 10, "more rows than agreed"),
-        (-11, 10, "more rows than agreed"),
-        (-(1 << 63), 10, "more rows than agreed"),
+        (11, 10, "more rows than the agreed max_rows"),
+        (-11, 10, "more rows than the agreed max_rows"),
+        (-(1 << 63), 10, "more rows than the agreed max_rows"),
         (0, MOST + 1, "64 bits, at most 63 fit: lower max_rows"),
     ],
 )

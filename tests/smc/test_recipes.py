@@ -64,7 +64,7 @@ def test_every_kind_of_ot_has_roles_real_and_counted(kind: OTKind) -> None:
 )
 def test_a_profile_of_unknown_names_is_refused(wrong: dict[str, Any]) -> None:
     (value,) = wrong.values()
-    with pytest.raises(ValueError, match=f"'{value}', which is none of"):
+    with pytest.raises(ValueError, match=f"'{value}'; it must be one of"):
         Profile(**{"engine": "yao", **wrong})
 
 

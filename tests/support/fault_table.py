@@ -44,8 +44,8 @@ a frame. The faults are therefore those of a peer that leaves the protocol, or o
 | `garble` | The bytes are no frame at all. |
 | `flip` | A bit of the frame is turned. |
 
-You repeat this with `make faults`, which writes the page. It puts a fault into this many frames of
-each party: {most} (one is the middle frame; several lie at equal distances). There are {runs:,}
+You repeat this with `make faults`, which writes the page. The number of frames of each party that
+get a fault is {most} (one is the middle frame; several lie at equal distances). There are {runs:,}
 sessions, over the link's own frames and deadlines, joined in memory.
 
 | end | meaning |
@@ -54,10 +54,11 @@ sessions, over the link's own frames and deadlines, joined in memory.
 | `0` | The honest party has the result, and so has the other. |
 | `refused` | Both end by one refusal of the protocol, as for a joint table that may not be disclosed. |
 
-Anything else is unexplained and fails the run: another exit code, two results, a wait without end.
-A job of nodes goes on later from the data on both disks, and opens nothing twice.
-`tests/conformance/attacks/test_breaks.py` breaks every kind that spends, at any message.
-`tests/conformance/attacks/test_blame.py` has lies at any step.
+In the last table, a cell has each end and its number of sessions (`0: 1, 3: 1`). Anything else is
+unexplained and fails the run: another exit code, two results, a wait without end. A job of nodes
+goes on later from the data on both disks, and opens nothing twice.
+`tests/conformance/attacks/test_breaks.py` breaks the link at any message, for every kind that
+spends. In `tests/conformance/attacks/test_blame.py`, a party lies at any step.
 
 """
 

@@ -49,10 +49,10 @@ these ways:
 - It stops forwarding a connection after a time of silence, as firewalls do. Neither end gets a
   notice.
 
-`make lines` measures this again and writes this page. The job is a tree without pruning
-(`--plain`) of two tables of {rows} rows. *Seconds* is the time from the proposal of the job to its
-end at both nodes. *Sessions* counts the sessions of the job. The engine `clear`, without secrets,
-finds the same tree every time, and the log of each party verifies. The machine had {cores} cores
+`make lines` measures this again and writes this page. The job is a tree without pruning (`--plain`)
+of two tables of {rows} rows. *Seconds* is the time from the proposal of the job to its end at both
+nodes. *Sessions* counts the sessions of the job. The engine `clear`, which computes without
+secrecy, finds the same tree every time, and the log of each party verifies. The machine had {cores} cores
 and a load of {load:.0f}.
 
 | line | seconds | sessions |

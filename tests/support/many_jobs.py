@@ -86,7 +86,11 @@ def ended(node: NodeProcess, identifier: str) -> str:
 
 def table(all_blocks: Sequence[dict[str, Any]]) -> str:
     """Return the Markdown table of what a job cost in some blocks."""
-    lines = ["| jobs done | processor a job, a | b | time a job | memory a | b | database a |", "|" + "---:|" * 7]
+    lines = [
+        "| jobs done | processor time a job, node a | node b | time a job "
+        "| memory, node a | node b | database, node a |",
+        "|" + "---:|" * 7,
+    ]
     lines += [
         f"| {block['jobs']:,} | {block['cpu_a']:.0f} ms | {block['cpu_b']:.0f} ms | {block['ms']:.0f} ms "
         f"| {block['mb_a']:.0f} MB | {block['mb_b']:.0f} MB | {block['kb_a'] / 1e3:.1f} MB |"

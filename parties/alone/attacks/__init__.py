@@ -1,1 +1,1 @@
-"""Attacks that readers could make on one's own publications, run locally for assessment."""
+"""Attacks that readers could make on this party's publications, simulated by the party to measure disclosure."""

@@ -1,4 +1,4 @@
-"""Agreement between known cells and published cells of one column: each known value with each label.
+"""Agreement of an attacker's known values with the published cells, the *labels*, of one column.
 
 A label may be a value, a value with an error, a group of a hierarchy, a range of numbers or `*`.
 """
@@ -63,7 +63,7 @@ class Agreement:
     unknown: NDArray[np.bool_]
 
     def distance_to(self, value: int) -> Similarities:
-        """Return the distance from a known value to each label, float32[labels], in standard deviations of numbers."""
+        """Return a known value's distance to each label, float32[labels]: 1 - similarity; of numbers, in deviations."""
         far = 1 - self.similar[value]
         far[self.unknown] = np.minimum(far[self.unknown], UNKNOWN)
         gap = np.maximum(np.maximum(self.lows - self.numbers[value], self.numbers[value] - self.highs), 0) / self.scale
@@ -147,7 +147,7 @@ def measured(known: Sequence[str], published: Sequence[str], ranges: bool = True
     Args:
         known: Cells of the attacker's column.
         published: Cells of the published column.
-        ranges: Whether a published range, such as [20, 30[, also counts as numbers.
+        ranges: Whether a published range, such as [20, 30[, is also read as numbers.
     """
     near = any(number(label) is not None or (ranges and _range(label) is not None) for label in set(published))
     return near and any(number(value) is not None for value in set(known))
@@ -185,7 +185,7 @@ def _middle(low: float, high: float) -> float:
 def _add_groups(
     similar: Similarities, hierarchy: Hierarchy, values: NDArray[np.str_], labels: NDArray[np.str_]
 ) -> None:
-    """Set the similarity of labels that are groups of the hierarchy with the values in them."""
+    """Set the similarity of each label that is a group of the hierarchy to the values in this group."""
     names = {name for level in hierarchy.labels for name in level}
     places = np.array([hierarchy.index.get(str(value), -1) for value in values])
     groups = [j for j, label in enumerate(labels) if label in names]

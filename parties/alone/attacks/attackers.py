@@ -1,7 +1,7 @@
-"""Attackers of every report: each names a published row for every known person, with a certainty.
+"""Attackers: each guesses a published row for every known person, with a certainty.
 
-Linking is judged by whether the row is the person's. Inference is judged by whether its sensitive value is right.
-Membership is judged by whether synthetic rows are nearer to members than to others.
+Linking succeeds if the row is the person's. Inference succeeds if the row's sensitive value is the person's.
+Membership inference succeeds if synthetic rows are nearer to members than to others.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Named(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Secret:
-    """A sensitive column: its published values, int64[published rows], where near numbers count as equal.
+    """A sensitive column: codes of its published values, int64[published rows]; near numbers have one code.
 
-    `is_right(rows)`, bool[known], is whether the rows' values equal the known persons' values, or are near them.
+    `is_right(rows)`, bool[known], is True where the value of the row guessed for a known person is right, or near.
     """
 
     published: Codes
@@ -74,7 +74,7 @@ class Release:
 
         Args:
             columns: agreement of each known column
-            values: sensitive value of each row, int64[rows]; None: each row is a value of its own
+            values: code of each row's sensitive value, int64[rows]; None: all rows have different values
             on_progress: called with the numbers of known persons done and in total
         """
         self.columns, self.on_progress = columns, on_progress
@@ -86,18 +86,21 @@ class Release:
 
     @cached_property
     def people(self) -> tuple[Codes, Codes]:
-        """Different known persons, int64[columns, persons], and the index of each known person among them."""
+        """Persons with distinct known cells, int64[columns, persons], and the index of each known person among them."""
         people, person = np.unique(np.stack([c.known for c in self.columns]), axis=1, return_inverse=True)
         return people.astype(np.int64), person.ravel().astype(np.int64)
 
     def rows_of(self, lines: Codes) -> Codes:
-        """Return the published rows that have one of these value combinations."""
+        """Return the indices of the published rows with the label combinations `lines` (indices)."""
         if len(lines) == len(self.ends) - 1:
             return self.order
         return np.concatenate([self.order[self.ends[line] : self.ends[line + 1]] for line in lines.tolist()])
 
     def vote(self, rows: Codes) -> tuple[int, float]:
-        """Return a row with the most frequent value among these, and the log of that frequency's lift over all rows."""
+        """Return one of these rows with their most frequent sensitive value, and the logarithm of the value's lift.
+
+        The lift is the value's share of these rows over its share of all rows.
+        """
         counts = np.bincount(self.values[rows], minlength=len(self.whole))
         value = int(counts.argmax())
         those = rows[self.values[rows] == value]
@@ -105,7 +108,7 @@ class Release:
         return int(those[len(those) // 2]), lift
 
     def named(self, choose: Callable[[Codes], tuple[int, float]]) -> Named:
-        """Return the named rows of an attacker who chooses a row for each known person's cells."""
+        """Return the guesses of an attacker; `choose` maps a person's known cells to a row and its certainty."""
         people, person = self.people
         chosen = []
         for i, known in enumerate(people.T):
@@ -124,13 +127,13 @@ class Release:
 
 
 def most_frequent(release: Release) -> Named:
-    """Name a row with the most frequent value for everybody: the guess without knowledge."""
+    """Guess a row with the most frequent sensitive value for every person, without using known cells."""
     row, sure = release.vote(release.order)
     return release.named(lambda known: (row, sure))
 
 
 def possible_rows(release: Release) -> Named:
-    """Name the most frequent value of the rows that agree in all columns; of all rows, if none agrees."""
+    """Guess the most frequent sensitive value of the rows that agree in all columns; of all rows, if none agrees."""
 
     def choose(known: Codes) -> tuple[int, float]:
         could = np.full(release.lines.shape[1], True)
@@ -142,9 +145,9 @@ def possible_rows(release: Release) -> Named:
 
 
 def naive_bayes(release: Release) -> Named:
-    """Name a row with the value that naive Bayes finds likeliest.
+    """Guess a row with the most likely sensitive value by naive Bayes.
 
-    A label's rows are spread evenly over the values that agree with it. Every value of a class has one row more.
+    A label's rows are divided evenly among the known values that agree with it. Each count is raised by 1.
     """
     whole = release.whole
     scores = np.tile(np.log(whole + 1), (len(release.columns[0].known), 1))
@@ -162,7 +165,7 @@ def naive_bayes(release: Release) -> Named:
 
 
 def nearest_row(release: Release) -> Named:
-    """Name the nearest row; among equally near ones, one with their most frequent value."""
+    """Guess the nearest row; among equally near rows, one with their most frequent sensitive value."""
 
     def choose(known: Codes) -> tuple[int, float]:
         far = release.distances(known)
@@ -180,7 +183,7 @@ def nearest_row(release: Release) -> Named:
 
 
 def near_rows(release: Release) -> Named:
-    """Name the most frequent value of the ten nearest rows, which finds rules, not people."""
+    """Guess the most frequent sensitive value of the ten nearest rows: this finds general rules, not single people."""
     sizes = np.diff(release.ends)
 
     def choose(known: Codes) -> tuple[int, float]:
@@ -193,7 +196,7 @@ def near_rows(release: Release) -> Named:
 
 
 def rare_match(release: Release) -> Named:
-    """Name the row that agrees best; rare values have the greatest weight."""
+    """Guess the row that agrees best, where agreement in a rare value has the greatest weight."""
     links = linking.link(release.columns, release.on_progress)
     return Named(links.best, links.eccentricity)
 

@@ -1,4 +1,4 @@
-"""Disclosure of a sensitive value: how much better it is guessed with a publication than without.
+"""Disclosure of a sensitive value: how much a publication improves guesses of it.
 
 Each attacker is compared with the most frequent published value (prior). Guessing from the rows that could be the
 person's (class) shows homogeneity and skewness, if the person is in the table. Naive Bayes also guesses values of
@@ -27,7 +27,7 @@ KEYS = {
 
 
 def infer(columns: Sequence[Agreement], published: Sequence[str], known: Sequence[str]) -> dict[str, Any]:
-    """Return the shares of known people whose value is guessed rightly, ready for JSON.
+    """Return the share of known people whose sensitive value each attacker guesses correctly, as JSON.
 
     There must be known people and published rows.
 

@@ -26,14 +26,14 @@ OnProgress = Callable[[int, int], object]  # numbers of known rows done and in t
 
 @dataclass(frozen=True, eq=False)
 class Links:
-    """Best published row of each known one, int64[known], and its eccentricity, float64[known]."""
+    """Best published row of each known row, int64[known], and its eccentricity, float64[known]."""
 
     best: Codes
     eccentricity: Floats
 
 
 def link(columns: Sequence[Agreement], on_progress: OnProgress = lambda done, total: None) -> Links:
-    """Link every known row to a published one; there must be columns, and rows of both kinds.
+    """Link every known row to a published row. There must be columns, known rows and published rows.
 
     Args:
         columns: agreement of each known column
@@ -71,11 +71,11 @@ def link(columns: Sequence[Agreement], on_progress: OnProgress = lambda done, to
 
 
 def report(links: Links, right: Codes | None, threshold: float) -> dict[str, Any]:
-    """Return the figures of an attack, ready for JSON.
+    """Return the number of links at each threshold, and how many are right, as JSON.
 
     Args:
         links: the links
-        right: whether each link is of one person, bool[known]; None: unknown
+        right: whether both rows of each link belong to one person, bool[known]; None: unknown
         threshold: least eccentricity of a link
     """
     document: dict[str, Any] = {

@@ -2,9 +2,10 @@
 
 Every model is learnt from a random half of the rows, each drawn by an independent coin, so that models with a row and
 without it are neighbours. The attack is the likelihood ratio of N. Carlini et al., "Membership inference attacks from
-first principles" (S&P 2022). From the first half of the models, the attacker keeps for each row the mean and variance
-of the certainty of its true class, with the row and without. A model of the other half is guessed to include the row if
-that is the likelier of the two normal laws. If a model returns classes only, certainty is right (1) or wrong (0).
+first principles" (S&P 2022). From the first half of the models, the attacker computes the mean and variance of the
+certainty of each row's true class, with the row and without it. A model of the other half is guessed to include
+the row if the normal law with the row is the likelier. If a model returns classes only, certainty is right (1) or
+wrong (0).
 
 p is the share of members guessed members, q that of others guessed others. With (epsilon, delta)-differential privacy p
 + q <= (2 e^epsilon + 2 delta) / (1 + e^epsilon) for every row (P. Kairouz, S. Oh, P. Viswanath, ICML 2015); pure
@@ -60,8 +61,8 @@ def shadows(
     """Learn models, each from a random half of the rows.
 
     Args:
-        learn: learns a model
-        rows: int64[rows, columns]
+        learn: function that learns a model from rows
+        rows: codes of the training rows, int64[rows, columns]
         labels: class of each row, int64[rows]
         models: number of models
         random: source of randomness
@@ -76,11 +77,11 @@ def shadows(
 
 
 def attack(observed: Shadows, epsilon: float | None, delta: float = 0.0) -> dict[str, Any]:
-    """Return the success of the attack, ready for JSON.
+    """Return the success rates of the attack, and their bound by epsilon, as JSON.
 
     Args:
         observed: the shadow models
-        epsilon: epsilon of the models, to add the greatest success it allows; None: leave it out
+        epsilon: epsilon of the models, from which the greatest possible success follows; None: no bound is reported
         delta: delta of the models
 
     Raises:
@@ -114,8 +115,8 @@ def attack(observed: Shadows, epsilon: float | None, delta: float = 0.0) -> dict
 def by_threshold(members: Floats, others: Floats, random: np.random.Generator) -> dict[str, float]:
     """Return the success of guessing that a row is a member if its certainty exceeds a threshold.
 
-    Half of either kind chooses the threshold, the other half judges it (S. Yeom et al., "Privacy risk in machine
-    learning", CSF 2018).
+    Half of the members and of the others choose the threshold; it is tested on the other halves (S. Yeom et al.,
+    "Privacy risk in machine learning", CSF 2018).
 
     Args:
         members: certainty of each member, float64[rows]
@@ -168,7 +169,7 @@ def strongest(sure: Mapping[str, tuple[Floats, Floats]], random: np.random.Gener
 
 
 def _most_members(members: Floats, others: Floats) -> tuple[int, int, float]:
-    """Return the numbers of members and others among the most certain rows, where they are least likely by chance.
+    """Return the numbers of members and others among the n most certain rows, for the n that chance explains least.
 
     The third result bounds the logarithm of that chance: the hypergeometric law's, for all thresholds.
     """

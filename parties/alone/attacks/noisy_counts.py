@@ -3,9 +3,9 @@
 I. Dinur, K. Nissim, "Revealing information while preserving privacy" (PODS 2003): n questions or more about random
 subsets of n people, each answered within an error much below the root of n, give nearly every person's answer away.
 Least squares find it; the noise's variance against that of an answer is the weight of the prior. Discrete Laplace noise
-of scale 1 / epsilon keeps epsilon for one count, and k epsilon for k counts: a budget limits k. With E spent in all, no
-attacker who expects the more frequent answer of a share q is right of a person with a probability above
-q e^E / (q e^E + 1 - q), by Bayes' rule.
+of scale 1 / epsilon keeps epsilon for one count, and k epsilon for k counts: a budget limits k. If all counts cost E
+together, no attacker guesses a person's answer correctly with a probability above q e^E / (q e^E + 1 - q), by Bayes'
+rule, where q is the share of the more frequent answer.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def success(truth: Truth, questions: int, epsilon: float, random: np.random.Gene
 
 
 def most_success(share: float, spent: float) -> float:
-    """Return the greatest chance to be right of a person after this loss in all.
+    """Return the greatest probability of guessing a person's answer correctly, given the loss of all counts.
 
     Args:
         share: share of people with the more frequent answer

@@ -26,9 +26,15 @@ def bounds(rate: float, share: float, gain: float, exclusion: float) -> tuple[fl
         InputError: more people are in the table than have the property, or everybody has it
     """
     if rate >= 1:
-        raise InputError("at a rate of 1, everybody has the property, so presence in the table discloses nothing")
+        raise InputError(
+            "at a rate of 1, everybody has the property, so presence in the table discloses nothing; "
+            "give a --rate below 1"
+        )
     if share > rate:
-        raise InputError(f"the share of people in the table, {share:g}, is more than the rate, {rate:g}: all have it")
+        raise InputError(
+            f"the share of people in the table, {share:g}, is more than the rate, {rate:g}, "
+            "although all people in the table have the property; correct --share or --rate"
+        )
     outside = (rate - share) / (1 - share)
     least, most = ((belief - outside) / (1 - outside) for belief in (rate - exclusion, rate + gain))
     return max(0.0, least), min(1.0, most)

@@ -1,7 +1,7 @@
 """Attacks on rows changed by disclosure control, by an attacker who knows everybody's quasi-identifiers.
 
-Linking: is the published row that an attacker names the person's? Inference: how often is a sensitive value guessed?
-The true value counts, not the published one. Each figure begins with the strongest attack and the worst-hit people.
+Linking: does the attacker find the person's row? Inference: does the attacker find the person's true sensitive value?
+Each report begins with the strongest attack and the worst-hit people.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def attacks(
 ) -> dict[str, dict[str, Any]]:
     """Return the figures of each attack, ready for JSON; empty without rows or quasi-identifiers.
 
-    Quasi-identifiers with too many different values are left out of the comparison, and named.
+    Quasi-identifiers with too many different values are left out of the comparison; the report names them.
 
     Args:
         source: the true rows

@@ -1,4 +1,4 @@
-"""Disclosure by the counts of a model: a person alone in a count is disclosed with the whole count."""
+"""Disclosure by a model's counts: a value with a count of one row discloses the class of this person."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ FEW = 2  # rows with a value; either person can derive the other's class
 
 
 def alone(model: NaiveBayesModel, members: Columns) -> dict[str, Any]:
-    """Return how many members have a value that the model shows with one row, or with few, ready for JSON.
+    """Return the numbers of members with a value that has a total count of 1, or of 1 or 2, in the model, as JSON.
 
-    The counts are exact if no member is missing from them; noise would remove some.
+    "exact" is True if the counts contain all members. Noise would lower some counts.
 
     Args:
         model: the published model
-        members: rows from which it was learnt
+        members: rows from which the model was learnt
     """
     members.require([*model.columns, model.target])
     classes = list(model.classes)

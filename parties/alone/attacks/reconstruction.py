@@ -1,4 +1,4 @@
-"""Reconstruction of rows from published tables: integer numbers of each combination of values that give all counts.
+"""Reconstruction of rows from published tables: a row count for each combination of values that gives all counts.
 
 T. Dick, C. Dwork, M. Kearns, T. Liu, A. Roth, G. Vietri, Z. S. Wu, "Confidence-ranked reconstruction of census
 microdata from published statistics" (PNAS 2023), with integer programmes (HiGHS) instead of their gradient steps. Many
@@ -46,7 +46,7 @@ class Count:
 
 @dataclass(frozen=True, eq=False)
 class Programme:
-    """Unknown numbers of combinations, and their constraints.
+    """Integer programme: an unknown number of rows for each combination of values, and the constraints.
 
     Attributes:
         axes: values of each column
@@ -65,7 +65,7 @@ class Programme:
     hidden: Mapping[tuple[tuple[str, str], ...], NDArray[np.bool_]]
 
     def values(self, unknown: int) -> list[str]:
-        """Return the values of a combination."""
+        """Return the value of each column in the combination with this index."""
         return [axis[place] for axis, place in zip(self.axes.values(), self.combinations[:, unknown], strict=True)]
 
 
@@ -75,7 +75,7 @@ def programme(counts: Sequence[Count], slack: int = 0, most: int = MOST_UNKNOWNS
     Args:
         counts: the counts
         slack: greatest deviation of a count
-        most: most unknowns
+        most: largest number of unknowns
 
     Raises:
         InputError: there are more unknowns than `most`, or none
@@ -90,7 +90,10 @@ def programme(counts: Sequence[Count], slack: int = 0, most: int = MOST_UNKNOWNS
                 axes[column].append(value)
     shape = tuple(map(len, axes.values()))
     if prod(shape) > MOST_COMBINATIONS:
-        raise InputError(f"{prod(shape):,} combinations of values are too many: at most {MOST_COMBINATIONS:,}")
+        raise InputError(
+            f"{prod(shape):,} combinations of values are too many: at most {MOST_COMBINATIONS:,}; "
+            "give tables with fewer columns or values"
+        )
     indices = np.indices(shape).reshape(len(shape), -1)
     possible = np.full(prod(shape), True)
     for count in counts:
@@ -111,7 +114,7 @@ def programme(counts: Sequence[Count], slack: int = 0, most: int = MOST_UNKNOWNS
 
 
 def _holds(indices: Codes, axes: dict[str, list[str]], count: Count) -> Any:
-    """Return whether a count includes each combination, bool[combinations]."""
+    """Return the combinations that a count includes, bool[combinations]."""
     where = np.full(indices.shape[1], True)
     for column, value in count.values:
         where &= indices[[*axes].index(column)] == axes[column].index(value)
@@ -119,7 +122,7 @@ def _holds(indices: Codes, axes: dict[str, list[str]], count: Count) -> Any:
 
 
 def solutions(problem: Programme, draws: int, random: np.random.Generator, on_progress: OnProgress) -> Counts:
-    """Return solutions, int64[draws, unknowns].
+    """Return solutions of the programme for random prices, int64[draws, unknowns].
 
     Args:
         problem: the programme
@@ -195,7 +198,7 @@ def true_counts(problem: Programme, rows: Sequence[Sequence[str]]) -> Counts:
 
 
 def by_chance(problem: Programme, rows: Sequence[Sequence[str]], draws: int, random: np.random.Generator) -> float:
-    """Return the mean number of these rows that are hit by as many random rows, drawn from each column independently.
+    """Return how many of these rows equally many random rows reproduce on average, each column drawn independently.
 
     Args:
         problem: the programme
@@ -284,7 +287,7 @@ def ranked(drawn: Counts) -> list[tuple[int, int, float]]:
 
 
 def rebuilt(drawn: Counts, true: Counts) -> float:
-    """Return the mean number of the true rows in a solution.
+    """Return the mean number of true rows that a solution contains.
 
     Args:
         drawn: solutions, int64[draws, unknowns]

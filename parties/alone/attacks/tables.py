@@ -16,10 +16,10 @@ from smc.errors import InputError
 
 
 def counts_of(names: list[str], path: Path) -> list[Count]:
-    """Return the counts of a table by these columns; hidden ones have no number, totals have fewer columns.
+    """Return the counts of a table by these columns. Hidden counts have no number, totals have fewer columns.
 
-    With one or two columns, a line of the file is a value of the first, a column a value of the second. If the header
-    is the column names and one more, each line is one count.
+    With one or two columns, a line of the file has the counts of a value of the first column, by the values of the
+    second. If the header has the column names and one more name, each line is one count.
 
     Args:
         names: columns of the table
@@ -58,5 +58,8 @@ def _crossed(table: Columns, names: list[str]) -> Iterator[tuple[tuple[str, ...]
 
 def _number(text: str, place: str) -> int:
     if not text.lstrip("-").isdecimal():
-        raise InputError(f"{place}: {quoted(text)} is not a number of rows; {quoted(HIDDEN)} stands for a hidden one")
+        raise InputError(
+            f"{place}: {quoted(text)} is not a number of rows; {quoted(HIDDEN)} stands for a hidden one; "
+            "correct the cell"
+        )
     return int(text)

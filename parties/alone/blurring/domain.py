@@ -65,7 +65,7 @@ class Domain:
 
     @property
     def points_only(self) -> bool:
-        """Whether no interval has a width."""
+        """Whether each interval is a single point."""
         return bool((self.lower == self.upper).all())
 
     @property
@@ -79,7 +79,7 @@ class Domain:
         return np.asarray((self.lower + self.upper) / 2)
 
     def codes(self, values: Floats) -> NDArray[np.int32]:
-        """Return the interval of each true value, int32[rows]; a value outside counts at the nearer end."""
+        """Return the index of each true value's interval, int32[rows]; a value outside gets the nearest interval."""
         return np.searchsorted(self.cuts, values, side="right").astype(np.int32)
 
 

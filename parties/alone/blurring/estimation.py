@@ -66,7 +66,7 @@ def reconstruct(
 
 
 def _smoothed(estimate: Floats) -> Floats:
-    """Return the estimate smoothed over neighbours; a missing neighbour's part stays at the end.
+    """Return the estimate smoothed over neighbours; at either end, the missing neighbour's weight stays there.
 
     Weights are 1/4, 1/2, 1/4 for 100 intervals. With fewer, wider intervals the neighbours' weights are smaller, so
     that the spread is a constant share of the range.

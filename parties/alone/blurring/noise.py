@@ -54,7 +54,7 @@ class Noise(Protocol):
         An interval may be a point.
 
         Args:
-            bounds: float64[bounds]
+            bounds: bounds of the published value, float64[bounds]
             lower: lower ends of the intervals, float64[intervals]
             upper: upper ends of the intervals, float64[intervals]
         """
@@ -105,7 +105,7 @@ class Uniform:
         return _averaged(law, integral, bounds, lower, upper)
 
     def reach(self) -> float:
-        """Return alpha."""
+        """Return alpha, half the width of the noise."""
         return self.alpha
 
 
@@ -151,7 +151,7 @@ class Gaussian:
         return _averaged(law, integral, bounds, lower, upper)
 
     def reach(self) -> float:
-        """Return four sigma; one value in 16,000 lies farther outside and counts in the outermost bin."""
+        """Return four sigma. One value in 16,000 lies farther outside, and is counted in the outermost bin."""
         return 4 * self.sigma
 
 
@@ -208,7 +208,7 @@ class Cells:
 
 
 def at_privacy(kind: NoiseKind, privacy: float, low: float, high: float, confidence: float = 0.95) -> Noise:
-    """Return the noise whose interval at this confidence is `privacy` times the range wide.
+    """Return the noise whose interval at this confidence is as wide as `privacy` times the range.
 
     Example: range 20K to 150K, privacy 0.5, confidence 95%, uniform: 2 alpha = 68.4K.
 

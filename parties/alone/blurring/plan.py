@@ -44,7 +44,7 @@ MOST_POINTS = 1000  # most integers that are reconstructed one by one
 
 
 class ColumnBlur(Settings):
-    """Blurring of one column."""
+    """Settings of one column's blurring: the kind and size of the noise, and the range or list of true values."""
 
     noise: Literal["uniform", "gaussian", "cells", "response", "none"]
     low: Real | None = None
@@ -62,9 +62,9 @@ class ColumnBlur(Settings):
 
     @property
     def made(self) -> Noise:
-        """Noise of a numeric column; InputError if its settings are missing or impossible."""
+        """Noise of the column if it is numeric; InputError if its settings are missing or impossible."""
         if self.noise == "response" or self.noise == "none":
-            raise InputError(f"noise {self.noise} is not for numbers")
+            raise InputError(f"noise {self.noise} is not for numbers; choose uniform, gaussian or cells")
         if self.privacy is None:
             raise InputError(f"noise {self.noise}: set low, high and privacy for this column")
         return at_privacy(self.noise, self.privacy, *self.range, self.confidence)
@@ -86,7 +86,7 @@ class ColumnBlur(Settings):
         return Response(len(self.values), self.keep)
 
     def number(self, rows: int) -> Number:
-        """Return the numeric column for this number of rows, with its intervals or points."""
+        """Return the numeric column with its intervals or points, whose number depends on the number of rows."""
         noise = self.made
         low, high = self.range
         if self.whole and high - low < MOST_POINTS:

@@ -116,7 +116,7 @@ def attack(rows: RowQuery, plan: BlurPlan, truth: RowQuery | None) -> dict[str, 
 
 
 def attack_report(data: dict[str, Any]) -> Report:
-    """Return the result of an attack as text."""
+    """Return the result of an attack as a text report with a line for each column."""
     report = Report(data)
     report.line(
         f"{data['rows']:,} rows; {data['strong']} of {data['directions']} directions are stronger than noise alone"

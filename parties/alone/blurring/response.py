@@ -34,7 +34,7 @@ class Response:
 
     @property
     def epsilon(self) -> float:
-        """Local differential privacy of an answer; infinite if every answer is true."""
+        """Epsilon of one answer (local differential privacy); infinite if every answer is true."""
         return math.inf if self.keep == 1 else math.log1p(self.keep * self.size / (1 - self.keep))
 
     @property

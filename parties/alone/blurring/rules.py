@@ -69,7 +69,7 @@ class Estimates:
 
     @cached_property
     def places(self) -> list[tuple[int, int]]:
-        """Column and value of each item."""
+        """Index of the column and index of the value of each item."""
         return [(at, value) for at, column in enumerate(self.columns) for value in range(len(column.values))]
 
     def named(self, items: ItemSet) -> list[str]:
@@ -113,7 +113,7 @@ def mined(rows: RowQuery, plan: BlurPlan, names: Sequence[str] | None, bounds: B
         rows: the published rows
         plan: their plan
         names: categorical columns of the plan; None: all of them
-        bounds: thresholds
+        bounds: least support, and other thresholds of the rules
 
     Raises:
         InputError: a column is not categorical or has keep 0, or too many sets may be frequent
@@ -134,7 +134,7 @@ def mined(rows: RowQuery, plan: BlurPlan, names: Sequence[str] | None, bounds: B
 
 
 def held(estimates: Estimates, levels: Levels, bounds: Bounds) -> dict[tuple[ItemSet, ItemSet], dict[str, float]]:
-    """Return the rules that hold by the estimates, with their support, confidence and lift.
+    """Return the rules whose estimates reach all bounds, with their support, confidence and lift.
 
     Args:
         estimates: counted estimates
@@ -168,7 +168,7 @@ def _categories(plan: BlurPlan, names: Sequence[str] | None) -> list[str]:
 
 
 def _coded(name: str, how: ColumnBlur, answers: Any) -> tuple[Column, Any]:
-    """Return the column, and the value's index in each row."""
+    """Return a column's values with `keep`, and the index of each row's answer."""
     if how.noise == "response":
         if not how.response.keep:
             raise InputError(

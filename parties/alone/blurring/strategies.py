@@ -57,7 +57,7 @@ class Number:
 
     @property
     def axis(self) -> Axis:
-        """Intervals in order."""
+        """Axis of the column's intervals, which are ordered."""
         return Axis(self.domain.size)
 
     @property
@@ -70,7 +70,7 @@ class Number:
         return self.domain.codes(values)
 
     def distribution(self, published: Floats) -> Estimate:
-        """Return the reconstructed distribution."""
+        """Return the reconstructed distribution of the true values over the intervals."""
         assert self.observed is not None
         smooth = not self.domain.points_only
         counts, chances = self.observed.counts(published), self.observed.chances
@@ -138,7 +138,7 @@ def learn(
     how: Growth,
     rng: np.random.Generator,
 ) -> Node:
-    """Return the tree of blurred rows.
+    """Learn a tree from blurred rows.
 
     Args:
         columns: the columns
@@ -162,7 +162,7 @@ def learn(
 
 @dataclass(frozen=True, eq=False)
 class _Local:
-    """The rows of a node, their intervals, and the columns already split on."""
+    """View of a node's rows for the Local strategy: their intervals, and the columns already split on."""
 
     columns: Sequence[Column]
     published: Floats

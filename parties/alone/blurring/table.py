@@ -21,7 +21,9 @@ from smc.errors import InputError
 MOST_ROWS = 10_000_000  # most rows held in memory
 
 
-def blur(rows: RowQuery, path: Path, plan: BlurPlan, rng: np.random.Generator, tell: Callable[[int], None]) -> int:
+def blur(
+    rows: RowQuery, path: Path, plan: BlurPlan, rng: np.random.Generator, on_progress: Callable[[int], None]
+) -> int:
     """Write the plan's columns of all rows, blurred, and return the number of rows.
 
     Nothing is written after an error.
@@ -31,7 +33,7 @@ def blur(rows: RowQuery, path: Path, plan: BlurPlan, rng: np.random.Generator, t
         path: the file to write
         plan: the plan
         rng: source of randomness
-        tell: called with the number of rows written so far
+        on_progress: called with the number of rows written so far
 
     Raises:
         InputError: a value is missing, is not a number, or lies outside the plan's range or values
@@ -44,7 +46,7 @@ def blur(rows: RowQuery, path: Path, plan: BlurPlan, rng: np.random.Generator, t
                 columns.append(_blurred(batch.column(i), f"{rows.engine.place}, column {quoted(name)}", column, rng))
             out.write(pa.table(columns, names=names))
             written += batch.num_rows
-            tell(written)
+            on_progress(written)
         if not written:
             raise InputError(f"{rows.engine.place}: there are no rows")
     return written
@@ -97,9 +99,11 @@ def numbers(column: pa.ChunkedArray, place: str) -> Floats:
     try:
         values = column.cast(pa.float64()).to_numpy()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise InputError(f"{place}: not all values are numbers") from None
+        raise InputError(
+            f"{place}: not all values are numbers; correct them, or give the column the noise response"
+        ) from None
     if not np.isfinite(values).all():
-        raise InputError(f"{place}: not all values are finite numbers")
+        raise InputError(f"{place}: not all values are finite numbers; correct them")
     return np.asarray(values, dtype=np.float64)
 
 
@@ -109,7 +113,10 @@ def _blurred(column: pa.ChunkedArray, place: str, how: ColumnBlur, rng: np.rando
         low, high = how.range
         outside = values[(values < low) | (values > high)]
         if len(outside):
-            raise InputError(f"{place}: {outside[0]:g} is not between {low:g} and {high:g}, the bounds of the plan")
+            raise InputError(
+                f"{place}: {outside[0]:g} is not between {low:g} and {high:g}, the bounds of the plan; "
+                "correct the value"
+            )
         return pa.array(how.made.blur(values, rng))
     if how.noise == "response":
         answers = how.response.blur(_categories(column, how, place), rng)

@@ -46,10 +46,10 @@ class Axis:
 
 
 class View(Protocol):
-    """The rows of a node as intervals."""
+    """The rows of a node, each cell as the index of its interval or category."""
 
     def codes(self) -> IntervalCodes:
-        """Return the intervals, int32[columns, rows of the node]."""
+        """Return the index of each cell's interval, int32[columns, rows of the node]."""
 
     def part(self, column: int, rows: NDArray[np.bool_]) -> View:
         """Return the view of the selected rows, bool[rows], after a split on a column.
@@ -67,7 +67,7 @@ class Fixed:
     matrix: IntervalCodes
 
     def codes(self) -> IntervalCodes:
-        """Return the intervals."""
+        """Return the interval of each row in each column."""
         return self.matrix
 
     def part(self, column: int, rows: NDArray[np.bool_]) -> Fixed:
@@ -90,7 +90,7 @@ class Growth:
 
 
 def grow(view: View, classes: Places, number: int, axes: Sequence[Axis], how: Growth) -> Node:
-    """Return the tree of the rows of a view.
+    """Grow a tree from the rows of a view.
 
     Args:
         view: intervals of the rows

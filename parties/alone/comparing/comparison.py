@@ -1,8 +1,8 @@
 """Comparison of a synthetic table with a party's own rows: marginals, models learnt from it, distances of rows.
 
-Each figure is shown with the corresponding figure of own rows, as a scale. Marginals: of one half of own rows against
-the other half. Models: learnt from four fifths and tested on the last fifth. Distances: of a fifth's rows to the
-nearest of the others. The figures are exact, without noise: they are for this party, not for publication.
+Each figure is shown with the same figure of the party's rows alone, as a reference. For marginals, that compares two
+halves of these rows. Models are learnt from four fifths and tested on the last fifth. Distances are from a fifth's
+rows to the nearest other row. All figures are exact, without noise: for this party, not for publication.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _marginals(domain: Mapping[str, int], original: CodedRows, synthetic: CodedR
 
 
 def _halves(domain: Mapping[str, int], original: CodedRows, rng: np.random.Generator) -> float:
-    """Return the average marginal error between two halves of own rows: a good synthetic table comes no nearer."""
+    """Return the average marginal error between two random halves of the party's rows, as a reference."""
     count = len(next(iter(original.values())))
     half = rng.permutation(np.arange(count) % 2 == 0)
     first, second = ({name: codes[where] for name, codes in original.items()} for where in (half, ~half))
@@ -92,7 +92,7 @@ def _models(
     fold: Codes,
     on_progress: OnProgress,
 ) -> dict[str, Any]:
-    """Return the accuracy on own rows of models learnt from either table."""
+    """Return the accuracies of models learnt from each table, tested on the party's rows."""
     features = [name for name in domain if name != target]
     domains, classes = [domain[name] for name in features], domain[target]
     mine, theirs = ((_matrix(features, rows), rows[target]) for rows in (original, synthetic))
@@ -113,7 +113,10 @@ def _models(
 
 
 def _distances(original: Codes, synthetic: Codes, folds: Mapping[str, Codes]) -> dict[str, Any]:
-    """Return the distribution of the columns in which the nearest own row of the other four fifths differs."""
+    """Return the distribution of each row's distance to the nearest of the party's rows in the other four fifths.
+
+    The distance is the number of columns that differ.
+    """
     report: dict[str, Any] = {}
     for name, rows in (("synthetic", synthetic), ("own", original)):
         parts = [nearest(rows[folds[name] == part], original[folds["own"] != part]) for part in range(FOLDS)]

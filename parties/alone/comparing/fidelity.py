@@ -84,14 +84,14 @@ def nearest(rows: Codes, others: Codes) -> NDArray[np.int64]:
 
 
 def copies(original: Codes, synthetic: Codes) -> dict[str, Any]:
-    """Return how many unique own rows occur among synthetic rows, and how many would by chance.
+    """Return the number of the party's unique rows among the synthetic rows, and the number to expect by chance.
 
-    Rows drawn independently from the same law hit unique rows about as often as own rows occur twice. The probability
-    of all values seen once is 2 N2 / n (I. J. Good, "The population frequencies of species and the estimation of
-    population parameters", 1953). Three standard deviations more are allowed.
+    Independent rows of the same distribution equal a row that occurs once with probability 2 N2 / n, where N2 values
+    occur twice (I. J. Good, "The population frequencies of species and the estimation of population parameters", 1953).
+    Three standard deviations more are allowed.
 
     Args:
-        original: own rows, int64[rows, columns]
+        original: the party's rows, int64[rows, columns]
         synthetic: synthetic rows, int64[rows, columns]
     """
     both = np.unique(np.concatenate([original, synthetic]), axis=0, return_inverse=True)[1].ravel()

@@ -64,7 +64,7 @@ def in_the_clear(
         classes: number of classes
         rows: int64[rows, columns]
         labels: class of each row, int64[rows]
-        grow: the protocol
+        grow: function that runs the protocol on the rows of a party
     """
     no_rows = np.zeros((0, len(domains)), dtype=np.int64), np.zeros(0, dtype=np.int64)
 

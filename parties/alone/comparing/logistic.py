@@ -70,7 +70,7 @@ def fit(domains: Sequence[int], classes: int, rows: Codes, labels: Codes, penalt
 
 
 def _places(domains: Sequence[int], rows: Codes) -> Codes:
-    """Return the row of the weights for each cell of the table."""
+    """Return, for each cell of the table, the row of `weights` that belongs to its category."""
     return rows + np.concatenate([[0], np.cumsum(domains)[:-1]]).astype(np.int64)
 
 

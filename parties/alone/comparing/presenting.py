@@ -1,4 +1,4 @@
-"""Presentation of a comparison: figures of the synthetic table and of own rows, as text, picture and page."""
+"""Presentation of a comparison of a synthetic table with the party's rows, as text, picture and page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ABOUT = {
 
 
 def report_of(data: Data) -> Report:
-    """Return the figures as a table with a column for synthetic rows and one for own rows."""
+    """Return the figures as a table with a column for the synthetic rows and a column for the party's rows."""
     report, rows = Report(data), Lines()
     for title, _, lines in figures(data):
         indented = [(f"  {name}", synthetic, own) for name, synthetic, own in lines]
@@ -60,7 +60,7 @@ def to_html(data: Data, name: str) -> str:
 def figures(report: Data) -> Iterator[tuple[str, str, Lines]]:
     """Yield the sections of a comparison.
 
-    Each has a title, an explanation, and lines of a name, the synthetic table's figure and that of own rows.
+    Each has a title, an explanation, and lines: a name, and the figures of the synthetic table and the party's rows.
     """
     row_counts = report["rows"]
     yield "", EXACT, [("rows", f"{row_counts['synthetic']:,}", f"{row_counts['own']:,}")]

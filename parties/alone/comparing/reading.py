@@ -41,7 +41,7 @@ def read(original: PlaceSettings, synthetic: Path, schema_file: Path, target: st
         target: class column; None: that of the schema, if the synthetic table has it
 
     Raises:
-        InputError: a value is outside the schema, the own table lacks a column, the target does not exist, or the
+        InputError: a value is outside the schema, the party's table lacks a column, the target does not exist, or the
             synthetic table has fewer than two columns of the schema
     """
     agreed = schema.load(schema_file)
@@ -63,7 +63,7 @@ def read(original: PlaceSettings, synthetic: Path, schema_file: Path, target: st
 
 @dataclass(frozen=True, eq=False)
 class CodedTable:
-    """Own rows by a schema: `rows` int64[rows, columns], `labels` int64[rows] of the target, and their domains."""
+    """A party's rows as codes: `rows` int64[rows, columns], `labels` int64[rows] of the target, numbers of values."""
 
     domains: tuple[int, ...]
     classes: int
@@ -72,7 +72,7 @@ class CodedTable:
 
 
 def coded(place: PlaceSettings, schema_file: Path, target: str | None) -> CodedTable:
-    """Return own rows as category codes.
+    """Return the party's rows as category codes.
 
     Args:
         place: source of the rows
@@ -111,9 +111,9 @@ def mapped(table: TableSettings, agreed: Schema, names: Sequence[str]) -> CodedR
 
 
 def _as_it_stands(place: PlaceSettings, known: Schema) -> CodedRows:
-    """Return rows whose cells are the schema's categories.
+    """Return rows of a place whose cells are the schema's categories, without a mapping.
 
-    If the schema has types, the InputError states how a raw table is read.
+    If the schema has types, an InputError says how to map a raw table.
     """
     try:
         return _coded(cells_at(place, MOST_ROWS), known)

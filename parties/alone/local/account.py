@@ -1,4 +1,4 @@
-"""Account of the epsilon and delta that a person's answers have spent, kept beside the device's key.
+"""Account of the epsilon and delta that a person's answers have spent, in a file beside the device's key.
 
 Answers to different questions, or to one question on different values, use independent coins: their costs add up, as
 exact decimals. n reports on one value cost min(n epsilon, lasting).
@@ -111,7 +111,7 @@ def create(key_file: Path, device: Device) -> None:
 
 
 def load(key_file: Path, device: Device) -> Account:
-    """Return the account of a key.
+    """Return the privacy account of a device key.
 
     Args:
         key_file: path of the key; the account lies beside it
@@ -122,7 +122,7 @@ def load(key_file: Path, device: Device) -> Account:
     """
     path = place(key_file)
     if device.total is None:
-        raise InputError(f"{key_file}: the key has no total (smc local key --total makes one that has)")
+        raise InputError(f"{key_file}: the key has no total; make one with smc local key --total")
     if not path.exists():
         raise InputError(
             f"{path}: is missing, so the spent budget is unknown; restore this file to the directory of the key"
@@ -133,7 +133,7 @@ def load(key_file: Path, device: Device) -> Account:
     except ValidationError as error:
         raise InputError(f"{path}: is not the privacy account of a device key: {explained(error, Account)}") from None
     if account.device != _mark(device, "device"):
-        raise InputError(f"{path}: is the privacy account of another key")
+        raise InputError(f"{path}: is the privacy account of another key; restore the account of this key")
     if any(entry.epsilon is None and entry.lasting is None for entry in account.entries):
         raise InputError(f"{path}: is not the privacy account of a device key: an entry has no bound")
     if len({(entry.plan, entry.value) for entry in account.entries}) < len(account.entries):
@@ -142,7 +142,7 @@ def load(key_file: Path, device: Device) -> Account:
 
 
 def charge(key_file: Path, device: Device, plan: LocalPlan, mechanism: Mechanism, value: str) -> Account:
-    """Charge one report to the account, on the disk, and return the new account.
+    """Charge one report to the account, write the account to disk, and return it.
 
     Args:
         key_file: path of the key, locked meanwhile

@@ -1,9 +1,9 @@
 """Comparison of the local mechanisms by their error, computed from their variances alone.
 
-*Found from* is the least share that tells a value held by someone from one held by nobody. It is a test at 5% for all
-values together (Bonferroni, as in RAPPOR's decoding) that succeeds half of the times: z deviations of a share that
-nobody holds. *Reports for an even share* is the number of reports that finds all values if they are equally frequent, 1
-/ values each.
+*Found from* is the least share that a test detects half of the times. The test of a share above 0 has a level of 5% for
+all values together (Bonferroni, as in RAPPOR's decoding), so this share is z standard deviations of the estimate of a
+value that nobody holds. *Reports for an even share* is the number of reports that detects all values if they are
+equally frequent, 1 / values each.
 
 The authors of RAPPOR give the same advice: N reports find about sqrt(N) / 10 values at epsilon ln 3, since the noise of
 N answers grows with sqrt(N) (Erlingsson, Pihur, Korolova 2014, section 4). Texts have many possible values, most of
@@ -115,7 +115,7 @@ def report_of(advice: dict[str, Any]) -> Report:
 
 
 def verdict(advice: dict[str, Any]) -> str:
-    """Return a sentence: the best mechanism, and the least share that it finds."""
+    """Return a sentence with the best mechanism and the least share that it detects."""
     best, values, reports = advice["mechanisms"][0], advice.get("values"), advice["reports"]
     if values is None:
         return (

@@ -1,4 +1,4 @@
-"""Reports of values as they come from a table or a terminal."""
+"""Reports by a mechanism for values given as table cells or typed text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ AT_ONCE = 1 << 12  # rows of a batch, so that their coins fit into the processor
 
 
 def answer(mechanism: Mechanism, values: Sequence[Any], coins: Coins) -> Reports:
-    """Return a report of each value, uint8[rows, width].
+    """Return the randomised report of each value, uint8[rows, width].
 
     Args:
         mechanism: the mechanism of the plan
@@ -44,7 +44,7 @@ def answer(mechanism: Mechanism, values: Sequence[Any], coins: Coins) -> Reports
 
 
 def same(mechanism: Mechanism, value: str) -> str:
-    """Return the text that identifies a value to the mechanism: equal numbers have one text.
+    """Return the canonical text of a value; different spellings of one number have one text.
 
     Args:
         mechanism: the mechanism of the plan
@@ -64,5 +64,5 @@ def _number(value: Any) -> float:
     except (TypeError, ValueError):
         raise InputError(f"{quoted(str(value))} is not a number") from None
     if not math.isfinite(number):
-        raise InputError(f"{quoted(str(value))} is not a finite number")
+        raise InputError(f"{quoted(str(value))} is not a finite number; correct it")
     return number

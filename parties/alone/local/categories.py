@@ -42,7 +42,7 @@ class DirectResponse(OneOutcome):
 
     @property
     def _chances(self) -> tuple[float, float]:
-        """Probability of reporting the true category, and of reporting each other one."""
+        """Probability of reporting the true category, and of reporting any given other category."""
         truth = self._truth / ONE
         return truth, (1 - truth) / (len(self.names) - 1)
 
@@ -52,8 +52,8 @@ class DirectResponse(OneOutcome):
         return len(self.names)
 
     @property
+    @override
     def epsilon(self) -> float:
-        """Epsilon of one report."""
         truth, other = self._chances
         return math.log(truth / other)
 
@@ -67,27 +67,14 @@ class DirectResponse(OneOutcome):
         """Bytes of a report: the category's index."""
         return max(1, ((len(self.names) - 1).bit_length() + 7) // 8)
 
+    @override
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each category, int64[rows].
-
-        Args:
-            values: Category index of each person's true answer, int64[rows].
-            coins: Coins of the persons.
-
-        Returns:
-            One report for each value, uint8[rows, width].
-        """
         words = coins.lasting("direct", values.astype(np.uint64), 3)
         other = below(words[:, 1], words[:, 2], len(self.names) - 1)
         other += other >= values
         return to_bytes(np.where(falls(words[:, 0], self._truth), values, other), self.width)
 
+    @override
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the estimated share of each category.
-
-        Args:
-            tally: Sum of the reports' tallies, int64[outcomes].
-            candidates: Not used; the plan lists the categories.
-        """
         del candidates
         return binomial(self.names, tally, np.full(len(tally), tally.sum()), *self._chances)

@@ -37,10 +37,10 @@ def threshold(probability: float) -> int:
 
 
 def falls(words: Words, thresholds: int | NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return whether each coin falls below its threshold.
+    """Return whether each coin, a random word, is below its threshold.
 
     Args:
-        words: the coins
+        words: the random words
         thresholds: one threshold for all coins, or an array of them
     """
     if isinstance(thresholds, int):
@@ -89,7 +89,7 @@ class Coins:
         """Return the coins of a purpose, uint32[rows, width]: equal at every call, unless there is no key.
 
         Args:
-            label: the purpose
+            label: name of the purpose; coins of different names are independent
             digests: digest of each value, uint64[rows]; None if the coins depend on the person alone
             width: words per row
         """

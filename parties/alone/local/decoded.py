@@ -14,7 +14,7 @@ from parties.alone.local.shuffled import shuffled_epsilon
 from parties.base import pictures
 from parties.base.report import Report
 from parties.base.text import printable
-from protocols.release.promise import much
+from protocols.release.promise import epsilon_warnings
 from smc.errors import InputError
 
 MOST_DRAWN = 40  # bars of a picture; the table shows every estimate
@@ -75,7 +75,7 @@ def document(
 
 
 def report_of(data: dict[str, Any]) -> Report:
-    """Return the document as text."""
+    """Return the estimates of a document as a text report."""
     report = Report(data)
     report.line(f"{data['question']}: {data['reports']:,} reports by {data['mechanism']}")
     report.lines([*_privacy(data), ""])
@@ -162,7 +162,7 @@ def _privacy(report: dict[str, Any]) -> list[str]:
         bound = "unknown for this few reports" if known is None else f"epsilon {known:.4g}"
         delta = f"at a delta of {report['shuffled']['delta']:g}"
         texts.append(f"shuffled, {delta}: {bound}, if {report['shuffled']['if']}")
-    return [*texts, *much(each if ever is None else ever)]
+    return [*texts, *epsilon_warnings(each if ever is None else ever)]
 
 
 def _but(delta: float | None) -> str:

@@ -28,7 +28,7 @@ class Device:
 
 
 def create(path: Path, total: float | None = None, delta: float | None = None) -> Device:
-    """Write a new key that its owner alone can read; never overwrite a file, whose answers would be lost.
+    """Write a new key that only its owner can read. Never overwrite a key: its memoised answers would be lost.
 
     Args:
         path: the new file
@@ -60,7 +60,7 @@ def load(path: Path) -> Device:
     totals = f"(?:\r?\n{TOTAL}{number}(?:\r?\n{TOTAL_DELTA}{number})?)?"
     match = re.fullmatch(f"{HEADER}([0-9a-fA-F]{{{2 * BYTES}}}){totals}", text)
     if not match:
-        raise InputError(f"{path}: is not a device's key (smc local key makes one)")
+        raise InputError(f"{path}: is not a device's key; make one with smc local key")
     return _device(bytes.fromhex(match[1]), match[2], match[3])
 
 

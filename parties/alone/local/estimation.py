@@ -46,7 +46,7 @@ def binomial(
     The estimate is unbiased. Its variance is that of a binomial share, divided by (truth - other)^2.
 
     Args:
-        names: the values
+        names: names of the values
         successes: reports that name each value, int64[names]
         trials: reports that could name each value, int64[names]
         truth: probability that a report names a value which the person holds

@@ -74,7 +74,7 @@ def reach_of(steps: int, parts: int) -> int:
 
 
 def law_of(steps: int, parts: int) -> tuple[Weights, int]:
-    """Return k and b (see `noise.kernel`) of a discrete Gaussian law.
+    """Return the weights k of a discrete Gaussian law, and its number b, as `noise.kernel` does.
 
     Args:
         steps: steps of the grid
@@ -101,7 +101,7 @@ def delta_of(weights: Weights, epsilon: float) -> float:
 def least_parts(steps: int, epsilon: float, delta: float) -> int:
     """Return the least sigma, in parts of the range, whose delta is at most `delta`.
 
-    If it needs too many positions, return a greater one, which needs too many as well.
+    If that sigma needs too many positions, return a greater sigma, which needs too many as well.
 
     Args:
         steps: steps of the grid

@@ -1,4 +1,4 @@
-"""Numbers on a public grid: a device reports a position near its own, and the mean of positions gives that of numbers.
+"""Numbers on a public grid: a device reports a random position near its number, and positions give the mean number.
 
 The range is divided into n equal steps. A number is rounded at random to one of the n + 1 points next to it, so that
 its expectation stays the same. The expected report of point i is linear in i, so the mean report is linear in the mean
@@ -76,13 +76,9 @@ class GridMean(OneOutcome):
         spread = float(self.chances @ (places - self.chances @ places) ** 2) / self.slope**2
         return (spread + 1 / 4) * ((self.high - self.low) / self.steps) ** 2
 
+    @override
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the mean, with the deviation of the reported positions.
-
-        Args:
-            tally: Number of reports for each position, int64[positions].
-            candidates: Not used.
-        """
+        """Return the estimated mean and its standard deviation, from the reported positions."""
         del candidates
         total, places = int(tally.sum()), np.arange(self.outcomes)
         start = float(self.chances @ places)

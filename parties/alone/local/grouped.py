@@ -45,7 +45,6 @@ class GroupedBits(Mechanism):
 
     @override
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Count the reports of a tally."""
         return int(tally.reshape(self.groups, -1)[:, -1].sum())
 
     @override

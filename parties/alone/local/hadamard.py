@@ -58,12 +58,12 @@ class HadamardResponse(OneOutcome):
 
     @cached_property
     def _truth(self) -> int:
-        """Threshold of p, rounded towards privacy."""
+        """Threshold of the coin with probability p, rounded towards more privacy."""
         return math.floor(ONE * (1 - 1 / (math.exp(self.requested_epsilon) / (2 * self.blocks - 1) + 1)))
 
     @property
+    @override
     def epsilon(self) -> float:
-        """Epsilon of one report."""
         return math.log(self._truth * (2 * self.blocks - 1) / (ONE - self._truth))
 
     @property
@@ -79,24 +79,16 @@ class HadamardResponse(OneOutcome):
         return self._scale**2 / self.blocks
 
     @property
+    @override
     def width(self) -> int:
-        """Bytes of a report."""
         return -(-(self.outcomes - 1).bit_length() // 8)
 
     def _places(self, values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the block and the row of each category, int64[rows] each."""
         return values % self.blocks, values // self.blocks + 1
 
+    @override
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each category, int64[rows].
-
-        Args:
-            values: Category index of each person's true answer, int64[rows].
-            coins: Coins of the persons.
-
-        Returns:
-            One report for each value, uint8[rows, width].
-        """
         words = coins.lasting("hadamard", values.astype(np.uint64), 3)
         block, row = self._places(values)
         true = falls(words[:, 0], self._truth)
@@ -111,13 +103,8 @@ class HadamardResponse(OneOutcome):
         answers = np.where(wrong, answers ^ (row & -row), answers)  # flipping that bit changes the row's sign
         return to_bytes(np.where(home, block, other) * self.order + answers, self.width)
 
+    @override
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the estimated share of each category.
-
-        Args:
-            tally: Sum of the reports' tallies, int64[outcomes].
-            candidates: Not used; the plan lists the categories.
-        """
         del candidates
         total, sums, half = int(tally.sum()), tally, 1
         while half < self.order:  # the fast Walsh-Hadamard transform of each block

@@ -25,22 +25,22 @@ def digests_of(texts: Sequence[str]) -> Digests:
     return digests(list(index))[rows]
 
 
-def places(of: Digests, rows: NDArray[np.int64], hashes: int, size: int) -> NDArray[np.int64]:
+def places(keys: Digests, rows: NDArray[np.int64], hashes: int, size: int) -> NDArray[np.int64]:
     """Return the positions that the hash functions of a row give to a text, int64[n, hashes], below `size`.
 
     Each function is 32 bits of AES of digest and row, under a public key. Positions are uniform up to size / 2^32.
 
     Args:
-        of: digest of each text, uint64[n]
+        keys: digest of each text, uint64[n]
         rows: row (or cohort) of each text, int64[n]
         hashes: number of hash functions
         size: number of positions
     """
     blocks = -(-hashes // 4)
-    inputs = np.empty((len(of), blocks, 2), dtype=np.uint64)
-    inputs[:, :, 0] = of[:, None]
+    inputs = np.empty((len(keys), blocks, 2), dtype=np.uint64)
+    inputs[:, :, 0] = keys[:, None]
     inputs[:, :, 1] = (rows.astype(np.uint64) << np.uint64(32))[:, None] | np.arange(blocks, dtype=np.uint64)
-    words = encrypted(PUBLIC_KEY, inputs.reshape(-1, 2)).view(np.uint32).reshape(len(of), 4 * blocks)[:, :hashes]
+    words = encrypted(PUBLIC_KEY, inputs.reshape(-1, 2)).view(np.uint32).reshape(len(keys), 4 * blocks)[:, :hashes]
     return (words.astype(np.uint64) * np.uint64(size) >> np.uint64(32)).astype(np.int64)
 
 

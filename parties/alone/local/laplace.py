@@ -43,6 +43,6 @@ class LaplaceMean(NoisyMean):
         return kernel(np.array(half, dtype=np.uint64), self.steps)
 
     @property
+    @override
     def epsilon(self) -> float:
-        """Epsilon of one report."""
         return float(np.log(self.weights / self.weights[::-1]).max())

@@ -91,7 +91,7 @@ class Mechanism(Declared, ABC):
 
     @property
     def lasting(self) -> float:
-        """Epsilon of all reports on one value; that of one report if the memoised answer is sent as it is."""
+        """Epsilon of all reports on one value; equal to `epsilon` if the memoised answer itself is sent each time."""
         return self.epsilon
 
     @property
@@ -103,7 +103,7 @@ class Mechanism(Declared, ABC):
     def variance(self) -> float:
         """Variance of an estimate from one report, n times that from n reports; NaN: unknown.
 
-        It is that of the share of a value which nobody holds, or of a mean at its worst.
+        The estimate is the share of a value that nobody holds, or a mean at its worst.
         """
         return math.nan
 
@@ -117,7 +117,7 @@ class Mechanism(Declared, ABC):
         """Return a report of each row, uint8[rows, width].
 
         Args:
-            values: categories int64[rows], numbers float64[rows], or texts
+            values: categories int64[rows], numbers float64[rows] (beyond [low, high] the nearer bound counts), or texts
             coins: coins of the rows' persons
         """
 
@@ -135,7 +135,7 @@ class Mechanism(Declared, ABC):
 
     @abstractmethod
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the estimates from a tally.
+        """Return the estimated share of each name, or the mean of numbers, from a tally.
 
         Args:
             tally: sum of the tallies

@@ -43,7 +43,7 @@ Weights = NDArray[np.uint64]
 
 
 def kernel(half: Weights, steps: int) -> tuple[Weights, int]:
-    """Return k, uint64[2R + 1], and b.
+    """Return the weights k, uint64[2R + 1], and b of a law (see the module).
 
     Args:
         half: falling weights of 0, ..., R, R + 1, uint64[R + 2]
@@ -55,10 +55,12 @@ def kernel(half: Weights, steps: int) -> tuple[Weights, int]:
 
 
 def spread_out(law: tuple[Weights, int], steps: int) -> Weights:
-    """Return the weight of each position for the first point, uint64[steps + 2R + 1], without the last one's remainder.
+    """Return the weights of all positions for the first point, uint64[steps + 2R + 1].
+
+    The last position's remainder (see the module) is left out.
 
     Args:
-        law: k and b
+        law: weights k and number b of the noise
         steps: steps of the grid
     """
     moved, anywhere = law
@@ -68,7 +70,7 @@ def spread_out(law: tuple[Weights, int], steps: int) -> Weights:
 
 
 def scaled(shape: Floats, steps: int) -> float:
-    """Return the factor that turns a law into weights.
+    """Return the factor by which a law becomes weights whose sum is just below 2^64.
 
     Args:
         shape: unscaled law at 0, ..., R, R + 1, float64[R + 2]
@@ -93,7 +95,7 @@ class NoisyMean(GridMean):
     @cached_property
     @abstractmethod
     def law(self) -> tuple[Weights, int]:
-        """k, uint64[2R + 1], and b."""
+        """Weights k, uint64[2R + 1], and b of the noise (see the module)."""
 
     @override
     def check(self) -> None:
@@ -129,16 +131,8 @@ class NoisyMean(GridMean):
     def slope(self) -> float:
         return int(self.law[0].sum()) / WHOLE
 
+    @override
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each number, float64[rows].
-
-        Args:
-            values: Each person's true number, float64[rows]; beyond [low, high] the nearer bound counts.
-            coins: Coins of the persons.
-
-        Returns:
-            One report for each number, uint8[rows, width].
-        """
         points = self.points(values, coins)
         words = coins.lasting("noise", points.astype(np.uint64), 2).astype(np.uint64)
         drawn = words[:, 0] << np.uint64(WORD_BITS) | words[:, 1]

@@ -64,17 +64,17 @@ class OneBitMean(Mechanism):
 
     @cached_property
     def _least(self) -> int:
-        """Threshold of u = 0; that of u = 1 is ONE minus it."""
+        """Threshold of the coin at u = 0; at u = 1 the threshold is ONE minus this."""
         return math.ceil(ONE / (math.exp(self.requested_epsilon) + 1))
 
     @property
+    @override
     def width(self) -> int:
-        """Bytes of a report."""
         return 1
 
     @property
+    @override
     def epsilon(self) -> float:
-        """Epsilon of one report."""
         return math.log((ONE - self._least) / self._least)
 
     @property
@@ -83,16 +83,9 @@ class OneBitMean(Mechanism):
         """Variance in the middle, where both bits are equally likely."""
         return ((self.high - self.low) / 2 / (1 - 2 * self._least / ONE)) ** 2
 
+    @override
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return one report for each number: a random bit in one byte.
-
-        Args:
-            values: The true numbers, float64[rows]; beyond [low, high] the nearer bound counts.
-            coins: Coins of the persons.
-
-        Returns:
-            uint8[rows, 1], each 0 or 1. A 1 is the likelier, the larger the number is.
-        """
+        """Return one report for each number: a random bit in one byte."""
         share = np.clip((values - self.low) / (self.high - self.low), 0, 1)
         if self.memoise:
             point = coins.lasting("point", None, 1)[:, 0]
@@ -107,21 +100,16 @@ class OneBitMean(Mechanism):
         known(reports, 2)
         return np.array([reports.sum(dtype=np.int64), len(reports)])
 
+    @override
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Return the number of reports in a tally."""
         return int(tally[1])
 
     @override
     def possible(self, tally: NDArray[np.int64]) -> bool:
         return bool(tally[0] <= tally[1])
 
+    @override
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the estimated mean.
-
-        Args:
-            tally: The number of reports with bit 1, and of all reports, int64[2].
-            candidates: Not used.
-        """
         del candidates
         least, scale = self._least / ONE, self.high - self.low
         shares = binomial(("mean",), tally[:1], tally[1:], 1 - least, least, scale)
@@ -158,14 +146,14 @@ class BitHistogram(Mechanism):
         return min(2, self.per_report)
 
     @property
+    @override
     def epsilon(self) -> float:
-        """Epsilon of one report."""
         return self._changed * math.log((ONE - self._flip) / self._flip)
 
     @property
     @override
     def variance(self) -> float:
-        """Variance if `per_report` of `buckets` reports name a bucket."""
+        """Variance of a bucket's share, given that `per_report` of `buckets` reports have the bucket."""
         return absent(1 - self._flip / ONE, self._flip / ONE) * self.buckets / self.per_report
 
     @property
@@ -178,16 +166,9 @@ class BitHistogram(Mechanism):
         share = (values - self.low) / (self.high - self.low)
         return np.clip(np.floor(share * self.buckets), 0, self.buckets - 1).astype(np.int64)
 
+    @override
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return one report for each number: `per_report` chosen buckets with a random bit for each.
-
-        Args:
-            values: The true numbers, float64[rows]; beyond [low, high] the nearer bound counts.
-            coins: Coins of the persons.
-
-        Returns:
-            uint8[rows, bytes]: the indices of the chosen buckets, then their packed bits.
-        """
+        """Return one report for each number: `per_report` chosen buckets with a random bit for each."""
         buckets = self.buckets_of(values)
         order = coins.lasting("buckets", None, self.buckets)
         chosen = np.argsort(order, axis=1, kind="stable")[:, : self.per_report]
@@ -205,25 +186,20 @@ class BitHistogram(Mechanism):
         size = self.buckets
         return np.concatenate([np.bincount(chosen[bits == 1], minlength=size), np.bincount(chosen, minlength=size)])
 
+    @override
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Return the number of reports in a tally."""
         return int(tally[self.buckets :].sum() // self.per_report)
 
     @override
     def possible(self, tally: NDArray[np.int64]) -> bool:
-        """Return whether each report can name a bucket at most once, and `per_report` buckets."""
+        """Return whether the tally is possible if each report has `per_report` different buckets."""
         ones, reported = tally[: self.buckets], tally[self.buckets :]
         return bool(
             (ones <= reported).all() and reported.sum() % self.per_report == 0 and (reported <= self.count(tally)).all()
         )
 
+    @override
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the estimated share of each bucket.
-
-        Args:
-            tally: For each bucket the reports with bit 1, then for each bucket all reports on it, int64[2 * buckets].
-            candidates: Not used.
-        """
         del candidates
         edges = np.linspace(self.low, self.high, self.buckets + 1)
         names = tuple(f"{a:g} to {b:g}" for a, b in pairwise(edges))

@@ -27,5 +27,4 @@ class OneOutcome(Mechanism):
 
     @override
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Count the reports of a tally."""
         return int(tally.sum())

@@ -37,7 +37,7 @@ def unpack(reports: Reports, width: int) -> NDArray[np.uint8]:
     """Unpack the result of `pack` to uint8[rows, width] of 0 and 1.
 
     Args:
-        reports: packed bits
+        reports: packed bits, uint8[rows, bytes]
         width: bits of a row
 
     Raises:
@@ -49,7 +49,7 @@ def unpack(reports: Reports, width: int) -> NDArray[np.uint8]:
 
 
 def known(values: NDArray[Any], bound: int) -> NDArray[Any]:
-    """Return the values if all are possible in reports made by this plan.
+    """Return the values. Raise InputError if one is impossible in a report of this plan.
 
     Args:
         values: non-negative integers

@@ -1,4 +1,4 @@
-"""The mean of numbers by the piecewise mechanism: reports lie mostly in a window at one's point of the grid.
+"""The mean of numbers by the piecewise mechanism: most reports lie in a window around the number's grid point.
 
 For point i, a device reports one of the n + W positions 0, ..., n + W - 1: each position of the window i, ..., i + W -
 1 with weight a, each other one with weight b, a <= e^eps b. The window and its weights move with i. So the expected
@@ -43,7 +43,7 @@ class PiecewiseMean(GridMean):
 
     @cached_property
     def _outside(self) -> int:
-        """b, rounded towards privacy."""
+        """Weight b of a position outside the window, rounded towards more privacy."""
         return math.ceil(ONE / (self.window * math.exp(self.requested_epsilon) + self.steps))
 
     @cached_property
@@ -53,8 +53,8 @@ class PiecewiseMean(GridMean):
         return weight + (np.arange(self.window) < rest)
 
     @property
+    @override
     def epsilon(self) -> float:
-        """Epsilon of one report."""
         return math.log(int(self._inside[0]) / self._outside)
 
     @cached_property
@@ -69,16 +69,8 @@ class PiecewiseMean(GridMean):
     def slope(self) -> float:
         return (int(self._inside.sum()) - self.window * self._outside) / ONE
 
+    @override
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each number, float64[rows].
-
-        Args:
-            values: Each person's true number, float64[rows]; beyond [low, high] the nearer bound counts.
-            coins: Coins of the persons.
-
-        Returns:
-            One report for each number, uint8[rows, width].
-        """
         points = self.points(values, coins)
         word = coins.lasting("place", points.astype(np.uint64), 1)[:, 0].astype(np.int64)
         inside = int(self._inside.sum())

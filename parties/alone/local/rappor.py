@@ -64,7 +64,7 @@ class Rappor(GroupedBits):
 
     @cached_property
     def _thresholds(self) -> tuple[int, int, int]:
-        """Thresholds of f / 2, of p and of q."""
+        """Thresholds of coins with the probabilities f / 2, p and q."""
         return threshold(self.f / 2), threshold(self.p), threshold(self.q)
 
     @property
@@ -93,16 +93,8 @@ class Rappor(GroupedBits):
         half = self._thresholds[0] / ONE
         return 2 * self.hashes * math.log((1 - half) / half) if half else math.inf
 
+    @override
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each text.
-
-        Args:
-            values: Each person's true text, list of length rows.
-            coins: Coins of the persons.
-
-        Returns:
-            One report for each text, uint8[rows, width].
-        """
         digests = digests_of(values)
         drawn = coins.lasting("cohort", None, 2)
         cohort = below(drawn[:, 0], drawn[:, 1], self.cohorts)
@@ -127,13 +119,9 @@ class Rappor(GroupedBits):
                 if_set - if_unset
             )
 
+    @override
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the shares of the candidates whose presence the reports prove.
-
-        Args:
-            tally: Sum of the reports' tallies, group by group: the ones of each bit, then the reports.
-            candidates: Texts whose shares are estimated.
-        """
+        """Return the shares of the candidates whose presence the reports prove."""
         shares, deviations = self.shares(tally)
         reported = tally.reshape(self.cohorts, -1)[:, -1] > 0
         design = np.zeros((len(candidates), self.cohorts, self.bits))

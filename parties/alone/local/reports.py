@@ -37,7 +37,7 @@ def header(plan: LocalPlan) -> bytes:
 
 
 def lines(reports: Reports) -> bytes:
-    """Encode reports, uint8[rows, width], as lines."""
+    """Encode reports, uint8[rows, width], as lines of a file of reports."""
     digits = 2 * reports.shape[1]
     text = np.frombuffer(reports.tobytes().hex().encode(), dtype=np.uint8).reshape(len(reports), digits)
     return np.column_stack([text, np.full(len(reports), ord("\n"), dtype=np.uint8)]).tobytes()
@@ -60,7 +60,9 @@ def read_tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.
             if first.removeprefix(codecs.BOM_UTF8).startswith(b"{"):
                 return _tally(path, plan, mechanism)
             if not first.startswith(HEADER):
-                raise InputError(f"{path}: is neither a file of reports nor a tally")
+                raise InputError(
+                    f"{path}: is neither a file of reports nor a tally; give a file of smc local report or tally"
+                )
             if first.endswith(b"\r\n"):
                 raise InputError(
                     f"{path}: its lines end in CRLF, so a program changed the file; send the file as it was written"
@@ -74,7 +76,7 @@ def read_tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.
 
 
 def each_once(paths: Sequence[Path]) -> Sequence[Path]:
-    """Return the paths; raise InputError if two are one file, whose reports would count twice."""
+    """Return the paths; raise InputError if two paths are one file, because its reports would be counted twice."""
     seen: dict[tuple[int, int], Path] = {}
     for path in paths:
         with suppress(OSError):  # reading the file reports the error

@@ -63,16 +63,8 @@ class CountMeanSketch(GroupedBits):
         meets = (1 - 1 / self.bits) / self.bits
         return (absent(1 - self._flip / ONE, self._flip / ONE) + meets) * (self.bits / (self.bits - 1)) ** 2
 
+    @override
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each text.
-
-        Args:
-            values: Each person's true text, list of length rows.
-            coins: Coins of the persons.
-
-        Returns:
-            One report for each text, uint8[rows, width].
-        """
         digests = digests_of(values)
         drawn = coins.lasting("row", None, 2)
         row = below(drawn[:, 0], drawn[:, 1], self.rows)
@@ -80,13 +72,8 @@ class CountMeanSketch(GroupedBits):
         bits[np.arange(len(row)), places(digests, row, 1, self.bits)[:, 0]] ^= True
         return np.concatenate([to_bytes(row, GROUP_BYTES), pack(bits)], axis=1)
 
+    @override
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the estimated share of each candidate.
-
-        Args:
-            tally: Sum of the reports' tallies, group by group: the ones of each bit, then the reports.
-            candidates: Texts whose shares are estimated.
-        """
         table = tally.reshape(self.rows, self.bits + 1)
         reports = table[:, -1]
         positions = all_places(candidates, self.rows, 1, self.bits)[:, :, 0]

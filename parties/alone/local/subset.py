@@ -1,6 +1,6 @@
-"""Subset selection: report d of k categories, with one's own among them with the greater probability.
+"""Subset selection: report a random set of d of k categories, likelier with the person's category than any other.
 
-    p = d e^eps / (d e^eps + k - d) that the set contains one's own category; the others are drawn uniformly
+    p = d e^eps / (d e^eps + k - d) that the set contains the person's category; the others are drawn uniformly
 
 d = k / (e^eps + 1), rounded, at least one. For k categories and this epsilon, many answers then have the least error of
 all mechanisms (M. Ye, A. Barg, IEEE Transactions on Information Theory 2018; S. Wang and others, 2016). With d = 1 it
@@ -42,18 +42,18 @@ class SubsetSelection(Mechanism):
 
     @cached_property
     def _truth(self) -> int:
-        """Threshold of p, rounded towards privacy."""
+        """Threshold of the coin with probability p, rounded towards more privacy."""
         odds = self.size * math.exp(self.requested_epsilon) / (len(self.names) - self.size)
         return math.floor(ONE * (1 - 1 / (odds + 1)))
 
     @property
+    @override
     def epsilon(self) -> float:
-        """Epsilon of one report."""
         return math.log(self._truth * (len(self.names) - self.size) / ((ONE - self._truth) * self.size))
 
     @property
     def _chances(self) -> tuple[float, float]:
-        """Probability that a set contains one's own category, and each other one."""
+        """Probability that a set contains the person's category, and that it contains any given other category."""
         truth = self._truth / ONE
         return truth, (truth * (self.size - 1) + (1 - truth) * self.size) / (len(self.names) - 1)
 
@@ -67,16 +67,8 @@ class SubsetSelection(Mechanism):
         """Bytes of a report: a bit for each category."""
         return -(-len(self.names) // 8)
 
+    @override
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each category, int64[rows].
-
-        Args:
-            values: Category index of each person's true answer, int64[rows].
-            coins: Coins of the persons.
-
-        Returns:
-            One report for each value, uint8[rows, width].
-        """
         count, rows = len(self.names), np.arange(len(values))
         words = coins.lasting("subset", values.astype(np.uint64), 1 + 2 * count)
         ranks = words[:, 1 : 1 + count].astype(np.uint64) << np.uint64(WORD_BITS) | words[:, 1 + count :]
@@ -95,21 +87,16 @@ class SubsetSelection(Mechanism):
         known(np.abs(bits.sum(axis=1, dtype=np.int64) - self.size), 1)
         return np.append(bits.sum(axis=0, dtype=np.int64), len(reports))
 
+    @override
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Return the number of reports in a tally."""
         return int(tally[-1])
 
     @override
     def possible(self, tally: NDArray[np.int64]) -> bool:
-        """Return whether each report can have d categories, each of them once."""
+        """Return whether the tally is possible if each report is a set of d categories."""
         return bool((tally[:-1] <= tally[-1]).all() and tally[:-1].sum() == self.size * tally[-1])
 
+    @override
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the estimated share of each category.
-
-        Args:
-            tally: Sum of the reports' tallies, int64[categories + 1]: reports with each category, then all.
-            candidates: Not used; the plan lists the categories.
-        """
         del candidates
         return binomial(self.names, tally[:-1], np.full(len(self.names), tally[-1]), *self._chances)

@@ -36,15 +36,15 @@ class UnaryEncoding(Mechanism):
 
     @cached_property
     def _thresholds(self) -> tuple[int, int]:
-        """Thresholds of a bit that is 1 and of a bit that is 0, both rounded towards privacy."""
+        """Thresholds of the coins for a bit 1 and for a bit 0, both rounded towards more privacy."""
         if self.optimised:
             return ONE // 2, math.ceil(ONE / (math.exp(self.requested_epsilon) + 1))
         zero = math.ceil(ONE / (math.exp(self.requested_epsilon / 2) + 1))
         return ONE - zero, zero
 
     @property
+    @override
     def epsilon(self) -> float:
-        """Epsilon of one report."""
         if_set, if_unset = self._thresholds
         return math.log(if_set * (ONE - if_unset) / ((ONE - if_set) * if_unset))
 
@@ -58,16 +58,8 @@ class UnaryEncoding(Mechanism):
         """Bytes of a report: a bit for each category."""
         return -(-len(self.names) // 8)
 
+    @override
     def report(self, values: Any, coins: Coins) -> Reports:
-        """Return a report of each category, int64[rows].
-
-        Args:
-            values: Category index of each person's true answer, int64[rows].
-            coins: Coins of the persons.
-
-        Returns:
-            One report for each value, uint8[rows, width].
-        """
         words = coins.lasting("unary", values.astype(np.uint64), len(self.names))
         if_set, if_unset = self._thresholds
         bits = falls(words, if_unset)
@@ -79,8 +71,8 @@ class UnaryEncoding(Mechanism):
         """Count the ones of each bit, and the reports, int64[k + 1]."""
         return np.append(unpack(reports, len(self.names)).sum(axis=0, dtype=np.int64), len(reports))
 
+    @override
     def count(self, tally: NDArray[np.int64]) -> int:
-        """Return the number of reports in a tally."""
         return int(tally[-1])
 
     @override
@@ -88,13 +80,8 @@ class UnaryEncoding(Mechanism):
         """Return whether no bit is set more often than there are reports."""
         return bool((tally[:-1] <= tally[-1]).all())
 
+    @override
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the estimated share of each category.
-
-        Args:
-            tally: Sum of the reports' tallies, int64[categories + 1]: reports with each category, then all.
-            candidates: Not used; the plan lists the categories.
-        """
         del candidates
         if_set, if_unset = self._thresholds
         return binomial(self.names, tally[:-1], np.full(len(tally) - 1, tally[-1]), if_set / ONE, if_unset / ONE)

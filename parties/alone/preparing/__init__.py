@@ -1,1 +1,1 @@
-"""A raw table looked at before anything is computed: how it is spelled, what its columns are, which schema it has."""
+"""Preparation of a raw table for jobs: find its file format and the types of its columns, and propose a schema."""

@@ -1,4 +1,4 @@
-"""A proposal that is read back before it is written: columns whose cells it cannot place are set aside."""
+"""Test of a proposed schema on the table's own rows, before it is written to a file."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from parties.tables.schema import Schema
 from parties.tables.unfit import UnfitError
 
 
-def checked(table: TableProfile, proposal: TableProposal, there: TableSettings | None) -> TableProposal:
+def checked(table: TableProfile, proposal: TableProposal, present: TableSettings | None) -> TableProposal:
     """Return the proposal without columns that `smc check` would refuse.
 
     Args:
-        table: what its columns hold.
-        proposal: the schema and the mapping.
-        there: the table in the party's file, if it is there.
+        table: Profile of the raw table.
+        proposal: The proposed schema and mapping.
+        present: Settings of the table in party.toml; None if it is not there.
 
     Raises:
-        InputError: the target cannot be read back, or no column is left.
+        InputError: The target has cells outside the schema, or no column remains.
     """
-    while (fault := _fault(table, proposal, there)) is not None:
+    while (fault := _fault(table, proposal, present)) is not None:
         bad = fault.attributes or [
-            column for column in proposal.schema.attributes if _is_at_fault(table, proposal, there, column)
+            column for column in proposal.schema.attributes if _is_at_fault(table, proposal, present, column)
         ]
         if not bad or proposal.schema.target in bad:
             raise fault
@@ -46,24 +46,24 @@ def checked(table: TableProfile, proposal: TableProposal, there: TableSettings |
     return proposal
 
 
-def _is_at_fault(table: TableProfile, proposal: TableProposal, there: TableSettings | None, column: str) -> bool:
+def _is_at_fault(table: TableProfile, proposal: TableProposal, present: TableSettings | None, column: str) -> bool:
     alone = replace(
         proposal,
         schema=Schema({column: proposal.schema.attributes[column]}, None),
         mapping={key: of for key, of in proposal.mapping.items() if key == column},
     )
-    return _fault(table, alone, there) is not None
+    return _fault(table, alone, present) is not None
 
 
-def _fault(table: TableProfile, proposal: TableProposal, there: TableSettings | None) -> UnfitError | None:
-    """Return what `smc check` would find at fault in what is written."""
+def _fault(table: TableProfile, proposal: TableProposal, present: TableSettings | None) -> UnfitError | None:
+    """Return the error that `smc check` would report under the proposal; None if the table fits."""
     columns = {key: validated(ColumnSettings, of) for key, of in proposal.mapping.items()}
-    if there is None and isinstance(table.place, TableSettings):
-        there = table.place
-    elif there is None:
+    if present is None and isinstance(table.place, TableSettings):
+        present = table.place
+    elif present is None:
         fields = table.place.model_dump(exclude_unset=True, exclude={"format"}) | {"schema": "schema.toml"}
-        there = TableSettings.model_validate(fields, context={"directory": Path()})
-    settings = there.bounded_by(max(there.max_rows, table.rows))
+        present = TableSettings.model_validate(fields, context={"directory": Path()})
+    settings = present.bounded_by(max(present.max_rows, table.rows))
     settings = settings.model_copy(update={"format": table.spelling, "columns": columns, "derived": table.derived})
     schema = proposal.schema
     try:

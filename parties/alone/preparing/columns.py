@@ -1,4 +1,4 @@
-"""Contents of the columns of a raw table: private, and for this party's operator only."""
+"""Profiles of the columns of a raw table. They are private: for this party's operator only."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from parties.sources.settings import DerivedSettings, FormatSettings, PlaceSetti
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """What a column holds. `reads` is "text", "integer", "real", "date" or "time"; `form` is that of its dates.
+    """Profile of a column. `reads` is its kind: "text", "integer", "real", "date" or "time"; `form` its date form.
 
-    `rows` have a value, of about `distinct` ones; `frequent` are the most frequent. Ordered columns lie from `low` to
-    `high`, the middle 98 % from `inner[0]` to `inner[1]`, as numbers of `parties.tables.types`; `odd` are their texts
-    that are none. `parted` if thousands have a mark, `is_marked` if any number has one. `spelling` is that of its
-    cells, with the texts that mean no value by the operator's word as `missing`. `codes` are numbers that mean no
-    value. `remarks` say how cells were read where there was a choice. `counts` are rows by value and class of the
-    target, of columns with few values.
+    `rows` is the number of rows with a value, `distinct` about that of distinct values, `frequent` the most frequent
+    ones. The values of a number, date or time column go from `low` to `high`, the middle 98 % from `inner[0]` to
+    `inner[1]`, all as numbers (see `parties.tables.types`); `odd` has cells that do not fit its kind. `parted`: some
+    numbers have a thousands mark; `is_marked`: or a decimal mark. `spelling.missing` and `codes` are texts that the
+    operator declared to mean no value. `counts` has the rows by value and target class, if there are few values.
     """
 
     name: str
@@ -42,7 +41,7 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class TableProfile:
-    """A table's columns, how its cells are spelled, and its number of rows."""
+    """Profile of a table: its columns, the spelling of its cells, and its number of rows."""
 
     place: PlaceSettings
     spelling: FormatSettings

@@ -1,4 +1,4 @@
-"""Derived columns of a raw table: the spelling of the columns that they read, and their text in `party.toml`."""
+"""Declarations of a raw table's derived columns: from `--derive`, with the spelling of their inputs, and as TOML."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from parties.sources.settings import SPELLED, DerivedSettings, FormatSettings, S
 from parties.tables.toml_text import toml_lines
 from smc.errors import InputError
 
-BIRTH = re.compile(r"geb|birth|born|dob|nasc|naiss", re.IGNORECASE)  # names of columns whose days are past
+BIRTH = re.compile(r"geb|birth|born|dob|nasc|naiss", re.IGNORECASE)  # names of columns with dates of birth
 DAY_NAME = re.compile(rf"date|datum|(^|_)(day|tag|dt|jour|giorno|fecha)(_|$)|time|zeit|{BIRTH.pattern}", re.IGNORECASE)
-SPANS, OLDEST = ("days", "months", "years", "age"), 120  # forms of times between two days; years
+SPANS, OLDEST = ("days", "months", "years", "age"), 120  # forms of times between days; greatest age in years
 READS = {"date": ("date",), "number": ("integer", "real")}  # what a column must hold for each kind
 SPELLED_KEYS = {"date": ("dates", "last_year"), "number": ("decimal", "thousands", "negative", "drop")}
 
@@ -27,7 +27,7 @@ SPELLED_KEYS = {"date": ("dates", "last_year"), "number": ("decimal", "thousands
 def declared(
     where: str, texts: Sequence[str], present: Mapping[str, DerivedSettings] | None = None, replace: bool = False
 ) -> dict[str, DerivedSettings]:
-    """Return the present declarations and those of texts such as `age=age born 2026-01-01`.
+    """Return the present declarations, and the declarations in texts such as `age=age born 2026-01-01`.
 
     Args:
         where: Flag or parameter of the texts, for messages.
@@ -36,7 +36,7 @@ def declared(
         replace: Whether a text may replace a present declaration.
 
     Raises:
-        InputError: A text is not NAME=FORM, a name stands twice, or columns read each other in a circle.
+        InputError: A text is not NAME=FORM, a name is declared twice, or columns read each other in a circle.
     """
     present, found = present or {}, dict[str, DerivedSettings]()
     for text in texts:
@@ -55,14 +55,14 @@ def declared(
 
 
 def spelled_out(derived: Mapping[str, DerivedSettings], source: TableProfile) -> dict[str, DerivedSettings]:
-    """Return the declarations with the whole spelling of the columns that they read, as the table was found to have it.
+    """Return the declarations, completed by the full spelling of each input column from the table's profile.
 
     Args:
-        derived: The declarations; spellings in them stay.
-        source: The table without derived columns.
+        derived: The declarations; spellings that they already have stay.
+        source: Profile of the table without derived columns.
 
     Raises:
-        InputError: A column holds something else than a form takes.
+        InputError: A column is not of the kind that a form takes.
     """
     found = {column.name: column for column in source.columns}
     spelled = {}
@@ -92,10 +92,10 @@ def _spelling(column: ColumnProfile, source: TableProfile) -> SourceSettings:
 
 
 def spelled_briefly(derived: Mapping[str, DerivedSettings], table: FormatSettings) -> dict[str, DerivedSettings]:
-    """Return the declarations without spellings that are the table's.
+    """Return the declarations without the settings that equal the table's spelling.
 
     Args:
-        derived: The declarations, spelled out.
+        derived: The declarations with full spellings.
         table: The table's spelling.
     """
     brief = {}
@@ -115,7 +115,7 @@ def spelled_briefly(derived: Mapping[str, DerivedSettings], table: FormatSetting
 
 
 def offers(table: TableProfile) -> dict[str, str]:
-    """Return by column a remark with the `--derive` that makes an age or a duration of its days."""
+    """Return remarks by date column: each suggests the `--derive` flag for an age or a duration from its dates."""
     days = sorted((c for c in table.columns if c.reads == "date" and c.rows), key=lambda column: column.inner)
     births = [column for column in days if is_birth(column)]
     others = [column for column in days if not is_birth(column)]
@@ -134,27 +134,27 @@ def offers(table: TableProfile) -> dict[str, str]:
 
 
 def is_birth(column: ColumnProfile) -> bool:
-    """Return whether days seem to be days of birth, by the column's name and span."""
+    """Return True if a column seems to hold dates of birth: by its name, and by a span of over 50 years."""
     return column.reads == "date" and column.high - column.low > 50 * 365 and BIRTH.search(column.name) is not None
 
 
 def _free(name: str, taken: Container[str]) -> str:
-    """Return a name that no column has."""
+    """Return the name, with a number appended if a column has this name."""
     name = re.sub(r"\W+", "_", name)
     names = chain([name], (f"{name}_{i}" for i in count(2)))
     return next(free for free in names if free.casefold() not in taken)
 
 
 def declaration(settings: DerivedSettings) -> str:
-    """Return a form and its arguments as `--derive` has them."""
+    """Return a form and its arguments as `--derive` takes them."""
     return shlex.join([settings.form, *map(str, settings.arguments)])
 
 
 def backwards(column: ColumnProfile, settings: DerivedSettings) -> list[str]:
-    """Return a remark on a time between two days that is below zero, or on an age beyond a life.
+    """Return a remark if a computed duration is negative, or if an age exceeds 120 years.
 
     Args:
-        column: The computed column.
+        column: Profile of the computed column.
         settings: Its declaration.
     """
     if settings.form not in SPANS or column.reads not in READS["number"]:
@@ -167,7 +167,7 @@ def backwards(column: ColumnProfile, settings: DerivedSettings) -> list[str]:
 
 
 def derived_text(head: str, derived: Mapping[str, DerivedSettings]) -> str:
-    """Return the declarations for a `party.toml`.
+    """Return the declarations as TOML for a `party.toml`.
 
     Args:
         head: The table's key, `tables.NAME`.
@@ -185,7 +185,7 @@ def derived_text(head: str, derived: Mapping[str, DerivedSettings]) -> str:
 
 
 def option_text(name: str, *words: str) -> str:
-    """Return a `--derive` as it is typed at a shell.
+    """Return a `--derive` option as typed in a shell.
 
     Args:
         name: The name of the column.

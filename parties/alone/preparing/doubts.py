@@ -1,4 +1,4 @@
-"""Doubts about a column of texts: numbers and days in no known spelling, values that look alike, broken letters."""
+"""Remarks on columns that may be misread: unknown spellings of numbers or days, similar values, broken letters."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ LIKE_LATIN = str.maketrans(  # Cyrillic and Greek letters that look Latin
 )
 ENTITY = re.compile(r"&(?:#\d+|[a-zA-Z]+);")
 ZERO = re.compile(r"0\d")
-MOST_CODED = 20  # values: fewer may be codes of five digits
-YEARS = 3000  # whole numbers of at most so much may be years
+MOST_CODED = 20  # a column of at most this many values may have codes of five digits
+YEARS = 3000  # smaller whole numbers may be years
 
 
 def doubts(column: ColumnProfile) -> list[str]:
-    """Return remarks on what a column may hold beside what it was read as."""
+    """Return remarks on a column whose kind may have been misjudged, or whose texts need attention."""
     if column.reads == "integer":
         return _days_as_numbers(column)
     if column.reads == "real" and (text := next(filter(ZERO.match, column.frequent), None)):
@@ -55,7 +55,7 @@ def _days_as_numbers(column: ColumnProfile) -> list[str]:
 
 
 def _unread(texts: list[str]) -> list[str]:
-    """Return a remark if most texts look like numbers or days, and were read as texts."""
+    """Return a remark if at least half of the texts look like numbers or days in an unknown spelling."""
     plain = any(re.fullmatch(r"-?\d+([.,]\d+)?", text) for text in texts)
     if not texts or any(CODE.fullmatch(text) and len(text) != 8 for text in texts):
         return []
@@ -75,7 +75,7 @@ def _is_like_number(text: str) -> bool:
 
 
 def _alike(name: str, texts: Iterable[str]) -> list[str]:
-    """Return a remark on values that differ in capitals, marks or letters of other scripts alone."""
+    """Return remarks on values that differ only in capitals, accents, quotes or look-alike letters."""
     flags = {text.casefold(): meaning for text, meaning in FlagType().texts.items()}
     texts, groups, merged = list(texts), dict[str, set[str]](), list[str]()
     are_flags = {text.casefold() for text in texts} <= flags.keys()
@@ -95,7 +95,7 @@ def _alike(name: str, texts: Iterable[str]) -> list[str]:
 
 
 def _broken(texts: Iterable[str]) -> list[str]:
-    """Return a remark on letters that another program has read in a wrong encoding, or has not decoded."""
+    """Return a remark on texts that a program has decoded wrongly, or left with HTML entities such as `&amp;`."""
     found = [text for text in texts if "\ufffd" in text or ENTITY.search(text) or _is_mojibake(text)]
     return [f"{listed(found, 3)}: broken letters; export the table again as UTF-8"] if found else []
 

@@ -1,16 +1,18 @@
-"""A raw table under a schema that exists: which of its columns is which attribute."""
+"""Mapping of a raw table to an existing schema: a column for each attribute."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 
 from parties.alone.preparing.columns import ColumnProfile, TableProfile
 from parties.alone.preparing.mapping import NUMBERS, column_settings, named_alike, spelled_alike, unique
 from parties.alone.preparing.profile import FEW
-from parties.alone.preparing.proposing import KEY, ColumnProposal, TableProposal, holds, is_key, like_codes
+from parties.alone.preparing.proposing import KEY, ColumnPair, ColumnProposal, TableProposal, holds, is_key, like_codes
 from parties.alone.preparing.readings import Chooser, Question
 from parties.base.text import instead, listed, quoted
+from parties.tables import schema as schemas
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from parties.tables.spellings import look_alike
@@ -19,6 +21,7 @@ from parties.tables.types import CategoryType, NumberType, OrderedType, type_of
 from smc.errors import InputError
 
 NONE = "none of them"
+SAME, PROPOSED, DIFFER, OURS, THEIRS = "same", "proposed pair", "values differ", "only ours", "only theirs"
 UNIT = 20  # numbers within this part of a range from its lower bound may have another unit
 
 
@@ -31,10 +34,10 @@ def fit(
         table: Profile of the raw table.
         schema: The schema, which stays unchanged.
         given: Columns that the operator names, by attribute.
-        ask: Who chooses the columns of attributes without a likely one; None leaves comments.
+        ask: Callback that chooses the column of an attribute without a likely one; None leaves a comment instead.
 
     Raises:
-        InputError: No column is an attribute, or `given` names an attribute or column that is not there.
+        InputError: No column fits an attribute, or `given` names a missing attribute or column.
     """
     given = {} if given is None else given
     names = [column.name for column in table.columns]
@@ -50,7 +53,7 @@ def fit(
     free = {name: column for name, column in by_name.items() if name not in named.values()}
     lacking = {name: schema.attributes[name] for name, column in named.items() if column is None}
     likely = _likely(lacking, free)
-    proposals, mapping, stubs = [], {}, list[str]()
+    proposals, mapping, stubs, pairs = [], {}, list[str](), list[ColumnPair]()
     for attribute, categories in schema.attributes.items():
         name = named[attribute] or likely.get(attribute)
         if name is None:
@@ -64,14 +67,18 @@ def fit(
             example = toml_lines({attribute: {"column": (fits or ["NAME"])[0]}}).strip()
             more = f"  # or {listed(fits[1:])}" if fits[1:] else ""
             stubs.append(f"# {example}{more}")
+            pairs.append(ColumnPair("", attribute, THEIRS, (f"may be {listed(fits)}",) if fits else ()))
             continue
         settings, remarks = column_settings(by_name[name], table, attribute, categories)
+        faults = misfits(by_name[name], table, categories)
+        differs = "values" in settings or len(remarks) + len(faults) > len(by_name[name].remarks)
+        state = PROPOSED if name != attribute and attribute not in given else DIFFER if differs else SAME
+        pairs.append(ColumnPair(name, attribute, state, (*remarks, *faults)))
         if attribute in likely and ask is None:
             remarks = [f"taken for {quoted(attribute)}: correct columns.{toml_key(attribute)}.column if not", *remarks]
         if settings:
             mapping[attribute] = settings
-        remarks += misfits(by_name[name], table, categories)
-        proposals.append(ColumnProposal(name, holds(by_name[name]), categories, remarks=tuple(remarks)))
+        proposals.append(ColumnProposal(name, holds(by_name[name]), categories, remarks=(*remarks, *faults)))
     if not proposals:
         raise InputError(
             f"{table.place.label}: no column has the name of an attribute of the schema; the table has "
@@ -88,11 +95,26 @@ def fit(
         for name in lacking
         if name not in likely
     ]
-    return TableProposal(schema, (*proposals, *asides), (*table.remarks, *remarks), mapping, tuple(stubs))
+    pairs += [ColumnPair(column.name, "", OURS) for column in asides]
+    found = (*proposals, *asides)
+    return TableProposal(schema, found, (*table.remarks, *remarks), mapping, tuple(stubs), tuple(pairs))
+
+
+def peer_schema(text: str, schema_file: Path) -> Schema:
+    """Return the schema in a pasted text.
+
+    Args:
+        text: The content of the peer's schema file; empty for the file that both parties agreed on.
+        schema_file: That file.
+
+    Raises:
+        InputError: The text or the file is not a schema.
+    """
+    return schemas.parsed(text, Path("the peer's schema")) if text.strip() else schemas.load(schema_file)
 
 
 def _likely(lacking: Mapping[str, tuple[str, ...]], free: Mapping[str, ColumnProfile]) -> dict[str, str]:
-    """Return the column that each attribute may be, by its name or its values, of the kind of the attribute."""
+    """Return the likely column of each attribute: the only one with a similar name and its kind, or with its values."""
     pairs = [pair for pair in look_alike(lacking, free) if _is_of(free[pair[1]], lacking[pair[0]])]
     pairs += [
         (attribute, name)
@@ -106,14 +128,14 @@ def _likely(lacking: Mapping[str, tuple[str, ...]], free: Mapping[str, ColumnPro
 
 
 def _is_of(column: ColumnProfile, categories: tuple[str, ...]) -> bool:
-    """Return whether a column holds what an attribute takes: numbers, days, times or texts."""
+    """Return True if a column is of the attribute's kind: numbers, dates, times, or a few texts."""
     kind = type_of(categories)
     reads = "number" if column.reads in NUMBERS else column.reads
     return reads == kind.reads if isinstance(kind, OrderedType) else column.distinct <= FEW
 
 
 def _share_values(column: ColumnProfile, categories: tuple[str, ...]) -> bool:
-    """Return whether most values of a column of texts are those of an attribute, but for capitals and accents."""
+    """Return True if a text column and an attribute share most values, ignoring capitals and accents."""
     kind = type_of(categories)
     known = [*kind.texts] if isinstance(kind, CategoryType) else [*categories] if kind is None else []
     theirs = {spelled_alike(text) for text in known if text != MISSING}
@@ -122,7 +144,7 @@ def _share_values(column: ColumnProfile, categories: tuple[str, ...]) -> bool:
 
 
 def misfits(column: ColumnProfile, table: TableProfile, categories: tuple[str, ...]) -> list[str]:
-    """Return the problems of a column that no mapping can solve, one line each.
+    """Return remarks on problems of a column that no mapping can solve, one line each.
 
     Args:
         column: Profile of the raw column.

@@ -1,4 +1,4 @@
-"""Columns that alone almost decide the target: what is known only after the outcome, as a rule."""
+"""Detection of columns that alone almost decide the target, often because they are known only after the outcome."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-FEWEST = 10  # rows: of fewer nothing can be said
-ALMOST = 0.95  # of the rows that a majority guess gets wrong: a column that decides so many is a leak
+FEWEST = 10  # least number of rows for a judgement
+ALMOST = 0.95  # a column that avoids this share of the errors of a majority guess is a leak
 
 
 @dataclass(frozen=True)
 class Leak:
-    """How well the values of a column predict whether a row has one class.
+    """Accuracy with which a column's values predict whether a row has the class `label`.
 
-    `decided` is the share of the errors of the more frequent answer that a prediction by the column avoids, net of its
-    own errors. `right` is the share of all rows that the column predicts correctly.
+    `right` is the share of rows that are predicted correctly. `decided` is the reduction of errors, relative to always
+    predicting the more frequent answer.
     """
 
     label: str
@@ -31,13 +31,13 @@ class Leak:
 def in_ranges(
     counts: Mapping[str, Mapping[str, int]], order: Callable[[str], float | None]
 ) -> dict[str, Mapping[str, int]]:
-    """Return rows by range and class: neighbouring values stand together until they have enough rows.
+    """Return numbers of rows by range and class: neighbouring values are joined until they have ten rows.
 
-    A value of one row decides the class of its row, so nearly distinct noise would look like a leak.
+    Without ranges, a column of distinct numbers would seem to decide each row's class.
 
     Args:
         counts: Numbers of rows by value and class.
-        order: Function from a value to its number; None for a value that has no number, which stays alone.
+        order: Function from a value to its number, or to None for a text that is not a number and stays alone.
     """
     numbers = {text: number for text in counts if (number := order(text)) is not None}
     found: dict[str, Mapping[str, int]] = {text: of for text, of in counts.items() if text not in numbers}
@@ -52,7 +52,7 @@ def in_ranges(
 
 
 def leak(counts: Mapping[str, Mapping[str, int]]) -> Leak:
-    """Return how well a column predicts its best predicted class, from its numbers of rows by value and class."""
+    """Return the prediction of the class that the column predicts best, from the rows by value and class."""
     values = [(of, sum(of.values())) for of in counts.values()]
     classes: Counter[str] = Counter()
     for of, _ in values:
@@ -61,7 +61,7 @@ def leak(counts: Mapping[str, Mapping[str, int]]) -> Leak:
     best = Leak("", 0.0, 0.0)
     for label, number in classes.items():
         most = max(number, total - number)
-        if total - most < max(FEWEST, total / 100):  # of a rare class, or without others, nothing can be said
+        if total - most < max(FEWEST, total / 100):  # too few errors to judge
             continue
         right = sum(max(of.get(label, 0), rows - of.get(label, 0)) for of, rows in values)
         best = max(best, Leak(label, (right - most) / (total - most), right / total), key=lambda known: known.decided)

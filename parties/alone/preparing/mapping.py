@@ -1,4 +1,4 @@
-"""How one column of a raw table is spelled where it becomes an attribute: `columns.NAME` of its table."""
+"""Settings `columns.NAME` in party.toml that map one column of a raw table to an attribute."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def column_settings(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the settings `columns.ATTRIBUTE` that map a raw column to an attribute, and remarks for the operator.
 
-    The settings name the format of days, words that count as missing values, and values that differ in capitals and
-    accents.
+    The settings have the format of dates, the texts that mean no value, and the values that differ from the schema's in
+    capitals and accents.
 
     Args:
         column: Profile of the raw column.
@@ -45,7 +45,7 @@ def column_settings(
         words = [text for text in column.odd if text not in codes and not unusable(text)]
         if words and MISSING in categories:
             settings["values"] = dict.fromkeys(words, MISSING)
-            told = [text for text in words if text not in column.spelling.missing]  # a remark of the column has those
+            told = [text for text in words if text not in column.spelling.missing]  # others have a remark already
             remarks += [f"{listed(told, 3)}: taken for a missing value"] if told else []
         elif words:
             remarks.append(f"{listed(words, 3)}: means no value, and the schema does not list '?'")
@@ -79,11 +79,11 @@ def column_settings(
 
 
 def likely_pairs(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]:
-    """Return texts of ours that may be texts of theirs: nearly equal, the first letter, or the only ones that remain.
+    """Pair texts of two lists: nearly equal texts, a text with its first letter, or the last two that remain.
 
     Args:
-        ours: The texts of one side, without a pair.
-        theirs: Those of the other.
+        ours: Texts of the table.
+        theirs: Texts of the schema.
     """
     if truths := _truths(ours, theirs):
         return truths
@@ -100,7 +100,7 @@ def likely_pairs(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]:
 
 
 def _truths(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]:
-    """Return the pairs of two words for yes and no; empty if a text is another word."""
+    """Return the pairs if both lists are a word for yes and a word for no; else an empty mapping."""
     sides = [{index: text for text in side for index in _truth(text)} for side in (ours, theirs)]
     if not len(ours) == len(theirs) == len(sides[0]) == len(sides[1]) == len(TRUTHS):
         return {}
@@ -112,13 +112,13 @@ def _truth(text: str) -> list[int]:
 
 
 def _begins(one: str, other: str) -> bool:
-    """Return whether one text is a single letter with which the other begins."""
+    """Return True if one text is a single letter, and the other begins with it."""
     short, long = sorted((spelled_alike(one), spelled_alike(other)), key=len)
     return len(short) == 1 < len(long) and short.isalpha() and long.startswith(short)
 
 
 def spelled(column: ColumnProfile, table: TableProfile) -> dict[str, Any]:
-    """Return the format settings in which a column differs from its table.
+    """Return the format settings of a column that differ from its table's.
 
     Args:
         column: Profile of the raw column.
@@ -139,11 +139,11 @@ def spelled(column: ColumnProfile, table: TableProfile) -> dict[str, Any]:
 
 
 def column_formats(table: TableProfile, choices: Choices) -> dict[str, SourceSettings]:
-    """Return the spelling of each column that differs from its table's, by name. Days that are not ISO always differ.
+    """Return the spellings, by column name, that differ from the table's. Dates other than ISO are always included.
 
     Args:
         table: Profile of the raw table.
-        choices: The readings that are given.
+        choices: Readings that the operator gave.
     """
     ours = replace(
         table, spelling=table.spelling.model_copy(update={"dates": PLAIN.dates, "last_year": PLAIN.last_year})
@@ -170,7 +170,7 @@ def unique(texts: Iterable[str], key: Callable[[str], str]) -> dict[str, str]:
 
 
 def spelled_alike(text: str) -> str:
-    """Return a value without capitals and accents. Its marks stay: `A+` is not `A-`."""
+    """Return a value in small letters without accents. Other marks stay: `A+` differs from `A-`."""
     return unaccented(composed(text).casefold())
 
 

@@ -1,4 +1,4 @@
-"""What an operator overrules of a proposal: columns that are left out, or of other types, values and bounds."""
+"""An operator's changes to a proposed schema: columns to leave out, other types, values and bounds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from parties.tables.types import ColumnType, Domain, KeyType, read_type, type_of
 from smc.errors import InputError
 
 PROPOSED, OUT = "", "out"
-TYPES = {  # all of a schema, as they are called here
+TYPES = {  # types of a schema, with their names on the page
     PROPOSED: "as proposed",
     OUT: "left out",
     "category": "category",
@@ -57,7 +57,7 @@ MEANS = {
 
 @dataclass(frozen=True)
 class Wish:
-    """What is wanted of a column, as it was typed: one of `TYPES`, bounds, the width of its ranges, its values."""
+    """The operator's changes to a column, as typed: one of `TYPES`, bounds, the width of its ranges, its values."""
 
     type: str = PROPOSED
     low: str = ""
@@ -67,11 +67,11 @@ class Wish:
 
     @property
     def is_empty(self) -> bool:
-        """True if the operator has overruled no reading."""
+        """True if the operator has changed nothing of this column."""
         return self == Wish()
 
 
-Reading: TypeAlias = Callable[[Wish, ColumnType | None], dict[str, Any]]  # of the fields of a type
+Reading: TypeAlias = Callable[[Wish, ColumnType | None], dict[str, Any]]  # reader of the fields of a type
 
 
 def overruled(table: TableProfile, proposal: TableProposal, wishes: Mapping[str, Wish]) -> TableProposal:
@@ -127,7 +127,7 @@ def _column(table: TableProfile, column: ColumnProposal, wish: Wish, is_target: 
 
 
 def _kept(before: ColumnType | None, name: str) -> dict[str, Any]:
-    """Return the fields of a type that stays."""
+    """Return the fields of the proposed type that remain valid for the type `name`."""
     if before is None or (before.type != name and {before.type, name} != {"integer", "real"}):
         return {}
     return before.model_dump(exclude_unset=True, exclude={"type", *(["step"] if before.type != name else [])})
@@ -140,7 +140,7 @@ def _number(name: str) -> Reading:
         for key in ("low", "high", "width"):
             if text := getattr(wish, key):
                 fields[key] = _read(int if name == "integer" else float, key, text, "a number")
-        fields.pop("edges", None)  # they were for what was proposed
+        fields.pop("edges", None)  # the edges of the proposed bounds
         _bounded(fields)
         return {**fields, "type": name}
 
@@ -200,7 +200,7 @@ _FIELDS: dict[str, Reading] = {
 
 
 def _only(wish: Wish, *keys: str) -> None:
-    """`InputError` for a field that such a column has not."""
+    """Raise InputError if the wish has a field other than `keys`, which are the fields of its type."""
     for key in ("low", "high", "width", "values"):
         if getattr(wish, key) and key not in keys:
             raise InputError(f"{key}: does not apply to this type; leave it empty, or choose another type")

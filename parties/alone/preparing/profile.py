@@ -1,9 +1,8 @@
-"""What the columns of a raw table hold: a few queries over all of them at once, in a DuckDB of our own.
+"""Profiling of a raw table's columns, by a few queries over all columns at once in a temporary DuckDB.
 
-A database of others is asked once, for all rows. Columns that the source declares as numbers or days are measured as
-they are; only texts are looked at as texts.
-
-All of it is private, and for this party's operator only.
+The rows of a database are fetched once. A *declared* column has a numeric or date type in its source, so its values
+are used directly; the kind of a text column is found from its texts. The tables in DuckDB are *pieces* of `PIECE`
+columns each, because one statement over all columns of a wide table is slow. Profiles are private.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from parties.alone.preparing.readings import (
     like_versions,
     readings,
 )
-from parties.alone.preparing.spelling import beside, spelling_of
+from parties.alone.preparing.spelling import drop_non_rows, spelling_of
 from parties.alone.preparing.spellings import NO_VALUE
 from parties.base.text import instead, listed, quoted
 from parties.sources.databases import Scratch
@@ -45,8 +44,8 @@ from parties.sources.delimited import sql_literal
 from parties.sources.derived import with_derived
 from parties.sources.expressions import Cell, days_in, number_in, seconds_in
 from parties.sources.forms import VAST
-from parties.sources.mapping import ColumnRule
-from parties.sources.opened import RowQuery
+from parties.sources.mapping import ColumnRule, number_of
+from parties.sources.opened import RowQuery, narrowed
 from parties.sources.opening import open_rows
 from parties.sources.settings import EXCEL, SPELLED, DerivedSettings, FormatSettings, PlaceSettings, TableSettings
 from parties.tables.delimited import MISSING
@@ -54,19 +53,20 @@ from parties.tables.spellings import composed
 from parties.tables.types import EPOCH, days_of
 from smc.errors import InputError
 
-FREQUENT = 60  # values of a column that are looked at to find out what it holds
-FEW = 400  # values of a column that are all counted, by classes of the target
-KEYLIKE = 0.5  # of the rows: of so many different values by an estimate, which errs by a fifth, they are counted
-ODD = 200  # texts among numbers; a column of more different ones is none of numbers
-HEAD = 10_000  # rows of which declared columns' texts are looked at
-SAMPLED = 1 << 20  # rows: of more, the middle of a column is that of about so many
-FINEST = 12  # decimals: more say no more of a column
-AT_ONCE = 32  # expressions of a query: the time that DuckDB takes to plan more grows with their square
-COLUMNS = 8  # of numbers, in a query
-PIECE = 512  # columns of a table in DuckDB: each statement looks at the names of all
+FREQUENT = 60  # most frequent values of a column, from which its readings are found
+FEW = 400  # all values of a column with at most this many are counted, by target class
+KEYLIKE = 0.5  # distinct values by the estimate (error: a fifth) per row, above which they are counted exactly
+ODD = 200  # distinct texts that are not numbers: a column with this many is not a column of numbers
+HEAD = 10_000  # first rows, from which the frequent values of declared columns are taken
+SAMPLED = 1 << 20  # the middle 98 % of a column are estimated from about this many rows
+FINEST = 12  # largest number of decimals that is determined
+AT_ONCE = 32  # expressions of a query: DuckDB's time to plan it grows with the square of their number
+COLUMNS = 8  # number columns in a query
+PIECE = 512  # columns of a table in DuckDB: each statement reads the names of all its columns
+LONG = 10_000  # rows; DuckDB counts the cells of a shorter table faster as lines than column by column
 EXAMPLES = 3  # cells in a question
-SENTINEL = re.compile(r"-(9+|8+|7+)|(9{3,}|8{3,}|7{3,})")  # numbers that often stand for no value, without a mark
-DAY_CODES = {  # days that often stand for none
+SENTINEL = re.compile(r"-(9+|8+|7+)|(9{3,}|8{3,}|7{3,})")  # numbers, without decimal mark, that often mean no value
+DAY_CODES = {  # days that often mean no value
     *("0001-01-01", "1111-11-11", "1753-01-01", "1800-01-01", "1899-12-30", "1899-12-31", "1900-01-01"),
     *("1970-01-01", "2099-12-31", "2999-12-31", "3000-01-01", "9999-01-01", "9999-12-31"),
 }
@@ -74,10 +74,10 @@ DAY_CODES = {  # days that often stand for none
 
 @dataclass(frozen=True)
 class _Cell:
-    """A column of a piece in SQL. `text` is NULL of an empty cell; `value` tells as many values apart.
+    """SQL for a column of a piece. `text` is NULL for an empty cell; `value` has as many distinct values.
 
-    Of a column that is `declared` as "real" or "date", `number` is NULL of what is none, and `place` how many decimals
-    its type has, if it says so.
+    For a column `declared` as "real" or "date", `number` is the cell as a number, NULL if out of range. `place` is
+    the number of decimals, if the type fixes it.
     """
 
     value: str
@@ -94,16 +94,16 @@ def profile(
     choices: Choices = REFUSE,
     derived: Mapping[str, DerivedSettings] | None = None,
 ) -> TableProfile:
-    """Look at all columns of a place, or of a party's table as it chooses its rows.
+    """Return the profile of all columns of a place. A party's table has only the rows that it does not leave out.
 
     Args:
-        place: the rows.
-        target: the class column, if there is one.
-        choices: who decides if all cells of a column can be read in several ways.
-        derived: columns to compute, instead of those of a party's table.
+        place: File or database table with the rows.
+        target: Name of the class column; None for no target.
+        choices: Decides between several readings of a column.
+        derived: Columns to compute; None for those of the party's table.
 
     Raises:
-        InputError: it cannot be read, has no rows, lacks the target, or can be read in several ways.
+        InputError: The place cannot be read, lacks the target or usable columns, or has several readings.
     """
     choices = choices.remembered()
     derived = place.derives if derived is None else derived
@@ -113,7 +113,7 @@ def profile(
         with open_rows(spelled) as rows:
             table = profile_rows(rows, target, spelled, choices)
         return replace(table, remarks=(*remarks, *table.remarks))
-    with open_rows(spelled) as rows:  # how the columns are spelled that others are computed from
+    with open_rows(spelled) as rows:  # finds the spelling of the columns that derived columns read
         source = profile_rows(rows, None, spelled, choices)
     form = spelled.format.model_copy(update={"drop_rows": source.spelling.drop_rows})
     spelled = spelled.model_copy(update={"format": form})
@@ -130,11 +130,11 @@ def profile_derived(
     place: PlaceSettings,
     choices: Choices,
 ) -> TableProfile:
-    """Return the profile of all columns of some rows and of columns that are computed from them.
+    """Return the profile of all columns of a query's rows, with columns that are computed from them.
 
     Args:
         rows: The rows.
-        source: Their profile without the computed columns.
+        source: Profile of the rows without the computed columns.
         derived: The columns to compute.
         target: Name of the class column; None for no target.
         place: Format of the cells, and memory limit.
@@ -152,7 +152,7 @@ def profile_derived(
 
 
 def _with_spelling(place: PlaceSettings, choices: Choices) -> tuple[PlaceSettings, list[str]]:
-    """Return the place with the spelling that its CSV files are found to have, unless it says one; and remarks."""
+    """Return the place with the detected format of its CSV files, unless it has a format; and remarks."""
     if "format" in place.model_fields_set:
         return place, []
     if not isinstance(place, TableSettings) or place.query is None:
@@ -164,14 +164,14 @@ def _with_spelling(place: PlaceSettings, choices: Choices) -> tuple[PlaceSetting
         if file.format is None
     }
     first = next(iter(spellings.values()), FormatSettings())
-    if all(spelling == first for spelling in spellings.values()):  # then the table says it, for all of them
+    if all(spelling == first for spelling in spellings.values()):  # one format of the table serves all files
         return place.model_copy(update={"format": first}), []
     files = {name: place.files[name].model_copy(update={"format": spelling}) for name, spelling in spellings.items()}
     return place.model_copy(update={"files": place.files | files}), []
 
 
 def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choices: Choices = REFUSE) -> TableProfile:
-    """Return the profile of all columns of some rows, as `profile` does for a table.
+    """Return the profile of all columns of a query's rows.
 
     Args:
         rows: The rows.
@@ -210,7 +210,7 @@ def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choic
         with engine.reporting():
             pieces.make(0)
             is_raw = engine is rows.engine and all(rows.types[name].is_string() for name in names)
-            dropped, remarks = beside(ask, [*rows.types], names, place) if is_raw else ((), ())
+            dropped, remarks = drop_non_rows(ask, [*rows.types], names, place) if is_raw else ((), ())
             total = pieces.rows(0)
             pieces.make_others(dropped, total)
             table = _Looker(place, ask, names, cells, days, choices).table(chosen, unfit, total)
@@ -222,20 +222,28 @@ def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choic
 
 
 def _take(rows: RowQuery, names: Sequence[str], engine: Scratch, target: int | None) -> tuple[list[_Cell], _Pieces]:
-    """Return the columns c0, c1, ..., and how to take them: texts, and numbers and days that are declared.
+    """Return the SQL of the columns c0, c1, ..., and the pieces that will hold them.
 
-    They are in tables of our own, or in a view of files that have types. A moment is the day that it is on.
+    A piece is a table in DuckDB, or a view of a file with typed columns. A timestamp becomes its day.
     """
     ours = engine is rows.engine
     cells = [_cell(i, rows.types[name], ours) for i, name in enumerate(names)]
     texts = [rows.types[name].is_string() for name in names]
     as_they_are = [name for name, cell in zip(names, cells, strict=True) if cell.declared]
-    query = rows.select(names) if all(texts) and ours else rows.spelled(names, as_they_are)
+
+    def query(places: Sequence[int]) -> exp.Select:
+        some = [names[place] for place in places]
+        few = replace(rows, query=narrowed(rows.query, some))
+        cells = few.select(some) if all(texts) and ours else few.spelled(some, as_they_are)
+        for place, cell in zip(places, cells.selects, strict=True):
+            cell.set("alias", exp.to_identifier(f"c{place}"))
+        return cells
+
     kinds = [
         _kept_as(rows.types[name]) if cell.declared else "VARCHAR" for name, cell in zip(names, cells, strict=True)
     ]
     columns = [
-        # A NaN is no value. DuckDB compares by a file's bounds of a column, which leave it out.
+        # NaN is a missing value. DuckDB decides comparisons by a file's bounds of a column, which omit NaN.
         f"CASE WHEN NOT ISNAN(c{i}) THEN CAST(c{i} AS {kinds[i]}) END AS c{i}"
         if rows.types[name].is_floating()
         else f"CAST(c{i} AS {kinds[i]}) AS c{i}"
@@ -251,33 +259,33 @@ def _take(rows: RowQuery, names: Sequence[str], engine: Scratch, target: int | N
     ask = engine.backend.raw_sql
     if ours:
         kind = "TABLE" if all(texts) or engine.reads_slowly else "VIEW"
-        return cells, _Pieces(engine, f"({engine.sql(query)})", columns, target, kind)
+        return cells, _Pieces(engine, lambda places: f"({engine.sql(query(places))})", columns, target, kind)
     with engine.reporting():
         ask(f"CREATE TEMPORARY TABLE whole ({', '.join(f'c{i} {kind}' for i, kind in enumerate(kinds))})")
-    for batch in rows.engine.batches(query):
+    for batch in rows.engine.batches(query(range(len(names)))):
         with engine.reporting():
             engine.backend.con.register("batch", batch)
             ask(f"INSERT INTO whole SELECT {', '.join(columns)} FROM batch")
             engine.backend.con.unregister("batch")
-    return cells, _Pieces(engine, "whole", [f"c{i}" for i in range(len(names))], target, "VIEW")
+    return cells, _Pieces(engine, lambda places: "whole", [f"c{i}" for i in range(len(names))], target, "VIEW")
 
 
 @dataclass(frozen=True)
 class _Pieces:
-    """The tables `raw0`, `raw1`, ... in DuckDB: each has `PIECE` columns, the first one and the target's."""
+    """The tables `raw0`, `raw1`, ... in DuckDB: each has `PIECE` columns, the table's first column and the target."""
 
     engine: Scratch
-    source: str
+    source: Callable[[Sequence[int]], str]  # the rows with some of the columns, in SQL
     columns: Sequence[str]  # in SQL
     target: int | None
     kind: str
 
     def make(self, piece: int, dropped: Sequence[str] = ()) -> None:
-        """Make one, without rows that have one of these texts first; return its rows."""
+        """Create a piece without the rows whose first cell is in `dropped`."""
         first, wide = piece * PIECE, len(self.columns) > PIECE
         places = dict.fromkeys([*range(first, min(first + PIECE, len(self.columns)))])
         places |= dict.fromkeys([0, *([] if self.target is None else [self.target])])
-        sql = f"SELECT {', '.join(self.columns[place] for place in places)} FROM {self.source}"
+        sql = f"SELECT {', '.join(self.columns[place] for place in places)} FROM {self.source([*places])}"
         if dropped:
             sql = f"SELECT * FROM ({sql}) WHERE COALESCE(c0 NOT IN ({', '.join(map(sql_literal, dropped))}), TRUE)"
         self.engine.backend.raw_sql(f"CREATE TEMPORARY {'TABLE' if wide else self.kind} raw{piece} AS {sql}")
@@ -287,7 +295,7 @@ class _Pieces:
         return int(self.engine.backend.raw_sql(f"SELECT COUNT(*) FROM raw{piece}").fetchone()[0])
 
     def make_others(self, dropped: Sequence[str], total: int) -> None:
-        """Make all but the first."""
+        """Create all pieces except the first, and check that each has `total` rows."""
         for piece in range(1, -(-len(self.columns) // PIECE)):
             self.make(piece, dropped)
             if self.rows(piece) != total:
@@ -295,7 +303,7 @@ class _Pieces:
 
 
 def _kept_as(dtype: dt.DataType) -> str:
-    """Return DuckDB's type for what is declared."""
+    """Return DuckDB's type for a declared column."""
     if dtype.is_date() or dtype.is_timestamp():
         return "DATE"
     if isinstance(dtype, dt.Decimal):
@@ -304,14 +312,14 @@ def _kept_as(dtype: dt.DataType) -> str:
 
 
 def _cell(i: int, dtype: dt.DataType, ours: bool) -> _Cell:
-    """Return how a column of some type stands in a piece; as text, unless its declared type has an order.
+    """Return the SQL of a column in a piece: as text, unless its type is a number or a date.
 
-    Of the databases of others days are texts, which may be later than Python knows.
+    Dates from a database (`ours` is False) are texts, because they may be later than Python's last year.
     """
     c = f"c{i}"
     text = _text_template(dtype).replace(CELL, c)
     if dtype.is_floating():
-        # Floats of 32 bits are the decimal numbers that they are written as.
+        # A float of 32 bits stands for its shortest decimal text.
         number = f"CAST(CAST({c} AS VARCHAR) AS DOUBLE)" if dtype.is_float32() else c
         return _Cell(c, text, "real", f"CASE WHEN ABS({c}) < {VAST} THEN {number} END")
     if dtype.is_integer():
@@ -326,7 +334,7 @@ def _cell(i: int, dtype: dt.DataType, ours: bool) -> _Cell:
 
 
 class _Looker:
-    """A look at the columns of the pieces."""
+    """Profiler of the columns in the pieces."""
 
     def __init__(
         self,
@@ -342,7 +350,7 @@ class _Looker:
         self._today = days_of(date.today())
 
     def table(self, target: int | None, unfit: dict[str, str], total: int) -> TableProfile:
-        """Return what the columns hold; `total` is the number of rows."""
+        """Return the profile of the table; `total` is its number of rows."""
         ask, cells = self._ask, self._cells
         first = self._first()
         samples = [
@@ -358,13 +366,13 @@ class _Looker:
         columns = self._read(first, options, samples)
         columns = _measured(ask, columns, cells, total)
         columns = self._again(columns, total)
-        columns = _counted(ask, columns, cells, target)
+        columns = _counted(ask, columns, cells, target, total)
         columns = _told_apart(ask, columns, cells)
         spelling = _common(columns, self._place.format)
         return TableProfile(self._place, spelling, total, tuple(columns), unfit, self._empty_rows(columns, total))
 
     def _empty_rows(self, columns: Sequence[ColumnProfile], total: int) -> tuple[str, ...]:
-        """Return a remark on rows without any value; nothing on tables of several pieces."""
+        """Return a remark if rows have no value at all; tables of several pieces are not checked."""
         if any(column.rows == total for column in columns) or len(columns) > PIECE:
             return ()
         empty = " AND ".join(f"{cell.value} IS NULL" for cell in self._cells)
@@ -372,7 +380,7 @@ class _Looker:
         return (f"{rows:,} row{'s have' if rows > 1 else ' has'} no value at all, and count: remove them",) * (rows > 0)
 
     def _readings(self, name: str, texts: Sequence[str], can_be_days: bool) -> list[Reading]:
-        """Return the readings of a column: numbers may be days as Excel counts them, by its name or by a choice."""
+        """Return a column's possible readings. Numbers may be Excel's days if its name or the operator says so."""
         found = readings(texts, self._place.format, can_be_days)
         is_given = EXCEL in self._choices.of(name)
         if can_be_days and (is_given or DAY_NAME.search(name)) and (days := as_excel_days(texts)):
@@ -380,7 +388,7 @@ class _Looker:
         return found
 
     def _first(self) -> list[ColumnProfile]:
-        """Return the columns with their sizes and samples of their texts."""
+        """Return first profiles of the columns: numbers of rows and values, and the most frequent texts."""
         cells = self._cells
         sizes = _one(
             self._ask,
@@ -412,7 +420,7 @@ class _Looker:
     def _read(
         self, columns: list[ColumnProfile], options: dict[int, list[Reading]], samples: Sequence[Sequence[str]]
     ) -> list[ColumnProfile]:
-        """Return the columns with the readings that fit the most cells; the operator chooses among several."""
+        """Return the profiles under the readings that fit the most cells; the operator chooses if several do."""
         fitting, deciding = self._fitting(columns, options, samples)
         sole = {place: fit[0] for place, fit in fitting.items() if len(fit) == 1}
         marks: set[str] = {
@@ -443,7 +451,7 @@ class _Looker:
         return read
 
     def _as_numbers(self, name: str, reading: Reading, texts: Sequence[str]) -> Reading | None:
-        """Return the reading of numbers that the operator chooses; None if the column stays text."""
+        """Return a reading as numbers, after questions on units, versions and limits; None if the column stays text."""
         if several := in_several_units(texts, reading):
             examples = [f"{quoted(text)} is {reading.value(text)}" for text in several]
             if self._stays_text(name, {"text": f"{listed(several)} stay texts", "number": ", ".join(examples)}):
@@ -475,15 +483,15 @@ class _Looker:
     def _fitting(
         self, columns: list[ColumnProfile], options: dict[int, list[Reading]], samples: Sequence[Sequence[str]]
     ) -> tuple[dict[int, list[Reading]], dict[int, list[str]]]:
-        """Return the readings of each column that fit the most cells, and cells on which they differ.
+        """Return, by column index, the readings that fit the most cells, and cells on which they differ.
 
-        Of readings that agree on all cells, the first is returned.
+        Of readings that agree on all cells, only the first is returned.
         """
         fitting, deciding = (
             {place: _agreeing(of, samples[place]) for place, of in options.items()},
             dict[int, list[str]](),
         )
-        several = {  # beyond the sample there may be cells that decide
+        several = {  # cells outside the sample may decide
             place: of for place, of in options.items() if len(of) > 1 and columns[place].distinct > FREQUENT / 2
         }
         numbers = {
@@ -504,7 +512,7 @@ class _Looker:
     def _choose(
         self, name: str, fit: Sequence[Reading], texts: Sequence[str], marks: set[str], forms: set[str]
     ) -> tuple[Reading, str]:
-        """Return the reading that the operator gives, or that other columns have, or that is asked for; a remark."""
+        """Return one of several readings: given by the operator, used in other columns, or asked for; and a remark."""
         by_name = {reading.name: reading for reading in fit}
         texts = [text for text in texts if len({reading.value(text) for reading in fit}) > 1][:EXAMPLES] or texts[:1]
         examples = [", ".join(f"{quoted(text)} is {r.value(text)}" for text in texts) for r in fit]
@@ -519,13 +527,15 @@ class _Looker:
         return chosen, f"read as {chosen.name}{why}: {quoted(text)} is {chosen.value(text)}; {rest} fits too"
 
     def _again(self, columns: list[ColumnProfile], total: int) -> list[ColumnProfile]:
-        """Return the columns with two-digit years that are past, and without numbers that mean no value."""
+        """Return the profiles, with the century of two-digit years and the codes for missing values decided."""
         again = {}
         known = [c.high for c in columns if c.reads == "date" and c.high <= self._today and not BIRTH.search(c.name)]
         for place, column in enumerate(columns):
             if column.reads == "date" and "%y" in column.form:
                 changed = self._century(column, self._cells[place], max(known, default=self._today))
-            elif column.reads in ("integer", "real") or (column.reads == "date" and not self._cells[place].is_moment):
+            elif column.reads in ("integer", "real"):
+                changed = self._codes(self._other_marks(column))
+            elif column.reads == "date" and not self._cells[place].is_moment:
                 changed = self._codes(column)
             else:
                 changed = column
@@ -534,11 +544,27 @@ class _Looker:
         changed_columns = [again.get(place, column) for place, column in enumerate(columns)]
         return _measured(self._ask, changed_columns, self._cells, total, again)
 
-    def _century(self, column: ColumnProfile, cell: _Cell, latest: float) -> ColumnProfile:
-        """Return the column with the century of its years: those after today are of the last one, or it is asked.
+    def _other_marks(self, column: ColumnProfile) -> ColumnProfile:
+        """Return the profile after the question how to read cells that are numbers by the other decimal mark only."""
+        others = FormatSettings(decimal="," if column.spelling.decimal == "." else ".")
+        texts = tuple(text for text in column.odd if number_of(text, others) is not None)
+        if not texts:
+            return column
+        options = {
+            "number": f"{listed(texts, EXAMPLES)}: missing, because the decimal mark differs from the other numbers'",
+            "text": "all cells stay texts",
+        }
+        if self._choices.choose(Question(self._place.label, column.name, options)) == "text":
+            return replace(column, reads="text", spelling=FormatSettings(), odd=())
+        remark = f"{listed(texts, EXAMPLES)}: read as missing, because the decimal mark differs from the other numbers'"
+        spelling = column.spelling.model_copy(update={"missing": (*column.spelling.missing, *texts)})
+        return replace(column, spelling=spelling, remarks=(*column.remarks, remark))
 
-        Births may also end before the widest gap between their years. None is after all other days of the table,
-        whose latest is `latest`.
+    def _century(self, column: ColumnProfile, cell: _Cell, latest: float) -> ColumnProfile:
+        """Return the profile with the century of its two-digit years decided, by a question if dates lie after today.
+
+        Years of birth may also end before the widest gap between them. No birth is later than `latest`, the latest
+        other date of the table.
         """
         year = _year(self._today)
         past, future = f"until-{year}", f"until-{column.spelling.last_year}"
@@ -568,7 +594,7 @@ class _Looker:
         )
 
     def _ends_of_births(self, column: ColumnProfile, cell: _Cell, year: int, latest: int) -> dict[str, str]:
-        """Return the readings of two-digit years of birth: until today, or until their widest gap begins."""
+        """Return the readings of two-digit years of birth: the last year is this one, or that before the widest gap."""
         x = _number(column.reads, column.spelling, cell.text)
         raw = f"raw{self._names.index(column.name) // PIECE}"
         sql = f"SELECT DISTINCT YEAR(DATE '1970-01-01' + CAST({x} AS INT)) % 100 AS y FROM {raw} WHERE {x} IS NOT NULL"
@@ -583,7 +609,7 @@ class _Looker:
         return {f"until-{end}": f"births of {years[end][0]} to {years[end][-1]}" for end in ends}
 
     def _codes(self, column: ColumnProfile) -> ColumnProfile:
-        """Return the column without the numbers that mean no value, by its operator's word."""
+        """Return the profile, with suspicious numbers or dates as missing values if the operator decides so."""
         kind = "days" if column.reads == "date" else "numbers"
         if not (codes := self._choices.codes(column.name)):
             if not (codes := _sentinels(column)):
@@ -595,7 +621,8 @@ class _Looker:
                 return replace(column, remarks=(*column.remarks, remark))
         present = [text for text in codes if text not in column.odd]
         remark = f"{listed(codes)}: read as a missing value"
-        spelling = column.spelling.model_copy(update={"missing": tuple(codes)})
+        without = (*dict.fromkeys((*column.spelling.missing, *codes)),)
+        spelling = column.spelling.model_copy(update={"missing": without})
         return replace(column, codes=tuple(present), spelling=spelling, remarks=(*column.remarks, remark))
 
 
@@ -604,16 +631,16 @@ def _year(day: float) -> int:
 
 
 def _compared(text: str, numbers: Sequence[str]) -> list[str]:
-    """Return the SQL for how many cells each reading fits, and for a cell on which two of them differ."""
+    """Return SQL expressions: the number of cells that each reading fits, and a cell on which each two differ."""
     counts = [f"COUNT({x})" for x in numbers]
     return [*counts, *(f"MIN({text}) FILTER ({x} <> {y})" for x, y in combinations(numbers, 2))]
 
 
-def _agreeing(of: Sequence[Reading], texts: Sequence[str]) -> list[Reading]:
-    """Return the readings that fit the most of these texts; of those that agree on all, the first."""
-    values = {tuple(reading.value(text) for text in texts): reading for reading in reversed(of)}
+def _agreeing(candidates: Sequence[Reading], texts: Sequence[str]) -> list[Reading]:
+    """Return the readings that fit the most of these texts; of readings that agree on all texts, only the first."""
+    values = {tuple(reading.value(text) for text in texts): reading for reading in reversed(candidates)}
     fits = {values[key]: sum(value is not None for value in key) for key in values}
-    return [reading for reading in of if fits.get(reading) == max(fits.values())]
+    return [reading for reading in candidates if fits.get(reading) == max(fits.values())]
 
 
 def _has_mark(texts: Sequence[str]) -> bool:
@@ -621,7 +648,10 @@ def _has_mark(texts: Sequence[str]) -> bool:
 
 
 def _sentinels(column: ColumnProfile) -> list[str]:
-    """Return the frequent numbers of nines, eights or sevens that lie apart, or are more frequent than all others."""
+    """Return frequent values that may mean no value: 999, -88 and alike, or days such as 1900-01-01.
+
+    They lie far from the other numbers, or are the most frequent value.
+    """
     if column.reads == "date":
         return _day_codes(column)
     numbers = [(text, number) for text in column.frequent if (number := _plain_number(column, text)) is not None]
@@ -649,7 +679,7 @@ def _is_sentinel(text: str) -> bool:
 
 
 def _day_codes(column: ColumnProfile) -> list[str]:
-    """Return the days that often stand for none, if they lie apart, or are more frequent than all other days."""
+    """Return the days in `DAY_CODES` that lie far from the other days, or are the most frequent day."""
     reading = Reading("date", "", column.spelling)
     days = {text: day for text in column.frequent if (day := reading.value(text)) is not None}
     others = [days_of(date.fromisoformat(day)) for day in days.values() if day not in DAY_CODES]
@@ -668,7 +698,7 @@ def _day_codes(column: ColumnProfile) -> list[str]:
     ]
 
 
-EXPECTED = 10  # a code is among so many most frequent numbers
+EXPECTED = 10  # codes are searched among this many most frequent numbers
 
 
 def _plain_number(column: ColumnProfile, text: str) -> float | None:
@@ -677,7 +707,7 @@ def _plain_number(column: ColumnProfile, text: str) -> float | None:
 
 
 def _changes(name: str, reading: Reading, texts: Sequence[str]) -> list[str]:
-    """Return remarks on how a reading changes cells, each with an example."""
+    """Return remarks on cells that a reading changes, each with an example."""
     spelling = reading.spelling
     if reading.kind == "date":
         clock = re.search("%[HI]", spelling.dates)
@@ -701,7 +731,7 @@ def _changes(name: str, reading: Reading, texts: Sequence[str]) -> list[str]:
 
 
 def _common(columns: Sequence[ColumnProfile], given: FormatSettings) -> FormatSettings:
-    """Return the spelling of most columns, for the table's format."""
+    """Return the spelling that most columns have, as the table's format; settings in `given` stay."""
     numbers = [c.spelling for c in columns if c.reads in ("integer", "real") and c.is_marked]
     decimals: list[str] = [spelling.decimal for spelling in numbers]
     decimal = max(".,", key=decimals.count) if decimals else "."
@@ -717,11 +747,11 @@ def _common(columns: Sequence[ColumnProfile], given: FormatSettings) -> FormatSe
     return given.model_copy(update=fields)
 
 
-RAW = "{raw}"  # where the name of a piece stands in SQL
+RAW = "{raw}"  # placeholder in SQL for the name of a piece
 
 
 def _one(ask: Callable[[str], Any], parts: Sequence[tuple[int, str]], rows: str = RAW) -> Sequence[Any]:
-    """Return what these expressions are, each of a column by its place, by queries of a few."""
+    """Return the values of SQL expressions, each with its column's index, by queries of `AT_ONCE` expressions."""
     return [
         fact
         for raw, some in _batches(parts)
@@ -732,7 +762,10 @@ def _one(ask: Callable[[str], Any], parts: Sequence[tuple[int, str]], rows: str 
 def _of_numbers(
     ask: Callable[[str], Any], numbers: Mapping[int, Sequence[str]], part: Callable[[int, Sequence[str]], Sequence[str]]
 ) -> list[Any]:
-    """Return what some expressions of numbers are, which SQL gives for a column by its place: each written once."""
+    """Return the values of the expressions `part(index, names)`, where `names` stand for the SQL in `numbers[index]`.
+
+    A subquery defines the names, so the SQL of each number is written once.
+    """
     facts: list[Any] = []
     for piece, of in groupby(numbers, lambda place: place // PIECE):
         places = [*of]
@@ -747,7 +780,7 @@ def _of_numbers(
 
 
 def _batches(parts: Sequence[tuple[int, str]]) -> Iterator[tuple[str, list[str]]]:
-    """Yield a few expressions at a time, and the name of the piece that has their columns."""
+    """Yield lists of `AT_ONCE` expressions or fewer, each with the name of the piece that has their columns."""
     for piece, of in groupby(parts, lambda part: part[0] // PIECE):
         texts = [text for _, text in of]
         for start in range(0, len(texts), AT_ONCE):
@@ -755,7 +788,7 @@ def _batches(parts: Sequence[tuple[int, str]]) -> Iterator[tuple[str, list[str]]
 
 
 def _samples(cells: Sequence[_Cell], declared: bool) -> list[tuple[int, str]]:
-    """Return what is asked of the columns that are declared, or of the others, about their texts."""
+    """Return the expressions on the texts of the declared columns, or of the others: most frequent, mean length."""
     return [
         (i, part)
         for i, cell in enumerate(cells)
@@ -769,9 +802,9 @@ def _samples(cells: Sequence[_Cell], declared: bool) -> list[tuple[int, str]]:
 
 
 def _decimals(x: str, cell: _Cell, mark: str, where: str) -> str:
-    """Return the SQL for the most decimals of a column where a condition holds; NULL if all numbers are whole.
+    """Return the SQL for a column's largest number of decimals where a condition holds; NULL if all are whole.
 
-    3.0 is whole: programs write it so.
+    3.0 is whole, because programs write whole numbers so.
     """
     if cell.declared == "date":
         return "0"
@@ -790,23 +823,29 @@ def _measured(
     total: int,
     only: Container[int] | None = None,
 ) -> list[ColumnProfile]:
-    """Return the columns with the bounds of those that have an order; numbers without decimals become integers.
+    """Return the profiles, with bounds for numbers, dates and times; numbers without decimals become integers.
 
     Args:
         ask: Runs a query.
-        columns: The columns of all pieces.
-        cells: Their cells.
-        total: The number of rows.
-        only: Places of the columns to measure; None for all.
+        columns: Profiles of the columns of all pieces.
+        cells: SQL of the columns.
+        total: Number of rows.
+        only: Indices of the columns to measure; None for all.
     """
     places = [p for p, column in enumerate(columns) if column.reads != "text" and (only is None or p in only)]
     numbers = {place: _number_of(columns[place], cells[place]) for place in places}
-    facts = _of_numbers(ask, {i: [x] for i, x in numbers.items()}, lambda i, x: _measure(columns[i], cells[i], x[0]))
-    sample = f"{RAW} USING SAMPLE {100 * SAMPLED / total} PERCENT (bernoulli, 1)" if total > SAMPLED else RAW
-    middles = _one(ask, [(i, f"quantile_cont({x}, [0.01, 0.99])") for i, x in numbers.items()], sample)
+    is_large = total > SAMPLED
+
+    def parts(place: int, x: Sequence[str]) -> tuple[str, ...]:
+        return (*_measure(columns[place], cells[place], x[0]), "NULL" if is_large else _middle(x[0]))
+
+    facts = _of_numbers(ask, {place: [x] for place, x in numbers.items()}, parts)
+    if is_large:
+        sample = f"{RAW} USING SAMPLE {100 * SAMPLED / total} PERCENT (bernoulli, 1)"
+        facts[7::8] = _one(ask, [(place, _middle(x)) for place, x in numbers.items()], sample)
     measured = list(columns)
     for number, place in enumerate(places):
-        low, high, decimals, odd, count, parted, marked = facts[7 * number : 7 * number + 7]
+        low, high, decimals, odd, count, parted, marked, middle = facts[8 * number : 8 * number + 8]
         column = columns[place]
         is_number = column.reads in ("integer", "real")
         exact = not is_number or (count and max(abs(low), abs(high)) < 2**53)  # not so NaN, and long codes
@@ -819,7 +858,7 @@ def _measured(
             reads=("real" if decimals else "integer") if is_number else column.reads,
             low=low,
             high=high,
-            inner=tuple(middles[number] or (low, high)),
+            inner=tuple(middle or (low, high)),
             decimals=decimals,
             odd=_odd(column, odd or ()),
             parted=bool(is_number and parted),
@@ -828,8 +867,12 @@ def _measured(
     return measured
 
 
+def _middle(x: str) -> str:
+    return f"quantile_cont({x}, [0.01, 0.99])"
+
+
 def _measure(column: ColumnProfile, cell: _Cell, x: str) -> tuple[str, ...]:
-    """Return the SQL for the bounds of an ordered column, its decimals, odd texts, number of others, and marks."""
+    """Return SQL expressions of a column: bounds, decimals, texts that do not fit, number of fits, and marks."""
     decimals, parted, marked = "0", "FALSE", "FALSE"
     odd = f"approx_top_k(CASE WHEN {x} IS NULL THEN {cell.text} END, {ODD})"
     if cell.place is not None and not column.codes:
@@ -840,14 +883,14 @@ def _measure(column: ColumnProfile, cell: _Cell, x: str) -> tuple[str, ...]:
         thousands = column.spelling.thousands
         parted = f"BOOL_OR({known} AND CONTAINS({cell.text}, {sql_literal(thousands)}))" if thousands else "FALSE"
         marked = f"BOOL_OR({known} AND CONTAINS({cell.text}, {sql_literal(mark)}))"
-    if column.reads in ("integer", "real") and column.decimals < FINEST:  # of what is declared those of some are known
+    if column.reads in ("integer", "real") and column.decimals < FINEST:  # some decimals of declared columns are known
         where = f"{cell.value} <> ROUND({cell.value}, {column.decimals})" if cell.declared else "TRUE"
         decimals = _decimals(cell.value if cell.declared else x, cell, mark, where)
     return f"MIN({x})", f"MAX({x})", decimals, odd, f"COUNT({x})", parted, marked
 
 
 def _odd(column: ColumnProfile, texts: Sequence[str]) -> tuple[str, ...]:
-    """Return texts that are none of the column's, without space around them, which whoever reads the cells drops."""
+    """Return the texts that do not fit the column's kind or mean no value, without spaces around them."""
     bare = dict.fromkeys(text.strip() for text in texts)
     kind = "real" if column.reads == "integer" else column.reads
     reading = Reading(kind, "", column.spelling)
@@ -855,7 +898,7 @@ def _odd(column: ColumnProfile, texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def _number_of(column: ColumnProfile, cell: _Cell) -> str:
-    """Return the SQL for the number that a cell of an ordered column is, NULL if it is none, or means no value."""
+    """Return the SQL for a cell as a number (a date as days); NULL for a text of another kind or a missing value."""
     x = cell.number or _number(column.reads, column.spelling, cell.text)
     if column.codes:
         x = f"CASE WHEN {cell.text} NOT IN ({', '.join(map(sql_literal, column.codes))}) THEN {x} END"
@@ -863,7 +906,7 @@ def _number_of(column: ColumnProfile, cell: _Cell) -> str:
 
 
 def _number(kind: str, spelling: FormatSettings, text: str) -> str:
-    """Return the SQL for the number that a text is, NULL if it is none: as a rule reads cells."""
+    """Return the SQL for the number in a text, as `ColumnRule` reads it; NULL for another text."""
     return _number_template(kind, *(getattr(spelling, name) for name in SPELLED)).replace(CELL, text)
 
 
@@ -872,7 +915,7 @@ CELL = "the_text_of_a_cell"
 
 @cache
 def _number_template(kind: str, *spelled: Any) -> str:
-    """Return the SQL of `_number` for a column `CELL`: written once for all columns of a spelling."""
+    """Return the SQL of `_number` with the placeholder `CELL` for the text; cached by spelling."""
     spelling = FormatSettings.model_construct(**dict(zip(SPELLED, spelled, strict=True)))
     cell = exp.column(CELL)
     match kind:
@@ -887,7 +930,7 @@ def _number_template(kind: str, *spelled: Any) -> str:
 
 @cache
 def _text_template(dtype: dt.DataType) -> str:
-    """Return the SQL of the text of a column `CELL`."""
+    """Return the SQL of a cell's text with the placeholder `CELL` for the column; cached by type."""
     return Cell(ColumnRule(CELL, CELL), dtype, lists=True).text.sql("duckdb").replace(f'"{CELL}"', CELL)
 
 
@@ -895,23 +938,26 @@ def _since_epoch(day: str) -> str:
     return f"DATE_DIFF('day', DATE '1970-01-01', {day})"
 
 
-def _counted(ask: Any, columns: list[ColumnProfile], cells: list[_Cell], target: int | None) -> list[ColumnProfile]:
-    """Return the columns with the counts of those that have few values, by classes if the target has few."""
+def _counted(
+    ask: Any, columns: list[ColumnProfile], cells: list[_Cell], target: int | None, total: int
+) -> list[ColumnProfile]:
+    """Return the profiles, with counts for columns of few values, by target class if the target has few."""
     few = [place for place, column in enumerate(columns) if column.distinct <= FEW]
     label = cells[target].text if target is not None and target in few else "''"
     counts: dict[int, dict[str, dict[str, int]]] = {place: {} for place in few}
-    queries = [
-        (
-            place,
-            f"SELECT {place}, COALESCE({cells[place].text}, ''), COALESCE(y, ''), n "
-            f"FROM (SELECT c{place}, {label} AS y, COUNT(*) AS n FROM {RAW} GROUP BY ALL)",
-        )
-        for place in few
-    ]
-    counted = [
-        line for raw, some in _batches(queries) for line in ask(" UNION ALL ".join(some).replace(RAW, raw)).fetchall()
-    ]
-    for place, text, of, rows in sorted(counted):
+    if total > LONG:
+        parts = [
+            (
+                place,
+                f"SELECT {place}, COALESCE({cells[place].text}, ''), COALESCE(y, ''), n "
+                f"FROM (SELECT c{place}, {label} AS y, COUNT(*) AS n FROM {RAW} GROUP BY ALL)",
+            )
+            for place in few
+        ]
+        queries = [" UNION ALL ".join(some).replace(RAW, raw) for raw, some in _batches(parts)]
+    else:
+        queries = [_as_lines(piece, [*places], cells, label) for piece, places in groupby(few, lambda i: i // PIECE)]
+    for place, text, of, rows in sorted(line for query in queries for line in ask(query).fetchall()):
         classes = counts[place].setdefault(text, {})
         classes[of] = classes.get(of, 0) + rows
     return [
@@ -920,10 +966,18 @@ def _counted(ask: Any, columns: list[ColumnProfile], cells: list[_Cell], target:
     ]
 
 
-def _told_apart(ask: Any, columns: list[ColumnProfile], cells: list[_Cell]) -> list[ColumnProfile]:
-    """Return the columns with exact numbers of values where nearly every row may have its own: an estimate errs.
+def _as_lines(piece: int, places: Sequence[int], cells: Sequence[_Cell], label: str) -> str:
+    """Return the SQL that counts the values of some columns of a piece by class, with each cell as a line."""
+    texts = ", ".join(f"COALESCE({cells[place].text}, '') AS c{place}" for place in places)
+    names = ", ".join(f"c{place}" for place in places)
+    lines = f"UNPIVOT (SELECT {texts}, COALESCE({label}, '') AS y FROM raw{piece}) ON {names} INTO NAME c VALUE text"
+    return f"SELECT CAST(SUBSTR(c, 2) AS INT), text, y, COUNT(*) FROM ({lines}) GROUP BY ALL"
 
-    Of numbers with decimals nobody asks. One column at a time: what is told apart takes memory.
+
+def _told_apart(ask: Any, columns: list[ColumnProfile], cells: list[_Cell]) -> list[ColumnProfile]:
+    """Return the profiles, with the exact number of values if over half of the rows may differ.
+
+    Columns of decimals keep the estimate. Columns are counted one at a time, to save memory.
     """
     return [
         replace(
@@ -939,7 +993,7 @@ def _told_apart(ask: Any, columns: list[ColumnProfile], cells: list[_Cell]) -> l
 
 
 def _missing(columns: Sequence[ColumnProfile]) -> tuple[str, ...]:
-    """Return the texts that mean no value: known ones, and those that stand among numbers or dates of two columns."""
+    """Return the texts that mean no value: known ones, or texts among the numbers or dates of two columns."""
     odd = [text for column in columns for text in {*column.odd} - {*column.codes}]
     codes = {text for text in odd if odd.count(text) > 1 or text in NO_VALUE}
     return tuple(sorted(codes - {"", MISSING}))

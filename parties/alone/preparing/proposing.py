@@ -1,7 +1,7 @@
-"""From what the columns of a raw table hold to a proposal: a public schema, the table's own mapping, and remarks.
+"""Proposal of a public schema, the table's mapping to it, and remarks, from the profile of a raw table.
 
-Of the rows the schema says which values occur (not those of a few rows), and bounds beyond the extremes, but no
-frequencies. Everything is a guess that its operator overrules in the files.
+The schema reveals the target's values, other values of ten or more rows, and rounded bounds of numbers and dates, but
+no frequencies. The operator can correct every guess in the files.
 """
 
 from __future__ import annotations
@@ -48,19 +48,19 @@ from parties.tables.types import (
 )
 from smc.errors import InputError
 
-MOST_VALUES = 64  # of a category
-MOST_CODES = 5  # numbers below zero that may mean no value
-FEW_NUMBERS = 16  # whole numbers that are counted one by one
-AGES = (18, 40, 65, 80)  # at which ranges of ages begin
-RARE = 10  # rows: what fewer rows say is not told
-RANGES = 6  # about as many a column of numbers has
-LONG = 30  # letters: longer texts on average are free text
-LONGEST = 200  # letters: a longer text is no public value
+MOST_VALUES = 64  # most values of a category column
+MOST_CODES = 5  # most distinct negative numbers that may mean no value
+FEW_NUMBERS = 16  # whole numbers over a smaller span are counted one by one
+AGES = (18, 40, 65, 80)  # starts of the ranges of ages
+RARE = 10  # least number of rows of a value that the schema may reveal
+RANGES = 6  # approximate number of ranges of a number column
+LONG = 30  # letters: a column of longer texts on average is free text
+LONGEST = 200  # letters of the longest public value
 FREE_TEXT = "free text: group its values, or leave the column out"
 OTHER = "other"
 LONG_CODE = 100_000  # a number of six digits or more may name a row
 KEY = "nearly one value a row"
-# Up to so many days are counted by a period, and their bounds are those of a wider one.
+# Span in days up to which dates are counted by the first period, with bounds rounded to the second.
 PERIODS: tuple[tuple[float, Granularity, Granularity], ...] = (
     (90, "week", "month"),
     (500, "month", "quarter"),
@@ -72,7 +72,7 @@ IDENTIFIER = re.compile(
     r"(^|[_\W])(id|key|nr|no|num|number|nummer|uuid|code)$|(Nr|ID|Id|Nummer|Key)$|^(n[°º]|№)", re.IGNORECASE
 )
 
-CODE = re.compile(  # whole numbers called so name a place or a thing: their sums and means say nothing
+CODE = re.compile(  # names of columns whose whole numbers are codes, so that their sums have no meaning
     r"(^|[_\W])((zip|post|postal|plz|fips|icd)([_\W]?code)?|postleitzahl|zipcode|code)$|(Code|Plz|PLZ|Zip)$",
     re.IGNORECASE,
 )
@@ -82,12 +82,12 @@ PERSON = re.compile(
     r"(id|key|nr|no|num|number|nummer|code|hash|pseudonym)?|^pid)$",
     re.IGNORECASE,
 )
-FEWEST, MOST = 20, 20  # people that a column must name, and rows of each on average that are no mere category's
+FEWEST, MOST = 20, 20  # least number of people that a column names; more rows than this per value indicate a category
 
 
 @dataclass(frozen=True)
 class ColumnProposal:
-    """What becomes of a column: its categories in the schema, a key (`type` "key"), or nothing, and why."""
+    """Proposal for a column: its categories, empty for a key; or None if it is left out, with the reason `aside`."""
 
     name: str
     holds: str
@@ -97,14 +97,25 @@ class ColumnProposal:
 
 
 @dataclass(frozen=True)
+class ColumnPair:
+    """A column of ours beside an attribute of the peer's schema; one of the two is empty if it has no pair."""
+
+    ours: str
+    theirs: str
+    state: str
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class TableProposal:
-    """A schema, the columns that it comes from, and what concerns several of them."""
+    """A proposed schema, the proposals for each column, and remarks on several columns."""
 
     schema: Schema
     columns: tuple[ColumnProposal, ...]
     remarks: tuple[str, ...] = ()
     mapping: dict[str, dict[str, Any]] = field(default_factory=dict)  # `[tables.NAME.columns]`
-    stubs: tuple[str, ...] = ()  # comments in it: attributes whose column the operator must name
+    stubs: tuple[str, ...] = ()  # comments in `mapping`: attributes whose column the operator must name
+    pairs: tuple[ColumnPair, ...] = ()  # columns and attributes side by side, if the schema is the peer's
 
 
 def propose(
@@ -150,7 +161,7 @@ def propose(
 
 
 def _propose(column: ColumnProfile, table: TableProfile, target: str | None, year: int) -> ColumnProposal:
-    """Return what becomes of one column."""
+    """Return the proposal for one column; `year` is the reference year of ages."""
     text = holds(column)
     is_target = column.name == target
     if problem := unusable(column.name):
@@ -211,7 +222,7 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
 
 
 def _order(column: ColumnProfile) -> Callable[[str], float | None]:
-    """Return the function from a cell of ordered ones to its number; None for a cell that has none."""
+    """Return a function from the text of a number, date or time to a number; other texts give None."""
     if column.reads != "date":
         return lambda text: number_of(text.replace(":", ""), column.spelling)  # 07:30 as 730
 
@@ -223,7 +234,7 @@ def _order(column: ColumnProfile) -> Callable[[str], float | None]:
 
 
 def _words(column: ColumnProfile, domain: tuple[str, ...]) -> list[str]:
-    """Return a remark on words that mean no value elsewhere, and are values of this category."""
+    """Return a remark on values such as `NA` that usually mean no value, but are categories here."""
     words = [value for value in domain if value in NO_VALUE]
     if not words:
         return []
@@ -232,14 +243,14 @@ def _words(column: ColumnProfile, domain: tuple[str, ...]) -> list[str]:
 
 
 def _domain(fields: dict[str, Any]) -> tuple[str, ...]:
-    """Return the values of a type; of a category without more to say, a mere list."""
+    """Return the categories of a type; a plain tuple for a category type with `values` alone."""
     if fields["type"] == "category" and fields.keys() <= {"type", "values", "missing"}:
         return (*fields["values"], *([MISSING] if "missing" in fields else []))
     return Domain(read_type(fields))
 
 
 def holds(column: ColumnProfile) -> str:
-    """Return in words what a column holds, for its operator."""
+    """Return a description of a column's contents for the operator."""
     about = f"{column.distinct:,}" if column.counts else f"about {column.distinct:,}"
     match column.reads:
         case "text":
@@ -259,9 +270,9 @@ def _short(number: float) -> str:
 
 
 def is_key(column: ColumnProfile) -> bool:
-    """Return whether a column seems to identify rows: nearly all cells differ, and are short texts or whole numbers.
+    """Return True if a column seems to identify rows: nearly all cells differ, and are short texts or whole numbers.
 
-    Numbers identify rows if the column's name says so, if nearly each number of a range occurs, or if all are long.
+    Numbers identify rows if the column's name indicates it, if they nearly fill a range, or if all are 100,000 or more.
     """
     if column.reads not in ("text", "integer") or not _is_nearly_unique(column):
         return False
@@ -281,13 +292,13 @@ def _is_nearly_unique(column: ColumnProfile) -> bool:
 
 
 def names_people(column: ColumnProfile) -> bool:
-    """Return whether a column seems to name the person of a row, of whom there may be several rows."""
+    """Return True if a column seems to name a person who may have several rows."""
     is_name = PERSON.search(column.name) is not None and column.reads in ("text", "integer")
     return is_name and max(FEWEST, column.rows / MOST) < column.distinct < 0.9 * column.rows
 
 
 def _doubled(column: ColumnProfile) -> str:
-    """Return a remark on rows that repeat a value of a key."""
+    """Return a remark on the number of rows that repeat a value of a key column."""
     return (
         f"{column.rows - column.distinct:,} rows repeat a value of {quoted(column.name)}: if it names people, "
         f"give --person {shlex.quote(f'{column.name}=1')}"
@@ -295,7 +306,7 @@ def _doubled(column: ColumnProfile) -> str:
 
 
 def _fields(column: ColumnProfile, table: TableProfile, is_target: bool, year: int) -> tuple[dict[str, Any], list[str]]:
-    """Return the type of a column as a schema file has it, and remarks. `InputError` says why it has none."""
+    """Return a column's type as fields of a schema file, and remarks. Raise InputError if no type fits."""
     match column.reads:
         case "text":
             return as_category(column, table, is_target)
@@ -321,7 +332,7 @@ def _fields(column: ColumnProfile, table: TableProfile, is_target: bool, year: i
 
 
 def lacks_some(column: ColumnProfile, table: TableProfile) -> bool:
-    """Return whether some rows have no value in a column.
+    """Return True if some rows have no value in a column.
 
     Args:
         column: Profile of the raw column.
@@ -331,7 +342,7 @@ def lacks_some(column: ColumnProfile, table: TableProfile) -> bool:
 
 
 def _codes(table: TableProfile) -> set[str]:
-    """Return what means no value."""
+    """Return the texts that mean no value in this table."""
     return {"", MISSING, *table.spelling.missing}
 
 
@@ -372,7 +383,7 @@ def as_category(column: ColumnProfile, table: TableProfile, is_target: bool) -> 
     if prefix is not None:
         fields["prefix"] = prefix
     if rare := len(rows.keys() - often - {OTHER}):
-        fields |= {"values": sorted(often - {OTHER}, key=value_order), "other": OTHER}  # a cell `other` is one of them
+        fields |= {"values": sorted(often - {OTHER}, key=value_order), "other": OTHER}  # a cell `other` belongs to them
         remarks.append(f"{rare} value{'s' if rare > 1 else ''} of fewer than {RARE} rows: {quoted(OTHER)}")
     if not often:
         raise InputError(f"no value in {RARE} rows")
@@ -380,11 +391,11 @@ def as_category(column: ColumnProfile, table: TableProfile, is_target: bool) -> 
 
 
 def _rare_classes(column: ColumnProfile, domain: tuple[str, ...]) -> list[str]:
-    """Return which values of the target few rows have, and a type that counts them with others."""
+    """Return a remark on target classes of fewer than ten rows, with a type that groups them."""
     rows = {value: sum(of.values()) for value, of in column.counts.items()}
     few = [value for value in domain if value != MISSING and value in rows and rows[value] < RARE]
     often = [value for value in domain if value != MISSING and value not in few and value != OTHER]
-    if not few or type_of(domain) is not None:  # of typed ones the few are in ranges or groups already
+    if not few or type_of(domain) is not None:  # a type has put rare values into ranges or groups already
         return []
     if column.reads == "integer" and len(numbers := _often(column)) > 1:
         width = max(nice(Fraction(numbers[-1] - numbers[0], RANGES)), Fraction(1))
@@ -396,7 +407,10 @@ def _rare_classes(column: ColumnProfile, domain: tuple[str, ...]) -> list[str]:
 
 
 def _beginnings(rows: dict[str, int]) -> tuple[int, dict[str, int]]:
-    """Return how many first letters leave few enough values, and the rows of each. `InputError` if none do."""
+    """Return the longest prefix length that gives few enough values, and the rows by prefix.
+
+    Raise InputError if no length does.
+    """
     for length in (5, 4, 3, 2, 1):
         short: dict[str, int] = {}
         for value, number in rows.items():
@@ -408,9 +422,9 @@ def _beginnings(rows: dict[str, int]) -> tuple[int, dict[str, int]]:
 
 
 def _date(column: ColumnProfile, year: int) -> tuple[dict[str, Any], list[str]]:
-    """Return days by the granularity that makes some ten periods, and remarks; birthdays become ages in a year.
+    """Return a date type whose granularity gives some ten periods, and remarks. Dates of birth become ages.
 
-    Days of other centuries, such as the last of 9999, are codes: they belong to the first or the last period.
+    Dates outside 1850 to 2150, such as 9999-12-31, do not move the bounds: they join the first or last period.
     """
     first, last = max(column.low, EARLIEST), min(column.high, LATEST)
     if first > last or (first == last and column.distinct > 1):
@@ -429,12 +443,12 @@ def _date(column: ColumnProfile, year: int) -> tuple[dict[str, Any], list[str]]:
 
 
 def _after_today(column: ColumnProfile) -> list[str]:
-    """Return a remark on days after today, the last of which is no code of another century."""
+    """Return a remark if the latest date is after today, and before 2151."""
     return ["some days are after today"] if days_of(date.today()) < column.high <= LATEST else []
 
 
 def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
-    """Return bounds rounded outwards, and ranges of one round width over the middle of the numbers."""
+    """Return a number type with bounds rounded outwards and ranges of equal round width, and remarks."""
     whole = column.reads == "integer"
     smallest = Fraction(1) if whole else Fraction(1, 10**column.decimals)
     low, high = round_out(column.low, column.high, smallest)
@@ -445,7 +459,7 @@ def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
     if whole and column.high - column.low < FEW_NUMBERS and len(often := _often(column)) > 1:
         if (often[0], often[-1]) == (column.low, column.high):
             return fields | {"low": often[0], "high": often[-1]}, remarks
-        return fields | {"edges": [*range(often[0] + 1, often[-1] + 1)]}, remarks  # what is rare is counted at the ends
+        return fields | {"edges": [*range(often[0] + 1, often[-1] + 1)]}, remarks  # the end ranges have rare numbers
     inner_low, inner_high = exactly(column.inner[0]), exactly(column.inner[1])
     width = nice(max((inner_high - inner_low) / RANGES, smallest))
     edge = (math.floor(inner_low / width) + 1) * width
@@ -468,9 +482,10 @@ def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
 
 
 def like_codes(column: ColumnProfile) -> list[str]:
-    """Return notes on numbers that may be codes for a missing value: the last five of a power of ten, after a gap.
+    """Return notes on whole numbers that may be codes for a missing value.
 
-    Examples are 95 to 99 and 995 to 999, if the next smaller number of the column is far away.
+    They are the last numbers below a power of ten after a gap (95 to 99, 995 to 999), a 0 before a gap, or at most
+    five negative numbers of which the greatest is -9 or more.
     """
     numbers = sorted(_whole_numbers(column))
     if len(numbers) < 3:
@@ -494,12 +509,12 @@ def like_codes(column: ColumnProfile) -> list[str]:
 
 
 def _often(column: ColumnProfile) -> list[int]:
-    """Return, in order, the whole numbers that occur in so many rows that they may be told."""
+    """Return, in order, the whole numbers that ten or more rows have, so the schema may reveal them."""
     return sorted(number for number, rows in _whole_numbers(column).items() if rows >= RARE)
 
 
 def _whole_numbers(column: ColumnProfile) -> Counter[int]:
-    """Return the rows of each number of a column of few whole ones."""
+    """Return the number of rows by value, for a column of few whole numbers."""
     rows: Counter[int] = Counter()
     if column.reads == "integer":
         for text, of in column.counts.items():
@@ -535,7 +550,7 @@ def _plain(number: Fraction) -> int | float:
 
 
 def _twins(table: TableProfile, attributes: dict[str, tuple[str, ...]]) -> Iterator[str]:
-    """Yield which columns have the same counts by class, value for value: they may say the same."""
+    """Yield remarks on columns with equal counts by class, value for value: they may have the same content."""
     seen: dict[tuple[Any, ...], str] = {}
     for column in table.columns:
         if column.name not in attributes or column.name in table.derived or len(column.counts) < 2:

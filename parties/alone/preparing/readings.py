@@ -1,4 +1,4 @@
-"""Ways to read the cells of a raw column: all that fit a sample, and who chooses among those that fit all cells."""
+"""Readings of a raw column: ways to read its cells as numbers, dates or times, and the choice among them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from parties.sources.mapping import TIME, clock_pattern, day_of, number_of
 from parties.sources.settings import EXCEL, FormatSettings, day_and_clock, is_encoding
 from smc.errors import InputError
 
-MOST = 0.8  # of a sample that must be of a kind: the others may be codes for a missing value
-CODE = re.compile(r"0\d{2,}|\+\d{8,}")  # digits that are no number: a postcode, a code of three places, a phone's
-SIGN = re.compile(r"[(\u2212\u2013]|-$")  # of a number below zero, if it is not a `-` before it
+MOST = 0.8  # least share of a sample that fits a reading: other texts may be codes for a missing value
+CODE = re.compile(r"0\d{2,}|\+\d{8,}")  # digits that are not a number: a postcode, a padded code, a telephone number
+SIGN = re.compile(r"[(\u2212\u2013]|-$")  # marks of a negative number, other than a `-` before it
 CURRENCY = re.compile(
     r"(?:\b[A-Z]{1,2})?[€$£¥₹₽₩₺₪₫₴₦]|\bS?Fr\b\.?|\bRs\b\.?|\bkr\b\.?|(?<=\d) ?zł|(?<=\d) ?Kč|"
     r"\b(?:EUR|USD|CHF|GBP|JPY|SEK|NOK|DKK|PLN|CZK|HUF|RON|INR|CNY|AUD|CAD|BRL|TRY|ZAR|MXN)\b"
@@ -24,20 +24,20 @@ NO_CENTS = re.compile(r"(?<=\d)[.,][-\u2013\u2014]{1,2}(?=$|\s)")
 _WORD = r"(?:[^\W\d_]{2,10}|[hdglmstyLVW])[²³23]?\.?"
 UNIT = re.compile(rf"(?<=[\d.,])\s*((?:[%‰°]|°[CFK]|{_WORD})(?:/{_WORD})?)$")
 NO_UNITS = re.compile(r"(?:k|m|mn|bn|mio|mrd|tsd|mill?|million|billion|lakh|crore|cr|dr|am|pm|st|nd|rd|th|er)\.?", re.I)
-LIMIT = re.compile(r"^(?:[<>≤≥]=?|~|ca\.)\s*|\s*\+$")  # of a number that is not known exactly
-MOST_UNITS = 3  # of a column; of more it has codes
-SPACES = (" ", "\u00a0", "\u202f", "\u2009", "\u2007", "'", "\u2019")  # between thousands
-DURATION = re.compile(r"(?!24:00)\d+:[0-5]\d(?::[0-5]\d)?")  # a time of the day, if it is short enough
+LIMIT = re.compile(r"^(?:[<>≤≥]=?|~|ca\.)\s*|\s*\+$")  # marks of an inexact number
+MOST_UNITS = 3  # a column with more units has codes
+SPACES = (" ", "\u00a0", "\u202f", "\u2009", "\u2007", "'", "\u2019")  # spaces and apostrophes between thousands
+DURATION = re.compile(r"(?!24:00)\d+:[0-5]\d(?::[0-5]\d)?")  # or a time of the day, if it is below 24 hours
 _LETTERS = r"[^\W\d_]{3,10}"
 DAYLIKE = re.compile(
     r"\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|\d{8}(?!\d)|"
     rf"\d{{1,2}}\.?[ .-]?{_LETTERS}\.?[ .-]?\d{{2,4}}|{_LETTERS} \d{{1,2}}, \d{{4}}"
 )
-COMPACT = "%Y%m%d"  # its days are whole numbers, too
+COMPACT = "%Y%m%d"  # texts of this form are whole numbers, too
 ORDERS = {"d": "day-first", "m": "month-first", "b": "month-first", "B": "month-first", "Y": "year-first"}
 ORDERS["y"] = ORDERS["Y"]
 
-EXCEL_DAYS = 20_000, 60_000  # its days of 1954 to 2064
+EXCEL_DAYS = 20_000, 60_000  # Excel's numbers of days of 1954 to 2064
 CODES = "missing:"  # begins a reading that names texts without a value
 FORMS = ("day-first", "month-first", "year-first", "decimal-point", "decimal-comma")
 _OTHERS = re.compile(rf"until-\d{{4}}|missing:.+|value|text|number|{EXCEL}")
@@ -54,7 +54,7 @@ class Reading:
     spelling: FormatSettings = PLAIN
 
     def value(self, text: str) -> str | None:
-        """Return the value of a text in its usual spelling; None if the text does not fit."""
+        """Return a text's value in standard spelling, such as 2024-01-31 or 12.5; None if the text does not fit."""
         if self.kind == "date":
             day = day_of(text, self.spelling.dates, self.spelling.last_year)
             return None if day is None else day.isoformat()
@@ -66,10 +66,11 @@ class Reading:
 
 @dataclass(frozen=True)
 class Question:
-    """Several readings of a column, or of a file (`column` is "*"), that fit all its cells. The first is the guess.
+    """A question to the operator: which reading of a column or file (`column` "*") is right? The first is likely.
 
-    Each of `options` is a name for `--reading`, and what an example means under it. With the flag
-    `--column` it asks which of the table's columns is an attribute.
+    `options` maps the names of the readings for `--reading` to descriptions. With the flag `--column`, the question is
+    which of the table's columns is the attribute `column`, and `options` has the columns. With the flag `--table`, the
+    question is which sheet of a workbook has the rows.
     """
 
     place: str
@@ -79,7 +80,9 @@ class Question:
 
     @property
     def where(self) -> str:
-        """The encoding of a file, or the column of a table."""
+        """The subject of the question: a file's encoding, a table's column, an attribute, or a workbook's sheet."""
+        if self.flag == "--table":
+            return f"{self.place}, sheet"
         kind = "column" if self.flag == "--reading" else "attribute"
         return f"{self.place}, encoding" if self.column == "*" else f"{self.place}, {kind} {quoted(self.column)}"
 
@@ -88,6 +91,12 @@ class Question:
         """The line above the options at a terminal."""
         number = len(self.options)
         return f"{self.where} can be " + (f"read in {number} ways:" if self.flag == "--reading" else "one of these:")
+
+    @property
+    def remedy(self) -> str:
+        """The flags that decide."""
+        first = next(iter(self.options))
+        return f"--table '{first}'" if self.flag == "--table" else f"{self.flag} '{self.column}={first}', or --guess"
 
     @property
     def text(self) -> str:
@@ -99,13 +108,13 @@ Chooser: TypeAlias = Callable[[Question], str]
 
 
 def refuse(question: Question) -> NoReturn:
-    """Refuse a table that can be read in several ways. The error names the flag that decides."""
+    """Raise InputError for a question, naming the flag that would answer it."""
     first = next(iter(question.options))
     raise InputError(f"{question.text}: choose with --reading '{question.column}={first}', or give --guess")
 
 
 def guess(question: Question) -> str:
-    """Return the answer of --guess to a question about a column: the first of its readings."""
+    """Return the first option of a question, as `--guess` does."""
     return next(iter(question.options))
 
 
@@ -117,15 +126,15 @@ class Choices:
     ask: Chooser = refuse
 
     def of(self, column: str) -> list[str]:
-        """Return the readings that are given for a column."""
+        """Return the names of readings that the operator gave for a column, or for all columns."""
         return [*self.given.get(column, ()), *self.given.get("*", ())]
 
     def codes(self, column: str) -> list[str]:
-        """Return the texts that are given to mean no value in a column."""
+        """Return the texts that the operator declared to mean no value in a column."""
         return [code for name in self.of(column) if name.startswith(CODES) for code in name[len(CODES) :].split(",")]
 
     def choose(self, question: Question) -> str:
-        """Return the reading that is given, or the answer."""
+        """Return the option that the operator gave, or the answer of `ask`."""
         named = [name for name in self.of(question.column) if name in question.options]
         asks_for_form = question.column != "*" and not question.options.keys().isdisjoint(FORMS)
         if not named and asks_for_form and (unfit := self._orders(question.column)):
@@ -134,7 +143,7 @@ class Choices:
         return named[0] if named else self.ask(question)
 
     def remembered(self) -> Choices:
-        """Return choices that ask each question once."""
+        """Return choices that ask each question only once."""
         answers: dict[tuple[str, ...], str] = {}
 
         def ask(question: Question) -> str:
@@ -146,15 +155,15 @@ class Choices:
         return Choices(self.given, ask)
 
     def _orders(self, column: str) -> list[str]:
-        """Return the forms of numbers and days that are given for this column alone."""
+        """Return the forms in `FORMS` that the operator gave for this column by name."""
         return [name for name in self.given.get(column, ()) if name in FORMS]
 
     def check(self, place: str, columns: Sequence[str]) -> None:
-        """Raise InputError if a reading names no column of a table.
+        """Raise InputError if the operator gave a reading for a column that the table lacks.
 
         Args:
-            place: The table's name for an error.
-            columns: The names of its columns.
+            place: Name of the table, for the error.
+            columns: Names of its columns.
         """
         for name in self.given:
             if name != "*" and name not in columns:
@@ -165,10 +174,10 @@ REFUSE, GUESS = Choices(), Choices(ask=guess)
 
 
 def given(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Return readings such as `born=day-first` by column.
+    """Return the readings in texts such as `born=day-first`, by column.
 
     Raises:
-        InputError: A text has no `=`, or names no reading.
+        InputError: A text has no `=`, or an unknown reading.
     """
     by_column: dict[str, list[str]] = {}
     for text in texts:
@@ -186,9 +195,9 @@ def readings(texts: Sequence[str], table: FormatSettings, can_be_days: bool = Tr
     """Return all readings under which most texts of a sample are numbers, days or times; empty for a column of text.
 
     Args:
-        texts: a sample of the cells.
-        table: the table's spelling; settings that are given in it decide.
-        can_be_days: whether texts can be read as days and times.
+        texts: Sample of the cells.
+        table: The table's spelling. Settings that it has explicitly exclude other readings.
+        can_be_days: False to read texts as numbers only.
     """
     if not texts:
         return []
@@ -238,7 +247,7 @@ def _numbers(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
         ),
         "",
     )
-    cents = {word[0] for text in texts for word in NO_CENTS.findall(text)}  # `12,-` has a decimal comma
+    cents = {word[0] for text in texts for word in NO_CENTS.findall(text)}  # decimal mark of texts such as `12,-`
     found = []
     for decimal, other in ((".", ","), (",", ".")):
         if cents and decimal not in cents:
@@ -250,7 +259,7 @@ def _numbers(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
         reading = Reading("real", f"decimal-{'point' if decimal == '.' else 'comma'}", PLAIN.model_copy(update=fields))
         if _fits(reading, texts):
             found.append(reading)
-    # Both fit only if one mark parts groups of three everywhere: it is more often of thousands.
+    # Both readings fit only if one mark separates groups of three everywhere. It is more often a thousands mark.
     found.sort(key=lambda reading: not any(reading.spelling.thousands in text for text in texts))
     return found
 
@@ -270,11 +279,11 @@ def units_of(texts: Sequence[str]) -> set[str]:
 
 
 def in_several_units(texts: Sequence[str], reading: Reading) -> list[str]:
-    """Return an example of each unit or currency, and one number without, if a sample has several units.
+    """Return an example of each unit or currency, and of a number without unit, if a sample has several units.
 
     Args:
-        texts: Cells of the sample.
-        reading: How the cells are read.
+        texts: Sample of the cells.
+        reading: Reading of the cells as numbers.
     """
     examples: dict[str, str] = {}
     signs = {word for text in texts for word in CURRENCY.findall(text)}
@@ -289,13 +298,13 @@ def in_several_units(texts: Sequence[str], reading: Reading) -> list[str]:
 
 
 def beyond_limits(texts: Sequence[str], reading: Reading) -> dict[str, str]:
-    """Return texts such as `10+` or `<5` among the numbers of a sample, each with its number."""
+    """Return texts such as `10+` or `<5` in a sample, each with its number (10, 5)."""
     bare = {text: LIMIT.sub("", text).strip() for text in texts if reading.value(text) is None}
     return {text: value for text, of in bare.items() if of != text and (value := reading.value(of)) is not None}
 
 
 def like_versions(texts: Sequence[str], reading: Reading) -> list[str]:
-    """Return two texts such as `1.1` and `1.10`, which are one number and two versions; empty if there are none."""
+    """Return two texts such as `1.1` and `1.10`, which are one number but two versions; else an empty list."""
     mark, known = reading.spelling.decimal, {*texts}
     return next(
         ([text[:-1], text] for text in texts if text[-1] == "0" and mark in text[:-2] and text[:-1] in known), []
@@ -318,7 +327,7 @@ def _dates(texts: Sequence[str], table: FormatSettings) -> list[Reading]:
 
 
 def as_excel_days(texts: Sequence[str]) -> list[Reading]:
-    """Return the reading of numbers as days that Excel counts; empty if most texts are none of 1954 to 2064."""
+    """Return the reading of numbers as days that Excel counts, if most texts are then days of 1954 to 2064."""
     reading = Reading("date", EXCEL, PLAIN.model_copy(update={"dates": EXCEL}))
     first, last = EXCEL_DAYS
     found = [text for text in texts if re.fullmatch(r"\d{5}(\.\d+)?", text) and first <= float(text) <= last]
@@ -331,7 +340,7 @@ def _count(clock: str, rests: Sequence[str]) -> int:
 
 
 def order(form: str) -> str:
-    """Return the name of a date form's order: by its first part."""
+    """Return the name of a date form's order, such as "day-first", from the form's first part."""
     if form == EXCEL:
         return EXCEL
     return ORDERS[day_and_clock(form)[0].lstrip()[1]]

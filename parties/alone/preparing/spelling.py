@@ -1,4 +1,4 @@
-"""How a raw CSV file is written: its encoding, its marks, and lines that are not rows of the table."""
+"""Format of a raw CSV file: its encoding, its separators, and lines that are not rows of the table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import unicodedata
 import zlib
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,28 +18,29 @@ from typing import Any
 from parties.alone.preparing.readings import MOST, Choices, Question
 from parties.base.text import listed, quoted
 from parties.sources.delimited import is_gzip, open_text, read_header, sql_literal
+from parties.sources.excel import sheet_as_csv
 from parties.sources.formats import format_of
 from parties.sources.settings import FormatSettings, PlaceSettings, is_encoding
 from smc.errors import InputError
 
 CHUNK = 1 << 20
 SEPARATORS = (";", "\t", "|", ",")
-LINES = 200  # that are looked at for the marks
-MOST_TITLES = 20  # lines before the header
-SAMPLE = 1 << 16  # bytes beyond ASCII that are looked at for the encoding
+LINES = 200  # lines from which the separator and the quote are found
+MOST_TITLES = 20  # most lines before the header
+SAMPLE = 1 << 16  # non-ASCII bytes from which the encoding is found
 # Code pages in the order in which they are proposed. Latin ones agree on most letters of the West.
 CODE_PAGES = (
     *("cp1252", "cp1250", "cp1251", "koi8-r", "cp866", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257"),
     *("iso8859-2", "iso8859-15", "mac_roman", "cp850", "cp437", "cp852"),
     *("gb18030", "big5", "shift_jis", "euc_jp", "euc_kr"),
 )
-ALPHABETS = (  # letters beyond ASCII that a file in Latin letters may have beside each other
+ALPHABETS = (  # sets of non-ASCII letters that occur together in one language or group of languages
     "äöüßàâæçéèêëîïôœùûìíòóúáñ",  # German, French, Italian, Spanish
     *("áàâãçéêíóôõúü", "æøåéèêòôü", "åäöéü", "áðéíóúýþæö"),  # Portuguese, Nordic
     *("ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "čćđšž", "ăâîșțşţ"),  # of cp1250
     *("çğıiöşüâîû", "ąčęėįšųūž", "āčēģīķļņšūž", "äõöüšž"),  # Turkish, Baltic
 )
-FREQUENT = {  # letters of a script that make up most of its texts
+FREQUENT = {  # most frequent letters of a script, which make up most of its texts
     "CYRILLIC": "оеаинтсрвл",
     "GREEK": "αοιετσνηυρ",
     "HEBREW": "יוהלאמרשבת",
@@ -65,26 +66,38 @@ TOTALS = (
 
 
 def spelling_of(place: PlaceSettings, choices: Choices) -> tuple[FormatSettings, list[str]]:
-    """Return the encoding, separator, quote and lines before the header of a CSV file, and remarks.
+    """Return the encoding, separator, quote and number of lines before the header of a CSV file, and remarks.
 
-    Anything else has the usual spelling.
+    Files of other formats have the default spelling.
 
     Args:
         place: The table, with settings that are already known.
         choices: Decides between several possible encodings.
 
     Raises:
-        InputError: the file cannot be read, or its encoding must be chosen.
+        InputError: The file cannot be read, or its encoding must be chosen.
     """
-    if "://" in place.source or format_of(Path(place.source), place.table) != "csv":
+    if "://" in place.source:
         return FormatSettings(), []
     path = Path(place.source)
+    match format_of(path, place.table):
+        case "csv":
+            return _spelling_of(path, choices)
+        case "excel":
+            with ExitStack() as resources:
+                return _spelling_of(sheet_as_csv(path, place.table, resources), Choices())
+    return FormatSettings(), []
+
+
+def _spelling_of(path: Path, choices: Choices) -> tuple[FormatSettings, list[str]]:
     try:
         encoding, remarks = _encoding(path, choices)
         with open_text(path, FormatSettings(encoding=encoding)) as stream:
             lines = [stream.readline(CHUNK) for _ in range(LINES)]
     except UnicodeError:
-        raise InputError(f"{path}: not {encoding}; give another --reading '*=ENCODING', or save it as UTF-8") from None
+        raise InputError(
+            f"{path}: not valid {encoding}; give another --reading '*=ENCODING', or save it as UTF-8"
+        ) from None
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"cannot read {path}: {error}") from None
     if any("\0" in line for line in lines):
@@ -119,7 +132,7 @@ def spelling_of(place: PlaceSettings, choices: Choices) -> tuple[FormatSettings,
 
 
 def _check_quotes(path: Path, lines: Sequence[str], quote: str) -> None:
-    """Raise InputError if each line stands within quotes of the other kind, as one cell."""
+    """Raise InputError if each whole line is within quotes of the other type, so it would be one cell."""
     other = "'" if quote == '"' else '"'
     some = [line.strip() for line in lines if line.strip()]
     if len(some) > 1 and all(line[0] == line[-1] == other and len(line) > 1 for line in some[:-1]):
@@ -127,10 +140,10 @@ def _check_quotes(path: Path, lines: Sequence[str], quote: str) -> None:
 
 
 def _titles(lines: Sequence[str], separator: str, quote: str) -> int:
-    """Return how many lines of a title stand before the header.
+    """Return the number of title lines before the header; 0 if there seems to be no title.
 
-    Each fills at most half of the usual cells, or fewer than usual with one that is no name. The header has names. It
-    may have line breaks, and lack the names of some columns.
+    A title line fills at most half of the usual number of cells, or fewer than usual with a cell that is not a name.
+    The header may have line breaks and unnamed columns.
     """
     records = _records(lines, separator, quote)
     counts = [sum(map(bool, map(str.strip, record))) for _, record in records]
@@ -155,7 +168,7 @@ def _are_names(record: Sequence[str]) -> bool:
 
 
 def _records(lines: Sequence[str], separator: str, quote: str) -> list[tuple[int, list[str]]]:
-    """Return the records of some lines, each with the number of lines before it."""
+    """Return the CSV records in a list of lines, each with the number of lines before it."""
     records, before = [], 0
     reader = csv.reader(lines, delimiter=separator, quotechar=quote)
     with suppress(csv.Error):
@@ -166,7 +179,7 @@ def _records(lines: Sequence[str], separator: str, quote: str) -> list[tuple[int
 
 
 def _footers(path: Path, spelling: FormatSettings) -> list[str]:
-    """Return the texts of the last lines that have one field alone, which is a phrase: they are no rows."""
+    """Return the texts of the last lines that consist of a single field with a phrase, so they are not rows."""
     width = len(read_header(path, spelling)[0])
     if "\n".encode(spelling.encoding) != b"\n" or is_gzip(path):
         with open_text(path, spelling) as stream:
@@ -192,16 +205,16 @@ def _cells(line: str, separator: str, quote: str) -> list[str]:
         return []
 
 
-def beside(
+def drop_non_rows(
     ask: Callable[[str], Any], header: Sequence[str], names: Sequence[str], place: PlaceSettings
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Take repeated headers and totals out of the table `raw0`. Return their first cells, and remarks.
+    """Delete repeated headers, ruled lines and totals from the table `raw0`. Return their first cells, and remarks.
 
     Args:
-        ask: asks DuckDB.
-        header: the names of the columns of the file.
-        names: those that are in it, the first ones as c0, c1, ...
-        place: the file; only a CSV file whose format is not given may have such rows.
+        ask: Runs a query in DuckDB.
+        header: Names of all columns of the file.
+        names: Names of the columns in `raw0`, which are c0, c1, ... there.
+        place: The file. Nothing is deleted unless it is a CSV file without a query.
     """
     is_csv = "://" not in place.source and place.source and names
     if not is_csv or not _is_plain_csv(place) or header[0] != names[0]:
@@ -256,11 +269,12 @@ def beside(
 
 def _is_plain_csv(place: PlaceSettings) -> bool:
     path = Path(place.source)
-    return getattr(place, "query", None) is None and path.is_file() and format_of(path, place.table) == "csv"
+    is_file = getattr(place, "query", None) is None and path.is_file()
+    return is_file and format_of(path, place.table) in ("csv", "excel")
 
 
 def _encoding(path: Path, choices: Choices) -> tuple[str, list[str]]:
-    """Return the encoding that is given, or UTF-16 by its mark, UTF-8 if all of the file is, or a code page."""
+    """Return the encoding that the operator gave, or the detected one (UTF-16, UTF-8 or a code page); and remarks."""
     if (said := next((name for name in choices.of("*") if is_encoding(name)), None)) is not None:
         return said, []
     beyond = bytearray()
@@ -288,11 +302,11 @@ def _encoding(path: Path, choices: Choices) -> tuple[str, list[str]]:
     return ("utf-8", []) if is_utf8 else _code_page(path, bytes(beyond[:SAMPLE]), choices)
 
 
-_BETWEEN = re.compile(rb"[\s,;|\"\x00-\x20]+")  # what parts words
+_BETWEEN = re.compile(rb"[\s,;|\"\x00-\x20]+")  # separators of words
 
 
 def _code_page(path: Path, words: bytes, choices: Choices) -> tuple[str, list[str]]:
-    """Return the code page under which the words of a file look like words; the operator chooses among several."""
+    """Return the code page under which a file's non-ASCII words look like words; the operator chooses if several do."""
     texts: dict[str, str] = {}
     for name in CODE_PAGES:
         text = _decoded(words, name)
@@ -318,7 +332,7 @@ def _decoded(words: bytes, name: str) -> str | None:
 
 
 def _are_words(text: str, name: str) -> bool:
-    """Return whether nearly all words are letters of one script, and letters that this script has often."""
+    """Return True if nearly all words are in one script and of its frequent letters."""
     words = list(dict.fromkeys(text.split()))
     if sum(map(_is_word, words)) < 0.9 * len(words):
         return False
@@ -365,9 +379,9 @@ def _bytes(path: Path) -> Any:
 
 
 def _marks(lines: Sequence[str], separator: str | None = None) -> tuple[Any, Any]:
-    """Return the separator and the quote by which these lines have the most fields, alike in nearly all of them.
+    """Return the separator and the quote that give the most fields, with equal numbers in nearly all lines.
 
-    DuckDB's own sniffer finds the same, takes seconds where this takes none, and reads UTF-8 only.
+    DuckDB's sniffer finds the same marks, but it takes seconds and reads UTF-8 only.
     """
 
     def fields(marks: tuple[str, str]) -> tuple[bool, bool, int, int]:

@@ -1,6 +1,6 @@
 """Spellings of days, numbers and missing values in raw tables, each with an example and its value.
 
-The looks at a raw table take their forms and marks from here, and a test reads every example.
+The profile of a raw table uses these forms and marks, and a test reads every example.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from parties.sources.settings import day_and_clock
 
 
 class Spelling(NamedTuple):
-    """A text, its value, and the settings of a column that is spelled so."""
+    """An example: a text, its value, and the column settings for this spelling."""
 
     text: str
     value: str
@@ -118,6 +118,6 @@ NO_VALUE = (
     *("0000-00-00", "0000-00-00 00:00:00", "00.00.0000", "00/00/0000", "#VALUE!", "#DIV/0!", "NaT", "<NA>"),
 )
 DATES = tuple(dict.fromkeys(day_and_clock(day.settings["dates"])[0].rstrip(" T") for day in DAYS))
-CLOCKS = tuple(  # behind a day, with what stands between
+CLOCKS = tuple(  # forms of the time of day, with the text between it and the day
     dict.fromkeys(form[len(day_and_clock(form)[0].rstrip(" T")) :] for form in (day.settings["dates"] for day in DAYS))
 )

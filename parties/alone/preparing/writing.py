@@ -1,4 +1,4 @@
-"""A proposal as files: `schema.toml`, public, and the table's part of `party.toml`; as lines, and as a page."""
+"""Output of a proposal: the public `schema.toml`, the table's part of `party.toml`, lines, JSON, and an HTML page."""
 
 from __future__ import annotations
 
@@ -63,19 +63,19 @@ def mapping_text(name: str, table: TableProfile, proposal: TableProposal) -> str
 
 
 def _from(folder: Path, source: str) -> str:
-    """Return a place as a file in a folder names it."""
+    """Return a source as a path relative to a folder; a URL stays unchanged."""
     return source if not source or "://" in source else files.seen_from(folder, Path(source))
 
 
 def _without_nothing(value: Any) -> Any:
-    """Return nested tables without what is nothing: TOML has no word for None."""
+    """Return nested dicts without entries that are None or empty texts, because TOML has no null."""
     if isinstance(value, dict):
         return {key: _without_nothing(item) for key, item in value.items() if item not in (None, "")}
     return value
 
 
 def _person(table: TableProfile) -> str:
-    """Return the lines by which noise would hide people, commented out, if a column seems to name them."""
+    """Return the settings `person` and `at_most` as comments, if a column seems to name people; else an empty text."""
     named = [column.name for column in table.columns if names_people(column)]
     if not named:
         return ""
@@ -84,12 +84,12 @@ def _person(table: TableProfile) -> str:
 
 
 def row_bound(rows: int) -> int:
-    """Return a public bound with room: the least of 1, 2, 5 times a power of ten that is a fourth more, or larger."""
+    """Return a public row bound: the least 1, 2 or 5 times a power of ten that is at least 1.25 times the rows."""
     return int(nice(max(Fraction(5 * rows, 4), Fraction(1))))
 
 
 def becomes(column: ColumnProposal) -> str:
-    """Return in words what becomes of a column."""
+    """Return a description of a column's proposal: its type with categories, "key", or why it is left out."""
     if column.domain is None:
         return f"left out: {column.aside}"
     if not column.domain:
@@ -100,13 +100,13 @@ def becomes(column: ColumnProposal) -> str:
 
 
 def lines(proposal: TableProposal) -> Iterator[tuple[str, str, str, str]]:
-    """Yield for each column its name, what it holds, what becomes of it, and what to look at."""
+    """Yield, for each column, its name, the descriptions of its contents and its proposal, and its remarks."""
     for column in proposal.columns:
         yield visible(column.name), column.holds, visible(becomes(column)), visible("; ".join(column.remarks))
 
 
 def to_json(table: TableProfile, proposal: TableProposal) -> dict[str, Any]:
-    """Return the proposal as a JSON object.
+    """Return the proposal as a JSON object: digest, columns, and remarks.
 
     Args:
         table: Profile of the raw table.

@@ -29,9 +29,9 @@ def apply(
 ) -> dict[str, Any]:
     """Write the rows of a source, recoded, and return the report on them.
 
-    Rows in no class, or in a class that fails the models by these rows alone, are suppressed. Nothing is written if
-    something fails. Models of both parties' rows are not checked; the report names them. The publication is added to
-    the history, see `published`.
+    Rows in no class, or in a class in which these rows alone fail the models, are suppressed. Nothing is written after
+    an error. Models of both parties' rows are not checked; the report names them. The publication is added to the
+    history before its rows are written.
 
     Args:
         recoding: the recoding of earlier rows
@@ -78,7 +78,10 @@ def apply(
         share = suppressed_share(partition)
         most = recoding.max_suppressed if most is None else most
         if lost := broken(cells, partition, models):
-            raise InputError(f"{rows.engine.place}: these rows do not satisfy {', '.join(lost)}; nothing was written")
+            raise InputError(
+                f"{rows.engine.place}: these rows do not satisfy {', '.join(lost)}; nothing was written; add rows, "
+                "or anonymise these by a new recoding"
+            )
         if share > most + 1e-12:
             classes = recoding.partition(cells, []).count(cells, layout_of(cells))
             failing = [model.words for model in models if not fitting(classes, [model]).all()]

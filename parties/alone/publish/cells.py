@@ -27,7 +27,7 @@ class Cells:
         quasi: codes in these hierarchies, int[columns, cells]
         sensitive: codes in these hierarchies, int[columns, cells]
         counts: rows of each cell, int64[cells]
-        public: cells of a table, with counts, of everybody who could be in this one, by the same quasi-identifiers
+        public: cells and counts of a public table of all people who could be in this table, by the quasi-identifiers
     """
 
     hierarchies: tuple[Hierarchy, ...]
@@ -44,11 +44,11 @@ class Cells:
 
 
 def reduced(columns: ValueCodes, counts: Counts | None = None) -> tuple[ValueCodes, Counts]:
-    """Return the distinct columns of int[columns, rows], in lexical order, and the count of each.
+    """Return the distinct rows of a table int[columns, rows], in lexical order, and the count of each.
 
     Args:
-        columns: the codes
-        counts: rows of each column; None: one each
+        columns: codes of the rows' values
+        counts: number of table rows for which each given row stands; None: 1
     """
     if counts is None:
         counts = np.ones(columns.shape[1], dtype=np.int64)
@@ -61,13 +61,13 @@ def reduced(columns: ValueCodes, counts: Counts | None = None) -> tuple[ValueCod
 def grouped(
     columns: ValueCodes | Sequence[ValueCodes], sizes: Sequence[int]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the order that groups equal columns of int[columns, cells], and the start of each group in it.
+    """Return the order that groups equal cells of int[columns, cells], and the start of each group in it.
 
     Groups come in lexical order.
 
     Args:
-        columns: the codes
-        sizes: bound of the codes of each row
+        columns: codes of the cells' values
+        sizes: number of codes of each column
     """
     number = len(columns[0])
     keys, bound = np.zeros(number, dtype=np.int64), 1

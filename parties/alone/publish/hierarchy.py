@@ -75,7 +75,7 @@ class Hierarchy:
         return parents
 
     def common(self, values: ValueCodes) -> tuple[int, int]:
-        """Return the lowest level at which these values, by code, are one group, and the group there."""
+        """Return the lowest level at which values (codes) are in one group, and this group."""
         for level, group in enumerate(self.groups):
             first = int(group[values[0]])
             if (group[values] == first).all():

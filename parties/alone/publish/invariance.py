@@ -81,9 +81,9 @@ def classes_of(
 
 
 def _balance(bucket: _Rows, new: _Rows) -> None:
-    """Give each value of a bucket as many rows as the most frequent one has, as far as there are new rows.
+    """Move new rows to a bucket until its values have equally many rows, as far as there are new rows.
 
-    Taking a new row may cost a counterfeit elsewhere, but never more than the one that it saves here.
+    Each moved row saves a counterfeit here, and costs at most one counterfeit elsewhere.
     """
     most = _most(bucket)
     for value, rows in bucket.items():
@@ -102,17 +102,17 @@ def _most(bucket: Mapping[str, Sequence[int]]) -> int:
     return max(map(len, bucket.values()))
 
 
-def _split(bucket: _Rows, many: int, places: Floats) -> list[Class]:
-    """Cut a bucket into `many` classes, each time along the column in which its rows have the widest range.
+def _split(bucket: _Rows, number: int, places: Floats) -> list[Class]:
+    """Cut a bucket into `number` classes, each time along the column in which its rows have the widest range.
 
     Some value has a row for each class, so no class consists of counterfeits alone.
     """
-    if many == 1:
+    if number == 1:
         return [{value: rows[0] if rows else None for value, rows in bucket.items()}]
     together = [row for rows in bucket.values() for row in rows]
     column = places[int(np.ptp(places[:, together], axis=1).argmax())]
-    half, low, high = many // 2, {}, {}
+    half, low, high = number // 2, {}, {}
     for value, rows in bucket.items():
         ordered = sorted(rows, key=lambda row: float(column[row]))
         low[value], high[value] = ordered[: len(rows) // 2], ordered[len(rows) // 2 :]
-    return _split(low, half, places) + _split(high, many - half, places)
+    return _split(low, half, places) + _split(high, number - half, places)

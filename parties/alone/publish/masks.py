@@ -34,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {"default": set(), "email": set(), "custom": {"fi
 
 
 class MaskPlan(Settings):
-    """The mask of a column."""
+    """Settings of the mask of a column."""
 
     kind: Literal["default", "email", "random", "custom"]
     first: Count | None = None
@@ -69,7 +69,7 @@ Mask: TypeAlias = Annotated[MaskPlan, BeforeValidator(_kind)]
 
 
 def cell(rows: RowQuery, name: str, mask: MaskPlan | None) -> exp.Expr:
-    """Return the expression of a column as shown: masked if it has a mask.
+    """Return the SQL expression of a column, masked if it has a mask.
 
     Args:
         rows: the source
@@ -80,7 +80,7 @@ def cell(rows: RowQuery, name: str, mask: MaskPlan | None) -> exp.Expr:
 
 
 def masked(rows: RowQuery, name: str, mask: MaskPlan) -> exp.Expr:
-    """Return the expression of a masked column, NULL for NULL.
+    """Return the SQL expression of a masked column; NULL stays NULL.
 
     Args:
         rows: the source

@@ -32,6 +32,7 @@ UNIQUE = 0.9  # a column of text with a greater share of distinct values counts 
 LOOKED_AT = 1000  # values from which a rule is guessed; all others are then checked against it
 LARGEST = 3  # most columns of a set whose uniqueness is counted
 COLUMNS = 20  # columns from which sets are formed
+AT_ONCE = 64  # columns whose distinct values are counted in a query: each takes memory of its own
 SAMPLE = 1 << 15  # distinct rows from which sets are selected
 CHOSEN = 6  # sets of each size that are then counted in all rows
 SHOWN = 3  # sets of each size that are reported
@@ -53,7 +54,7 @@ PATTERNS = {  # pattern that all values of a column must match, for an engine; t
 
 @dataclass(frozen=True)
 class Proposal:
-    """A plan as TOML, and remarks on the table, one a line."""
+    """A publish plan as TOML, and remarks on the table."""
 
     text: str
     notes: list[str]
@@ -90,15 +91,15 @@ def propose(
     the rows.
 
     Args:
-        rows: the table
-        source: its source, as in the plan
-        table: its table in the source's database, as in the plan
-        formats: spellings by which `rows` are read, by column
-        codes: columns whose numbers are texts, such as versions
-        doing: called with a description before each step
+        rows: The table's rows.
+        source: Path or URL of the table, for the plan.
+        table: Name of the table in a database, for the plan.
+        formats: Spellings of the columns of `rows`, by name.
+        codes: Columns whose numbers are texts, such as versions.
+        doing: Called with a description before each step.
 
     Raises:
-        InputError: no plan of this table could publish anything
+        InputError: Every plan would leave out all rows or columns.
     """
     names, left_out = _usable(rows)
     texts = exp.Select().select(*(text_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)))
@@ -107,12 +108,16 @@ def propose(
     grouped = exp.Select().select(*cells, exp.Count(this=exp.Star()).as_("n")).group_by(*cells)
     distinct_rows = rows.engine.keep(grouped.from_(texts.from_(rows.query.subquery("t")).subquery("r")))
     doing("counting distinct values")
-    counted = [exp.Count(this=exp.Distinct(expressions=[_column(i)])) for i in range(len(names))]
-    columns = [count.as_(f"n{i}") for i, count in enumerate([exp.Count(this=exp.Star()), *counted])]
-    profile = exp.Select().select(_number(), *columns).from_(distinct_rows.subquery("t"))
-    total, lines, *distinct = rows.engine.counts(profile)[0].tolist()
+    distinct = list[int]()
+    for start in range(0, len(names), AT_ONCE):
+        some = range(start, min(start + AT_ONCE, len(names)))
+        counted = [exp.Count(this=exp.Distinct(expressions=[_column(i)])) for i in some]
+        columns = [count.as_(f"n{i}") for i, count in enumerate([exp.Count(this=exp.Star()), *counted])]
+        profile = exp.Select().select(_number(), *columns).from_(distinct_rows.subquery("t"))
+        total, lines, *numbers = rows.engine.counts(profile)[0].tolist()
+        distinct += numbers
     if total < K:
-        raise InputError(f"{rows.engine.place}: {total} rows are too few to publish; a class needs {K}")
+        raise InputError(f"{rows.engine.place}: {total} rows are too few to publish: a class needs {K}; give more rows")
     doing("looking for rules")
     sample = _sampled(rows, distinct_rows, len(names), lines)
     texts_of_digits = {i for i, name in enumerate(names) if name in codes}
@@ -163,7 +168,7 @@ def propose(
 
 
 def _usable(rows: RowQuery) -> tuple[list[str], set[str]]:
-    """Return the columns with a text form, and those without; raise InputError if no column has one."""
+    """Return the columns that can be read as text, and the others. Raise InputError if no column can."""
     place = rows.engine.place
     if not rows.engine.cased:
         lower = [name.lower() for name in rows.types]
@@ -180,7 +185,7 @@ def _column(i: int) -> exp.Column:
 
 
 def _total() -> exp.Expression:
-    """Return the expression of the number of rows that the distinct ones stand for; 0 without any."""
+    """Return the SQL expression of the total of the row counts n of distinct rows; 0 for no rows."""
     return exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.Literal.number(0)])
 
 
@@ -204,10 +209,10 @@ def _sampled(rows: RowQuery, distinct_rows: exp.Select, columns: int, lines: int
 def _rules(
     rows: RowQuery, distinct_rows: exp.Select, sample: _Sample, distinct: Sequence[int], codes: Container[int]
 ) -> tuple[list[dict[str, Any]], dict[int, str]]:
-    """Return a rule for each column that all its values fit, and the misfits of the other columns.
+    """Return a generalisation rule for each column, {} if its values do not all fit one, and remarks on misfits.
 
-    A column that would need a tree has no rule. A misfit, by the column's index, is a remark on values that differ from
-    the form of the first ones. Columns among `codes` have no ranges.
+    A remark, by the column's index, counts the values that differ from the form of the column's first values. Columns
+    in `codes` get no ranges.
     """
     rules: list[dict[str, Any]] = [{} for _ in distinct]
     misfits: dict[int, str] = {}
@@ -226,7 +231,7 @@ def _rules(
 
 
 def _guesses(values: Sequence[str], distinct: int) -> list[str]:
-    """Return the forms of the first values of a column, the best first."""
+    """Return the forms that a column's first values fit, the most likely first."""
     seen = list(islice((value for value in values if value != MISSING), LOOKED_AT))
     if not seen:
         return []
@@ -240,7 +245,7 @@ def _guesses(values: Sequence[str], distinct: int) -> list[str]:
 
 
 def _is_measured(values: Sequence[str]) -> bool:
-    """Return whether most of a column's values are numbers, some with decimals: such measurements identify nobody."""
+    """Return True if most of a column's values are numbers, some with decimals: measurements identify nobody."""
     seen = list(islice((value for value in values if value != MISSING), LOOKED_AT))
     numbers = [value for value in seen if number(value) is not None]
     return len(numbers) > len(seen) / 2 and any("." in value for value in numbers)
@@ -249,9 +254,9 @@ def _is_measured(values: Sequence[str]) -> bool:
 def _measured(
     rows: RowQuery, distinct_rows: exp.Select, forms: dict[int, str]
 ) -> dict[int, tuple[int, int, float, float]]:
-    """Return, by the column's index, the number of rows with a value, and of those where it has the form.
+    """Return, by the column's index, the numbers of distinct rows with a value and with a value of the form.
 
-    Also return the least and the greatest number there, or number of digits. This takes one query.
+    The last two items are the least and the greatest number of that form, or length of its text.
     """
     cells, aggregates = [], []
     for i, form in forms.items():
@@ -274,8 +279,8 @@ def _rule(form: str, low: float, high: float, distinct: int) -> dict[str, Any]:
 
     Args:
         form: The form.
-        low: The least number, or number of digits.
-        high: The greatest one.
+        low: The least number, or length of a text.
+        high: The greatest number, or length of a text.
         distinct: Number of distinct values.
     """
     if form == "prefixes":
@@ -292,7 +297,7 @@ def _rule(form: str, low: float, high: float, distinct: int) -> dict[str, Any]:
 
 
 def _candidates(sample: _Sample, columns: Sequence[int]) -> Iterator[list[tuple[int, ...]]]:
-    """Yield, for each size, the sets of columns with the most unique rows in the sample, the worst first."""
+    """Yield, for each number of columns, the sets with the most unique rows in the sample, the worst first."""
     keys: dict[tuple[int, ...], Counts] = {(): np.zeros(len(sample.single), dtype=np.int64)}
     for size in range(1, min(LARGEST, len(columns)) + 1):
         sets: list[tuple[int, tuple[int, ...]]] = []
@@ -307,7 +312,7 @@ def _candidates(sample: _Sample, columns: Sequence[int]) -> Iterator[list[tuple[
 
 
 def _alone(keys: Counts, single: NDArray[np.bool_]) -> int:
-    """Return the number of rows with a unique key; where `single` is False, a row stands for several."""
+    """Return the number of rows with a unique key. A row that is not `single` stands for several equal rows."""
     packed = np.sort(keys << 1 | ~single)
     differs = np.concatenate([[True], packed[1:] >> 1 != packed[:-1] >> 1, [True]])
     return int((differs[1:] & differs[:-1] & (packed & 1 == 0)).sum())
@@ -320,7 +325,7 @@ def _singling(
     candidates: Iterator[list[tuple[int, ...]]],
     total: int,
 ) -> list[str]:
-    """Return remarks on the sets of columns with the most unique rows, the worst of each size."""
+    """Return remarks on the candidate sets of columns with the most unique rows in the whole table."""
     notes = []
     for sets in candidates:
         unique = []

@@ -101,7 +101,9 @@ class Pseudonyms:
         if len(columns) > len(self._keys):
             subject_names, subject_codes = encode(columns[-1])
             if None in subject_names or MISSING in subject_names:
-                raise InputError(f"{place}: a row is empty in the column {quoted(str(self._subject))}: its subject")
+                raise InputError(
+                    f"{place}: a row has no person in the subject column {quoted(str(self._subject))}; fill it"
+                )
             known = self._ring.subjects(subject_names)
             subjects = [known[subject_names[code]] for code in subject_codes]
         return {
@@ -169,7 +171,7 @@ def few(name: str, distinct: int, total: int, most: int) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Written:
-    """Counts of written rows, and of empty cells of forgotten subjects among restored rows."""
+    """Number of written rows, and number of restored cells left empty because their subject was forgotten."""
 
     rows: int
     forgotten: int = 0

@@ -19,7 +19,7 @@ from parties.sources import PlaceSettings, open_rows
 from parties.sources.column_formats import formats_of
 from parties.sources.derived import EPOCH
 from parties.sources.expressions import Cell, days_in, signed_text, unmarked
-from parties.sources.mapping import PLAIN, ColumnRule
+from parties.sources.mapping import PLAIN, ColumnRule, number_pattern
 from parties.sources.opened import RowQuery
 from parties.sources.settings import FormatSettings, SourceSettings
 from parties.tables.delimited import MISSING
@@ -123,7 +123,7 @@ def spelled(value: str | int | None) -> str:
 
 
 def rows_of(place: PlaceSettings) -> RowQuery:
-    """Open a source, with numbers normalised to a decimal point, days to ISO, and NULL for what means no value.
+    """Open a source, with numbers normalised to a decimal point, days to ISO 8601, and missing values to NULL.
 
     Raise InputError as `open_rows` does, or if the type of a column does not fit its format.
     """
@@ -186,8 +186,7 @@ def _plain(cell: exp.Expr, spelling: FormatSettings) -> exp.Expr:
     """Return the expression of a text normalised as in `rows_of`."""
     text: exp.Expr = exp.Trim(this=cell.copy())
     words, text = text, signed_text(text, spelling)
-    parted = f"|[0-9]{{1,3}}([{spelling.thousands}][0-9]{{3}})+" if spelling.thousands else ""
-    is_number = rf"^[+-]?([0-9]+{parted})([{spelling.decimal}][0-9]*)?$"
+    is_number = number_pattern(spelling.decimal, spelling.thousands)
     number = unmarked(text, spelling)
     plain = exp.case()
     if missing := [exp.Literal.string(word) for word in spelling.missing if word]:
@@ -315,5 +314,7 @@ def with_public(cells: Cells, codes: ValueCodes, counts: Counts, place: str) -> 
         InputError: a cell's quasi-identifiers are not in the public table
     """
     if missing := set(map(tuple, cells.quasi.T.tolist())) - set(map(tuple, codes.T.tolist())):
-        raise InputError(f"{place}: {len(missing)} of the table's combinations are not in this public table")
+        raise InputError(
+            f"{place}: this public table lacks {len(missing)} combinations of values of the table; add these people"
+        )
     return replace(cells, public=(codes, counts))

@@ -1,4 +1,4 @@
-"""m-invariant publication of a growing table after those of its history, with counterfeit rows."""
+"""m-invariant publication of a growing table, consistent with the publications in its history."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Publication:
 
 
 def publication(plan: PublishPlan, source: RowQuery, history: History, random: np.random.Generator) -> Publication:
-    """Return the m-invariant publication of a table after those of its history.
+    """Return the next m-invariant publication of a table.
 
     Args:
         plan: the publish plan, with `[history]` and m
@@ -42,8 +42,8 @@ def publication(plan: PublishPlan, source: RowQuery, history: History, random: n
         history: the earlier publications
         random: source of randomness
 
-    Raises:
-        InputError: the plan is not suitable for m-invariance, or a row's value is not in its earlier signature
+        Raises:
+            InputError: the plan is not suitable for m-invariance, or a row's value is not in its earlier signature
     """
     m, quasi, sensitive = _asked_for(plan)
     table = texts(source, [*quasi, sensitive, history.column])
@@ -55,12 +55,12 @@ def publication(plan: PublishPlan, source: RowQuery, history: History, random: n
     location = f"{source.engine.place}, column {quoted(sensitive)}"
     if changed:
         raise InputError(
-            f"{location}: {changed:,} rows have a new sensitive value that is not in the signature of "
-            f"their class; their earlier value must stay"
+            f"{location}: {changed:,} rows have a new sensitive value that is not among the m values of "
+            f"their class; keep their earlier value"
         )
     every = sorted({*domain, *values})
     if len(every) < m:
-        raise InputError(f"{location}: there are {len(every)} values, and m = {m} takes as many")
+        raise InputError(f"{location}: there are {len(every)} values, fewer than m = {m}; choose a smaller m")
     built = tuple(hierarchies(quasi, dict(plan.columns), table.values[: len(quasi)]))
     codes = recode(Texts(table.values[: len(quasi)], table.codes[: len(quasi)], table.counts), built)
     cells = Cells(built, (), codes, codes[:0], table.counts)
@@ -107,13 +107,16 @@ def _asked_for(plan: PublishPlan) -> tuple[int, list[str], str]:
     quasi, sensitive, others = plan.named("quasi-identifier"), plan.named("sensitive"), plan.named("other")
     masked = [name for name, column in plan.columns.items() if column.mask is not None]
     if not quasi or len(sensitive) != 1:
-        raise InputError("columns: m-invariance needs exactly one sensitive column, and quasi-identifiers")
+        raise InputError(
+            "columns: m-invariance needs exactly one sensitive column, and quasi-identifiers; "
+            "set the roles of the columns"
+        )
     if wrong := [*others, *masked]:
         raise InputError(
             f"column {quoted(wrong[0])}: a counterfeit row would have no value in this column; leave the column out"
         )
     if wrong := [name for name in (*quasi, *sensitive) if name in (CLASS, COUNTERFEITS)]:
-        raise InputError(f"column {quoted(wrong[0])}: a column of this name is published besides: call it otherwise")
+        raise InputError(f"column {quoted(wrong[0])}: the publication adds a column of this name; rename yours")
     return plan.history.m, quasi, sensitive[0]
 
 
@@ -128,7 +131,9 @@ def _known(history: History, m: int) -> tuple[dict[str, Signature], set[str]]:
         for row, place in zip(version.rows, version.classes, strict=True):
             earlier[row] = tuple(version.signatures[place])
     if least := min((len(known) for known in earlier.values() if len(known) < m), default=0):
-        raise InputError(f"{history.path}: rows were published with a signature of {least} values, and m is {m}")
+        raise InputError(
+            f"{history.path}: rows were published with {least} possible values, fewer than m = {m}; set m to {least}"
+        )
     return earlier, {value for version in history.versions for known in version.signatures for value in known}
 
 

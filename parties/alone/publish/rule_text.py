@@ -58,7 +58,7 @@ def text_of(rules: Mapping[str, Rule | Paths]) -> str | None:
 
 
 def plain(rule: Rule) -> Rule | Paths:
-    """Return a rule, or the paths of its tree read from the file."""
+    """Return a rule unchanged, or the paths of its tree if the rule names a file."""
     return rule if rule.tree is None else read_tree(rule.tree)
 
 

@@ -9,7 +9,7 @@
     [columns.education]
     tree = "education.csv"        # a line a value: the value, its parent, ..., the top
 
-A year has four digits: the format of a column gives the century of a year of two. Without a rule, a value becomes `*`.
+Years have four digits; a column's format converts two-digit years before. Without a rule, a value becomes `*`.
 Every rule except `tree` accepts new values. `?`, a missing value, stays as it is up to the top. Trees have the format
 of ARX (fields between semicolons) or anjana (commas).
 """

@@ -29,7 +29,7 @@ numeric = true                   # mondrian and top-down cut it as numbers
 role = "sensitive"               # published in clear; models protect it
 [columns.visit]
 role = "other"                   # published in clear; a column that is not named is dropped
-[columns.visit.format]           # spelling of its cells: days become 2024-01-31, and what is missing becomes no value
+[columns.visit.format]           # spelling of its cells: days become 2024-01-31, `missing` texts become empty
 dates = "%d.%m.%y"
 last_year = 2026                 # of two-digit years
 missing = ["01.01.00"]

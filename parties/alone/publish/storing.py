@@ -33,7 +33,7 @@ def put(
     masks: Mapping[str, MaskPlan | None],
     escape_formulas: bool = False,
 ) -> int:
-    """Write recoded rows to a file (see `write`) or a table (see `store`), and return their number.
+    """Write recoded rows to a file (by `write`) or a table (by `store`), and return their number.
 
     Args:
         rows: the source

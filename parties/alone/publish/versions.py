@@ -1,11 +1,11 @@
 """Several publications of one table: classes of rows that look alike in all of them, checked against the models.
 
-Each publication alone may be k-anonymous, yet together they may identify somebody: a row that shares its class with
-others in each one, but with none of them in both, or that came or went alone. An attacker may know in which
-publications a person is, and their quasi-identifiers there. The rows of one group remain possible: those in the same
-class of each publication, or in none. The owner can match rows of one person, so the groups are exact. For an attacker
-who cannot match them (as m-invariance assumes: X. Xiao, Y. Tao 2007, who add counterfeits for rows that come or go), at
-least the group remains possible. For one who can, by a column published in clear, exactly the group does.
+Several publications together may identify a person although each is k-anonymous. For example, a row shares its class
+with other rows in each publication, but with none of them in both; or it is the only row that is added or removed. An
+attacker may know in which publications a person is, and their quasi-identifiers there. A *group* has the rows that are
+in the same class, or absent, in each publication; the owner can match rows of one person, so groups are exact. All rows
+of the person's group remain possible for the attacker. No others do if rows can be matched by a column published in
+clear; otherwise (as m-invariance assumes: X. Xiao, Y. Tao 2007) more rows may.
 
 The history is a file for its owner only: the rows' classes and sensitive values of each publication. It names rows by
 salted hashes, on which a holder of the file can try names.
@@ -170,7 +170,8 @@ def load(path: Path, column: str, person: str | None = None) -> History:
         raise InputError(f"{what}: {explained(error, _File)}") from None
     if any(bool(version.persons) != (person is not None) for version in file.versions if version.rows):
         raise InputError(
-            f"{path}: was begun {'without' if person else 'with'} --person, whose row each is: do so again"
+            f"{path}: this history was begun {'without' if person else 'with'} --person; "
+            f"{'remove it' if person else 'give it'} here too"
         )
     versions = tuple(Version(**dict(version)) for version in file.versions)
     return History(path, column, file.salt, versions, person, digest)
@@ -195,10 +196,11 @@ def published(
         cells: its cells
         partition: classes of the cells
         models: the models to be satisfied
-        hierarchy_of: hierarchy of a sensitive column
+        hierarchy_of: function that returns the hierarchy of a sensitive column
 
     Raises:
-        InputError: all publications together fail a model, or as in `version_of`; nothing is added
+        InputError: all publications together fail a model, two rows share an identifier or lack one, or equal rows are
+            in different classes; nothing is added
     """
     version = version_of(history, rows, cells, partition)
     verdicts = required(history, version, models, hierarchy_of) if history.versions or version.persons else []
@@ -319,7 +321,7 @@ def together(
     Args:
         versions: the publications
         models: the models
-        hierarchy_of: hierarchy of a sensitive column
+        hierarchy_of: function that returns the hierarchy of a sensitive column
     """
     rows, numbers, count = grouped(versions)
     places = {row: place for place, row in enumerate(rows)}
@@ -357,7 +359,7 @@ def _classes(
 ) -> Classes:
     """Return the groups as classes of one publication's rows.
 
-    A person's rows in a group count once, and once for each of their values.
+    Each person counts once in a group, and once for each distinct sensitive value of their rows.
     """
     sensitive = {column: values for column, values in version.sensitive.items() if column in model_columns}
     hierarchies = [hierarchy_of(column, in_order(values)) for column, values in sensitive.items()]
@@ -387,13 +389,13 @@ def _distinct(numbers: Counts, persons: Counts, count: int) -> Counts:
 def required(
     history: History, version: Version, models: Sequence[PrivacyModel], hierarchy_of: HierarchyOf
 ) -> list[dict[str, Any]]:
-    """Return the verdicts on all publications together; raise InputError if one fails.
+    """Return one verdict for each model, on all publications together. Raise InputError if rows fail a model.
 
     Args:
         history: the earlier publications
         version: the new publication
         models: the models
-        hierarchy_of: hierarchy of a sensitive column
+        hierarchy_of: function that returns the hierarchy of a sensitive column
     """
     verdicts = together([*history.versions, version], models, hierarchy_of)
     if failed := [verdict for verdict in verdicts if not verdict["holds"]]:

@@ -36,7 +36,7 @@ def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
     """
     dialect = rows.engine.backend.name
     if dialect not in ("duckdb", "postgres"):
-        raise InputError(f"{rows.engine.place}: views are made for DuckDB files and PostgreSQL")
+        raise InputError(f"{rows.engine.place}: views are made for DuckDB files and PostgreSQL; use smc publish mask")
     if plan.chosen_as is not None and plan.chosen_as.objections is not None:
         raise InputError(
             f"{rows.engine.place}: the definition of a view would name the people who have objected; mark them in a "
@@ -74,7 +74,7 @@ def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
 
 
 def _chosen(rows: RowQuery, table: exp.Table) -> exp.Subquery:
-    """Return the included rows, of the table by its name in its own database."""
+    """Return the rows that are not left out, from the table by its name in its database."""
     query = rows.query.copy()
     for table_copy in list(query.find_all(exp.Table)):
         table_copy.replace(table)
@@ -82,7 +82,7 @@ def _chosen(rows: RowQuery, table: exp.Table) -> exp.Subquery:
 
 
 def _table(rows: RowQuery) -> exp.Table:
-    """Return the table by its name in its own database."""
+    """Return the table by its name in its database."""
     tables = list(rows.query.find_all(exp.Table))
     if len(tables) != 1 or (rows.engine.backend.name == "duckdb" and tables[0].catalog != ATTACHED):
         raise InputError(f"{rows.engine.place}: a file cannot have a view; use smc publish mask")

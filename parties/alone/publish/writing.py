@@ -182,7 +182,7 @@ def _distinct(keys: Counts) -> Counts:
 
 def changed(place: str) -> InputError:
     """Return the error for a source whose rows have changed since they were counted."""
-    return InputError(f"{place}: the rows changed while they were published; nothing was written")
+    return InputError(f"{place}: the rows changed while they were published; nothing was written; publish them again")
 
 
 def escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -198,7 +198,7 @@ def escaped(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def escaped_text(texts: Sequence[str]) -> list[str]:
-    """Return the texts with the apostrophe of `escaped` where needed."""
+    """Return the texts, with an apostrophe before each that a spreadsheet would compute as a formula."""
     return escaped(pa.chunked_array([list(texts)], pa.string())).to_pylist()
 
 

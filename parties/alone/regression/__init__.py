@@ -1,1 +1,1 @@
-"""Linear classifiers of a party's own rows: features by public rules, losses, exact minimisers, noise on one's own."""
+"""Linear classifiers of a party's own rows: features by public rules, losses, exact minimisers, and private noise."""

@@ -73,7 +73,7 @@ class Features:
 
     @cached_property
     def unit(self) -> int:
-        """F."""
+        """Scale factor F of all features (see the module)."""
         return math.isqrt((1 << 2 * BITS) // (len(self.columns) + 1))
 
     @cached_property
@@ -141,11 +141,11 @@ class Features:
 
 @dataclass(frozen=True)
 class Contrasts(Features):
-    """The same columns as contrasts of their values."""
+    """Features that represent each categorical column by contrasts of its values (see the module)."""
 
     @cached_property
     def square(self) -> Fraction:
-        """S."""
+        """S, the greatest square of a row's norm before scaling (see the module)."""
         each = (1 - Fraction(1, column.size) if column.numbers is None else Fraction(1) for column in self.columns)
         return Fraction(3, 2) + sum(each)
 

@@ -41,7 +41,7 @@ class Moments:
 
     @property
     def size(self) -> int:
-        """Length of z."""
+        """Length of the vector z = (x, y)."""
         return self.features.number + 1
 
     @property
@@ -51,7 +51,7 @@ class Moments:
 
     @cached_property
     def targets(self) -> Numbers:
-        """y of each value of the target, int64[values], in units of 2^-14."""
+        """Scaled number y of each value of the target, int64[values], in units of 2^-14."""
         assert self.target.numbers is not None
         return np.array([int(ONE * number) for number in self.target.numbers], dtype=np.int64)
 
@@ -79,7 +79,7 @@ class Moments:
         return whole[np.triu_indices(self.size)], rows
 
     def _vectors(self, lines: Indices) -> tuple[Floats, Numbers]:
-        """Return z of each line, integers as float64[size, lines] in units of 2^-14, and the line's count."""
+        """Return the vector z = (x, y) of each line, float64[size, lines] in units of 2^-14, and the line's count."""
         z = np.zeros((self.size, len(lines)))
         features = self.features
         for index, (column, start) in enumerate(zip(features.columns, features.starts, strict=True)):

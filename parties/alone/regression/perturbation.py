@@ -1,4 +1,4 @@
-"""Differentially private linear classifier of one's own table: output or objective perturbation.
+"""Differentially private linear classifier of one party's table, by output or objective perturbation.
 
 Chaudhuri, Monteleoni, Sarwate, "Differentially private empirical risk minimization" (JMLR 2011), algorithms 1 and 2. n
 is the number of rows, which is published; neighbours differ by one row replaced.
@@ -95,7 +95,7 @@ def left_epsilon(epsilon: float, loss: Loss, rows: int, regularisation: float) -
 def perturbed(
     rows: TrainingRows, loss: Loss, regularisation: float, epsilon: float, way: Way, rng: np.random.Generator
 ) -> Perturbed:
-    """Return private weights learnt from one's own rows.
+    """Return private weights learnt from a party's rows.
 
     Args:
         rows: the rows

@@ -71,7 +71,7 @@ class TrainingRows:
         return self.signs * margins
 
     def gathered(self, each: Floats | Numbers) -> NDArray[Any]:
-        """Return the sum of each line's number times its features, in units of 2^-14, [features] of the same type.
+        """Return the sum over lines of `each` times the line's features, [features], in units of 2^-14.
 
         It is exact for integers whose absolute values add up to less than 2^49.
         """
@@ -106,7 +106,7 @@ class TrainingRows:
         return slopes
 
     def objective(self, loss: Loss, regularisation: float, weights: Floats) -> float:
-        """Return the objective J.
+        """Return the objective J: the mean loss of the rows, plus lambda / 2 times the squared norm of the weights.
 
         Args:
             loss: the loss

@@ -1,1 +1,1 @@
-"""Noise fitted to one's own numbers by local sensitivity."""
+"""Private medians of a party's own numbers, with noise that depends on local sensitivity."""

@@ -1,8 +1,8 @@
 """Sample and aggregate: any function of rows, computed on disjoint blocks, as numbers for a private median.
 
 The block of a row depends on its position and on chance, never on its content. So replacing one row changes one block's
-number. A function may fail or return no finite number for a block; the block then counts as the lower bound, since an
-error that depends on one row would disclose it.
+number. If a function fails or returns no finite number for a block, the lower bound is taken: an error that depends on
+one row would disclose the row.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def block_table(numbers: NDArray[np.int64], function: Function, blocks: int, low
         numbers: rows, int64[n]
         function: the function
         blocks: number of blocks, at most as many as rows
-        low: least result
-        high: greatest result
+        low: lower bound of a result
+        high: upper bound of a result
 
     Raises:
         InputError: a block would be empty

@@ -1,4 +1,4 @@
-"""Noise on one's own numbers, from the circuits of the two-party protocols, run by one party with system randomness."""
+"""Noise of the two-party protocols' circuits, drawn by one party for its own numbers with system randomness."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ MOST_VALUES = 1 << 20  # greatest number of integers between the bounds
 
 
 class Table:
-    """Sorted integers int64[n] in public bounds; each number outside is clipped on its own to the nearest bound.
+    """Sorted integers int64[n] in public bounds; each number outside is clipped to the nearest bound.
 
     Raise InputError without numbers, and for bounds in the wrong order or too far apart.
     """

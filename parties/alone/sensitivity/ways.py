@@ -1,4 +1,4 @@
-"""Five mechanisms for the median of one's own numbers, with proofs of their total cost.
+"""Five mechanisms for the median of one party's numbers, with proofs of their total cost.
 
 Notation: x ~ x' are tables that differ by one number replaced. q is the median, LS and GS its local and global
 sensitivity. X is noise of the discrete Laplace law of a scale. t(scale, delta) is the least integer with P(X >= t) <=
@@ -116,7 +116,7 @@ def by_bound(table: Table, epsilon: Fraction, delta: Fraction, draw: Draw, copie
 def bounded(
     value: int, local: int, change: int, most: int, epsilon: Fraction, delta: Fraction, draw: Draw, copies: int
 ) -> tuple[Numbers, Numbers]:
-    """Return private bounds of a local sensitivity, and answers, for any query (see `by_bound`).
+    """Return private bounds of a local sensitivity, and answers with noise of these bounds, int64[copies] each.
 
     Args:
         value: the exact answer
@@ -152,7 +152,7 @@ def by_smooth(table: Table, epsilon: Fraction, delta: Fraction, draw: Draw, copi
 
 
 def smooth_scale(table: Table, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the scale of the noise in `by_smooth`: 2 SS / epsilon, where SS is the smooth sensitivity of the median.
+    """Return the scale of the smooth noise: 2 SS / epsilon, where SS is the smooth sensitivity of the median.
 
     Args:
         table: The numbers and their bounds.

@@ -115,7 +115,7 @@ def fit(
         targets: the marginals, one for each set of columns
         total: number of rows
         start: first potentials; missing ones are 0
-        steps: most steps
+        steps: number of steps, unless the fit stalls
         near: a step stalls if it improves the loss by less than this share of it
         tree: junction tree with each set in a clique; None: it is built
     """

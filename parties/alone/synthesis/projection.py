@@ -80,7 +80,7 @@ def _route(tree: JunctionTree, required: Set) -> list[_Hop]:
 
 
 def _along(route: Sequence[_Hop], marginals: Mapping[int, Mapping[Set, Table]]) -> Table:
-    """Return the probabilities at the end of a route."""
+    """Return the probabilities by the required columns, computed hop by hop along a route."""
     passed: dict[int | None, list[tuple[Table, Set]]] = {}
     for hop in route:
         factors = passed.pop(hop.place, [])

@@ -33,7 +33,7 @@ Cells = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Bet:
-    """A share of the capital on the events of some sides."""
+    """A bet of a share of the capital on the events of one or both sides."""
 
     sides: int
     delta: float

@@ -66,7 +66,7 @@ def guess(says_first: Said, says_first_too: Said, allowed: float, error: float) 
 
     Args:
         says_first: Whether the attacker guesses the first table, for outcomes of the first table.
-        says_first_too: The same for outcomes of the second table.
+        says_first_too: Whether the attacker guesses the first table, for outcomes of the second table.
         allowed: Upper bound of p + q under the promise.
         error: Probability that the lower limit is wrong.
     """
@@ -135,7 +135,7 @@ def excess(first: Mapping[int, Fraction], second: Mapping[int, Fraction], epsilo
 
     Args:
         first: Probability of each outcome under the first law.
-        second: The same under the second law.
+        second: Probability of each outcome under the second law.
         epsilon: The epsilon.
     """
     factor = Fraction(math.exp(epsilon))

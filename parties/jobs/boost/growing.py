@@ -58,7 +58,9 @@ class OwnRows:
 
 
 class Growing:
-    """Trees of all rounds so far, and the node of each own row in this round's trees; without `rows` only the trees."""
+    """Trees of all rounds so far, and the node of each of this party's rows in this round's trees.
+
+    Without `rows` it has only the trees."""
 
     def __init__(
         self, features: Features, objective: Objective, trees: int, depth: int, weigh: Weigh, rows: OwnRows | None
@@ -97,7 +99,7 @@ class Growing:
     # Own sums.
 
     def own_sums(self) -> tuple[Numbers, Numbers]:
-        """Return own rows' sums of slopes and curvatures in units of 2^-FINE: for open nodes, int64[nodes, 2], and for
+        """Return a party's sums of slopes and curvatures in units of 2^-FINE: for open nodes, int64[nodes, 2], and for
         the first child of each candidate, int64[nodes, candidates, 2]."""
         from smc.kernels import add_slopes
 
@@ -112,7 +114,7 @@ class Growing:
         return sums[:, 0].sum(axis=1), self.features.left(sums)
 
     def own_leaves(self) -> Numbers:
-        """Return own rows' slopes and curvatures, summed for each leaf, int64[leaves, 2], in units of 2^-FINE."""
+        """Return this party's sums of slopes and curvatures for each leaf, int64[leaves, 2], in units of 2^-FINE."""
         parts = []
         for tree, places, slopes in zip(self.now, self._places, self._slopes, strict=True):
             self._close(tree, places)

@@ -20,8 +20,8 @@ class Objective(ABC):
         """Return slopes, from -1 to 1, and curvatures, from 0 to 1; both in the shape of the margins.
 
         Args:
-            margins: float64[trees per round, rows].
-            target: float64[rows].
+            margins: Score of each row by the trees so far, float64[trees per round, rows].
+            target: Number or class index of each row, float64[rows].
         """
 
     @abstractmethod

@@ -23,7 +23,7 @@ def fields(features: Features, rounds: Sequence[Sequence[Node]], middle: float, 
     Args:
         features: Columns of the trees.
         rounds: Trees of each round.
-        middle: Value of `base`.
+        middle: Number that the leaf values are added to, stored as `base`.
         span: Factor of the leaf weights.
     """
     columns = {column.name: column.document for column in features.columns}
@@ -60,10 +60,11 @@ def text(document: Document) -> str:
 
 
 def about(document: Document) -> list[str]:
-    """Return the description of a model's training as lines."""
+    """Return the description of a model's training as lines of text."""
     trees = sum(map(len, document["trees"]))
     tree_count = f"{trees} trees" if trees > 1 else "1 tree"
     lines = [f"{tree_count} of depth {document['depth']} at most, {document['objective']}, rate {document['rate']:g}"]
+    lines += map(shown, document.get("rounded", ()))
     if document.get("exact"):
         return [*lines, "leaves exact: each party knows the other's sums in them"]
     sigma = f"{document['law']} noise of sigma {document['sigma']:.4g} on the sums of each leaf"

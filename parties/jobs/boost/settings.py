@@ -80,7 +80,10 @@ class BoostSettings(TabularSettings):
         unless="exact",
     )
     delta: Delta | None = public(
-        None, "Delta", "Probability that epsilon fails", none="at most 1 / (1,000 x rows of both)"
+        None,
+        "Delta",
+        "Probability that the guarantee of epsilon fails",
+        none="the largest power of ten up to 1 / (2,000 max_rows)",
     )
     adjacency: Adjacency = neighbours()
     exact: Annotated[bool, Field(strict=True)] = public(

@@ -122,7 +122,7 @@ def choice_for(task: Kind, inputs: Inputs) -> Choice:
 def choice(
     specification: Mapping[str, Any], program: Callable[[], Program] | None, integers: bool, otherwise: Profile
 ) -> Choice:
-    """Return the choice for a specification.
+    """Return the choice of the profile for a job: one profile, or several among which the link decides.
 
     Args:
         specification: The public specification of the job.

@@ -64,8 +64,8 @@ class Connection:
 
         Raises:
             InputError: A machine of this party cannot do its part; the peer is informed.
-            LinkError: See `agreed`.
-            JobMismatchError: See `agreed`.
+            LinkError: The peer cannot be reached, or the link fails.
+            JobMismatchError: The peer's job differs.
         """
         from parties.jobs.execution.engine_selection import check_memory, choice_for, memory_of_shard
         from parties.jobs.execution.profiles import shards_of

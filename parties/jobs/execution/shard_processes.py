@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from parties.base.token_key import TokenKey
 
 WAIT_SECONDS = 30.0  # for the peer's shard to come: both start at the same time
-UNBEGUN = "its process has not begun"
+UNBEGUN = "its process has not started"
 END_SECONDS = 10.0  # for a process to end by itself
 COMMAND = ("click", "parties.jobs.kinds")  # modules that the main module imports; each process imports them again
 CIRCUITS = 64  # the last used circuits, sent to shards: 0.5 to 2 MB for a tree of twelve columns
@@ -124,7 +124,7 @@ class Processes(Shards):
         assert self._options.connect is not None
         try:
             if not door[-1]:
-                raise LinkError("the peer's could not be begun")
+                raise LinkError("the peer's process could not start")
             place = met_at(door, parse_address(self._options.connect), self._options.shards_at)
         except LinkError as error:
             self._begun[number] += 1

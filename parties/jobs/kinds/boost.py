@@ -64,8 +64,8 @@ LEAVES = {True: "exact number", False: "number with noise"}
 class Boost(BySchema):
     """Learn boosted trees, or one regression tree, from the rows of both parties.
 
-    Both parties learn the best splits, without a number for their gain. The weights of the leaves have noise, or
-    are exact.
+    Both parties learn the best splits, but not their gain. The weights of the leaves have noise (--epsilon), or are
+    exact (--exact).
     """
 
     name = "boost"
@@ -288,6 +288,7 @@ class Boost(BySchema):
             f"We and {peer} both learn {trees} for {self.target} of both tables' rows together: at each node which "
             "split is best, or that none is.",
             leaves,
+            *self.rounded,
             f"{self.rounds} {'round' if self.rounds == 1 else 'rounds'}: {self.bits_of_splits}.",
             *nothing_else_of_rows(peer, settings.max_rows),
         ]
@@ -461,6 +462,7 @@ class Boost(BySchema):
             about |= {"epsilon": settings.epsilon, "delta": settings.delta, "adjacency": settings.adjacency}
             about |= self.noise.fields(Fraction(1, 1 << self.point))
         about |= {} if self.at_most is None else {"at_most": self.at_most}
+        about |= {"rounded": self.rounded} if self.rounded else {}
         about |= {"schema_digest": self.schema.digest(), "target": self.target}
         rounds = self._grown(state).rounds
         middle, span = map(float, self.scaled)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class CircuitSettings(BooleanSettings):
-    """`smc circuit`."""
+    """Settings of `smc circuit`."""
 
     file: LocalPath | None = own_file("Circuit", "A circuit in Bristol format.", argument=True)
     input: str | None = private("Input", "Your input, private: binary digits or 0xHEX", metavar="BITS|0xHEX")
@@ -49,8 +49,8 @@ class CircuitSettings(BooleanSettings):
 
 
 class Circuit(Batched):
-    """Evaluate a Bristol circuit from FILE. Party 0 gives its first input, party 1 the second. Both learn the
-    outputs.
+    """Evaluate a circuit from FILE, in the Bristol format. Party 0 gives the circuit's first input, party 1 the
+    second. Both learn the outputs.
 
     Bit i of a hexadecimal number is wire i. BITS is this number in binary, one digit for each wire.
     """
@@ -178,7 +178,7 @@ class Circuit(Batched):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the circuit; `data` is this party's input, uint8[width, 1], or None."""
+        """Return the circuit's outputs as hexadecimal texts; `data` is this party's input, uint8[width, 1], or None."""
         from protocols.circuit import evaluate
         from smc.primitives import bits as bitpack
 
@@ -234,7 +234,9 @@ def parse_bits(text: str | None, widths: tuple[int, ...], party: int) -> BitMatr
             raise InputError(f"--input: {value.bit_length()} bits, but party {party}'s input has {width}")
     elif re.fullmatch("[01]*", text):
         if len(text) != width:
-            raise InputError(f"--input: {len(text)} binary digits, but party {party}'s input has {width}")
+            raise InputError(
+                f"--input: {len(text)} binary digits, but party {party}'s input has {width}; give one digit a bit"
+            )
         value = int(text or "0", 2)
     else:
         raise InputError("--input: must be binary digits or a hexadecimal number 0x...")

@@ -55,7 +55,7 @@ class Cluster(Release):
     """
 
     name = "cluster"
-    about = Description("Clusters", "clusters", example="--columns age,visits --bounds 18:90,0:20 --k 4 --epsilon 1 ")
+    about = Description("Clusters", "clusters", example="--columns age,visits --bounds 18:90,0:20 --k 4 --epsilon 1")
     streamed = True
     Settings = ClusterSettings
     draws = staticmethod(draw_svg)
@@ -260,7 +260,7 @@ class Cluster(Release):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> list[int]:
-        """Run the rounds, each a step; `data` is the value of `_own`."""
+        """Run the rounds, each a step, and return the opened numbers; `data` is the result of `_own`."""
         from protocols.release.clusters import noisy_lloyd
 
         before = split(start or (), self.rounds)

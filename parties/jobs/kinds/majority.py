@@ -42,14 +42,14 @@ Classes = Annotated[
 
 
 class MajoritySettings(BooleanSettings):
-    """`smc majority`."""
+    """Settings of `smc majority`."""
 
     counts: str | None = private("Counts", "Your count of each class, separated by commas", metavar="N,N,...")
     classes: Classes | None = public(
         None,
         "Classes",
         "Classes in order, separated by commas",
-        none="in a node's job those of a table's target",
+        none="in a node's job: the classes of the table's target",
     )
     target: str | None = public(
         None, "Target", "Column whose values are counted", none="target in the schema", node=True, column=True
@@ -165,7 +165,7 @@ class Majority(Batched):
         return lambda engine: majority(engine, np.zeros((len(self.classes), batch), dtype=np.int64), self.settings.bits)
 
     def own(self, typed: Mapping[str, Any]) -> list[int]:
-        """Return one count for each class."""
+        """Return this party's count of each class, from the texts that its operator typed, by name."""
         text = str(typed_value(type(self), typed, "counts"))
         parts = [part.strip() for part in text.split(",")]
         if not all(re.fullmatch("[0-9]{1,19}", part) for part in parts):
@@ -173,7 +173,7 @@ class Majority(Batched):
         if len(parts) != len(self.classes):
             raise InputError(f"--counts: {len(parts)} counts, but there are {len(self.classes)} classes")
         if any(int(part) >> self.settings.bits for part in parts):
-            raise InputError(f"--counts: a count does not fit {self.settings.bits} bits")
+            raise InputError(f"--counts: a count does not fit {self.settings.bits} bits; raise --bits at both parties")
         return [int(part) for part in parts]
 
     @contextmanager
@@ -189,7 +189,7 @@ class Majority(Batched):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Compare the counts. `data` are this party's counts of the classes."""
+        """Return the index of the most frequent class. `data` are this party's counts of the classes."""
         import numpy as np
 
         from protocols.majority import majority

@@ -29,7 +29,7 @@ OUTER = Fraction(1, 10)  # a quantile nearer to 0 or 1 has few rows beyond it
 
 
 class QuantileSettings(RoundedSettings):
-    """`smc quantile`."""
+    """Settings of `smc quantile`."""
 
     column: Name | None = public(
         None, "Column of numbers", "Column of numbers; its values in the schema are public", column=True
@@ -42,10 +42,10 @@ class QuantileSettings(RoundedSettings):
 class Quantile(Release):
     """Find a quantile of a column over the rows of both parties. Both learn one of the column's public numbers.
 
-    With epsilon the number is chosen with noise: numbers near the quantile are likelier. With --at 0 or 1, the
-    smallest or greatest number, about a public number of rows lies beyond the chosen number. Without epsilon the
-    number is one that some row has, so it reveals something about a person. A rounded number reveals less
-    (--round-to). No count of rows is opened. Missing values do not count.
+    With epsilon the number is chosen with noise: numbers near the quantile are likelier. With --at 0 or 1 it is near
+    the smallest or greatest number, and a few rows lie beyond it. The result states about how many, computed from
+    public numbers. With --exact the number is one that some row has, so it reveals something about a person. A rounded
+    number reveals less (--round-to). No count of rows is opened. Missing values do not count.
     """
 
     name, Settings = "quantile", QuantileSettings
@@ -59,10 +59,10 @@ class Quantile(Release):
         ranges = Ranges.of(column, cells.domains[-1], self.settings.round_to, "a quantile")
         share, bound = exact(self.settings.at), self.settings.max_rows
         if share.denominator > 1000:
-            raise InputError(f"at: three digits are enough, not {self.settings.at}")
+            raise InputError(f"at: {self.settings.at} has too many decimals; give at most three")
 
         def count(rows: Rows) -> Numbers:
-            """Return the number of own rows in each range, int64[ranges]."""
+            """Return the number of this party's rows in each range, int64[ranges]."""
             return cells.ranges(rows, ranges.range_of, len(ranges))[0]
 
         def show(state: Sequence[int]) -> Mapping[str, Any]:

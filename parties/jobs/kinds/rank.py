@@ -32,7 +32,7 @@ MEASURED = {
 
 
 class RankSettings(DecisionSettings):
-    """`smc rank`."""
+    """Settings of `smc rank`."""
 
     target: Name | None = public(
         None, "Target", "Column that the others predict", none="target in the schema", column=True
@@ -63,7 +63,7 @@ class Rank(Release):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> Rank:
-        """Name the target and the columns, in the schema's order."""
+        """Return the task with the target and the columns named, in the schema's order."""
         return super().canonical(with_features(settings, schema), schema)
 
     @override

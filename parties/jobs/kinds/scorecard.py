@@ -32,7 +32,7 @@ from smc.errors import InputError
 
 
 class ScorecardSettings(NaiveBayesSettings):
-    """`smc scorecard`."""
+    """Settings of `smc scorecard`."""
 
     good: Name | None = public(None, "Good class", "Class that the points favour", none="the first of two classes")
     base: Annotated[int, Field(strict=True, ge=0, le=100_000)] = public(

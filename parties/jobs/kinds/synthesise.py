@@ -66,7 +66,7 @@ class Synthesise(Release):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> Synthesise:
-        """Put the columns into the schema's order."""
+        """Return the task with the columns in the schema's order."""
         chosen = settings.model_copy(update={"columns": ordered(settings.columns, schema)})
         return super().canonical(chosen, schema)
 
@@ -76,10 +76,13 @@ class Synthesise(Release):
         if settings.delta is None:
             raise InputError("delta: is missing: give far less than one over the number of rows, 1e-9 for example")
         if settings.ways > len(self.names):
-            raise InputError(f"ways: {len(self.names)} columns cannot be taken {settings.ways} together")
+            raise InputError(f"ways: {len(self.names)} columns cannot be taken {settings.ways} together; lower ways")
         for name, values in zip(self.names, self.values, strict=True):
             if len(values) > MOST_CODES:
-                raise InputError(f"columns: {name} has {len(values):,} values, at most {MOST_CODES:,} can be made")
+                raise InputError(
+                    f"columns: {name} has {len(values):,} values, at most {MOST_CODES:,} can be made; "
+                    "group its values in the schema"
+                )
         check_cells(self.sets, self.where, self.schema)
         self.cells()  # refused here if there are too many
         if (least := sum(map(len, self.values))) > settings.model_cells:
@@ -218,7 +221,7 @@ class Synthesise(Release):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the rounds; `data` are this party's counts."""
+        """Run the rounds, and return the measurements and rows. `data` are this party's counts of the marginals."""
         from protocols.release import aim, mst
 
         model = GraphicalModel(self.work)

@@ -24,7 +24,7 @@ from smc.errors import InputError
 
 
 class VarianceSettings(DecisionSettings):
-    """`smc variance`."""
+    """Settings of `smc variance`."""
 
     column: Name | None = public(
         None, "Column of numbers", "Column of numbers; its values in the schema are public", column=True

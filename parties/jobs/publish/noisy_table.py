@@ -104,6 +104,7 @@ class NoisyTable(TableOfBoth):
                 f"the rows, with noise, are {s.threshold:,} or more; of the others only that they are fewer.",
                 f"{hidden(self.at_most, s.adjacency == 'replace').capitalize()} changes the chance of any result, "
                 f"hidden cells too, by a factor of at most e^{s.epsilon:g}.",
+                *self.rounded,
                 *nothing_else_of_rows(peer, s.max_rows),
             ],
             self._opened,

@@ -1,4 +1,4 @@
-"""Base class of the kinds that find one recoding of both parties' rows: columns, rules and own rows."""
+"""Base class of the kinds that find one recoding of both parties' rows: columns, rules and a party's rows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 def recoded(unless: str = "") -> AnyField:
-    """Return the field `recode`; `unless` names the setting that may replace it."""
+    """Return the field `recode`: columns to recode. `unless` names the setting that may replace it."""
     help_text = "Columns to recode, by which a reader could recognise people (quasi-identifiers), separated by commas"
     return public(None, "Recoded columns", help_text, column=True, unless=unless)
 

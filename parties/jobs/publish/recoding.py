@@ -126,7 +126,7 @@ def published_boxes(hierarchies: Sequence[Hierarchy], node: Sequence[int], publi
 
 
 def joint_in(path: Path, schema: Schema, recode: Sequence[str], command: str) -> dict[str, Any]:
-    """Return the result part of an earlier joint recoding.
+    """Return the joint result in the file of an earlier recoding, a JSON object.
 
     Args:
         path: The file.
@@ -145,7 +145,9 @@ def joint_in(path: Path, schema: Schema, recode: Sequence[str], command: str) ->
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{path}: not a recoding that smc publish {command} wrote") from None
     if not fits:
-        raise InputError(f"{path}: the recoding has different columns, or another schema")
+        raise InputError(
+            f"{path}: the recoding has different columns, or another schema; give one of these columns and this schema"
+        )
     return joint
 
 

@@ -86,7 +86,7 @@ class SealedTable(TableOfBoth):
         ]
         if s.against == "public":
             lines.append("Who has rows in a cell can subtract them: of the other's rows alone nothing is promised.")
-        return [*lines, *nothing_else_of_rows(peer, s.max_rows)]
+        return [*lines, *self.rounded, *nothing_else_of_rows(peer, s.max_rows)]
 
     def _opened(self, state: State, step: int | None = None) -> dict[str, int]:
         cells, visible = (0, 0) if state is None else (self.cells, state["hidden"].count("0"))

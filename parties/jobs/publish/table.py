@@ -39,7 +39,7 @@ class TableOfBoth(BySchema):
     about = Description(
         "Joint table",
         "table",
-        example="--by county --across benefit --to analyst.crt --out sealed.json ",
+        example="--by county --across benefit --to analyst.crt --out sealed.json",
         job_example="--by county --across benefit --epsilon 1",
         afterwards="If it is sealed, the analyst opens it with smc publish open.",
         extra=JointTableExtra,
@@ -91,7 +91,7 @@ class TableOfBoth(BySchema):
             if key != "sum" and len(schema.attributes[column]) < 2:
                 raise InputError(f"{key}: {quoted(column)} has only one value; leave the column out")
         if len(set(columns.values())) < len(columns):
-            raise InputError("a column can be used once: by, across, or sum")
+            raise InputError("a column can be used only once: in by, across or sum; name another one")
         if (settings.analyst is None) == (settings.epsilon is None):
             raise InputError(
                 "give either epsilon, for numbers with noise, or --to (analyst in a job), the certificate to which "
@@ -119,7 +119,10 @@ class TableOfBoth(BySchema):
                 )
         self.counted.check()
         if min(self.whole) < 0:
-            raise InputError(f"sum: {quoted(str(self.settings.summed))} has negative values: the rules need 0 and more")
+            raise InputError(
+                f"sum: {quoted(str(self.settings.summed))} has negative values, but the rules need 0 or more; "
+                "choose another column"
+            )
         self.part.check()
 
     @property
@@ -255,10 +258,11 @@ class TableOfBoth(BySchema):
             "zeros": s.zeros,
             "rows": titles[0],
             "columns": titles[1] if len(titles) > 1 else [TOTAL],
+            **({"rounded": self.rounded} if self.rounded else {}),
         }
 
     def lines(self, cells: Any) -> list[Any]:
-        """Return the cells as lines of the table."""
+        """Return a flat list of all cells as the table's rows, a list of cells each."""
         return [cells[start : start + self.shape[1]] for start in range(0, len(cells), self.shape[1])]
 
     @classmethod

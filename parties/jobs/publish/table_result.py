@@ -24,4 +24,4 @@ def text(document: Document) -> str:
         cells = [[HIDDEN if digit == "1" else SEALED for digit in line] for line in document["hidden"]]
         ending = [f"{HIDDEN}: hidden. {SEALED}: sealed to {shown(document['analyst'])}, who opens it: smc publish open"]
     lines += [[shown(name), *line] for name, line in zip(document["rows"], cells, strict=True)]
-    return "\n".join([*aligned(lines, 1), *ending]) + "\n"
+    return "\n".join([*aligned(lines, 1), *map(shown, document.get("rounded", ())), *ending]) + "\n"

@@ -71,4 +71,4 @@ class JointTableSettings(BooleanSettings, TabularSettings):
 class JointTableExtra(Settings):
     """Settings of `smc estimate publish joint-table`."""
 
-    hidden: Annotated[int, Field(strict=True, ge=0)] = public(0, "Hidden", "Number of cells that will be hidden")
+    hidden: Annotated[int, Field(strict=True, ge=0)] = public(0, "Hidden", "Number of hidden cells to count with")

@@ -79,7 +79,7 @@ class Choice(Chosen):
 
     @override
     def own(self, rows: TrainingRows | None) -> Any:
-        """Return the scores of all weights."""
+        """Return the scores of all candidate weights, int64[weights, 1]."""
         if rows is None:
             return np.zeros((POINTS, 1), dtype=np.int64)
         each = rows.margins(np.array([1.0, 0.0]))  # margins for the weight 1; those for a weight w are w times as large

@@ -53,7 +53,7 @@ class Method(ABC):
 
     @property
     def regularisation(self) -> float:
-        """Lambda."""
+        """Weight lambda of the regularisation."""
         assert self.settings.regularisation is not None
         return self.settings.regularisation
 
@@ -127,7 +127,7 @@ class OpenedOnce(Method):
     @property
     @abstractmethod
     def bound(self) -> int:
-        """Bound on the absolute value of an own integer."""
+        """Bound on the absolute value of one party's integer."""
 
     @cached_property
     def noise(self) -> Noise:

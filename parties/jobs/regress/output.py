@@ -63,7 +63,7 @@ class Output(OpenedOnce):
 
     @override
     def own(self, rows: TrainingRows | None) -> Any:
-        """Return the minimiser in integers."""
+        """Return the weights that minimise the loss on this party's rows, in integer units, int64[numbers]."""
         if rows is None:
             return np.zeros(self.numbers, dtype=np.int64)
         minimum = minimise(rows, self.settings.objective, self.regularisation)

@@ -55,7 +55,9 @@ def features_of(
         raise InputError("columns: name at least one besides the target")
     for name in numeric or ():
         if name not in chosen:
-            raise InputError(f"numeric: {quoted(name)} is not one of the columns to predict from")
+            raise InputError(
+                f"numeric: {quoted(name)} is not one of the columns to predict from; name it in columns too"
+            )
     if classifies:
         classes_of(schema, target)
     features = Features(tuple(_column(schema, name, name in (numeric or ())) for name in chosen))
@@ -110,7 +112,7 @@ def target_of(schema: Schema, target: str) -> tuple[Column, tuple[bool, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class OwnMoments:
-    """Exact moments of a party's rows, see `Moments.sums`, and the number of rows."""
+    """Moments of a party's rows in units of 2^-28, without noise, and the number of rows."""
 
     sums: Numbers
     total: int

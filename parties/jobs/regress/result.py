@@ -31,7 +31,7 @@ def model(
         target: Name of the target.
         of: The two classes, or a numeric target; then the score is the number, within its bounds.
         features: The features.
-        weights: float64[features].
+        weights: Learnt weights of the features, float64[features].
     """
     columns: dict[str, Any] = {}
     scale, start_at = features.unit / ONE, 0.0
@@ -58,7 +58,7 @@ def noise(features: Features, weights: NDArray[np.float64], spread: float) -> di
 
     Args:
         features: The features.
-        weights: float64[features].
+        weights: Learnt weights of the features, float64[features].
         spread: Standard deviation of a weight's noise, or a bound on it. It follows from public values.
     """
     size = math.sqrt(float(np.mean(weights**2)))
@@ -72,7 +72,7 @@ def noises(of: Column, features: Features, deviations: NDArray[np.float64]) -> d
     Args:
         of: The numeric target.
         features: The features.
-        deviations: float64[features].
+        deviations: Standard deviation of each weight's noise, float64[features].
     """
     scaled = model(of.name, of, features, deviations)
     columns = {name: column.get("weights", column.get("weight")) for name, column in scaled["columns"].items()}
@@ -80,7 +80,7 @@ def noises(of: Column, features: Features, deviations: NDArray[np.float64]) -> d
 
 
 def text(document: Document) -> str:
-    """Return the result as text."""
+    """Return the result as text: the weights with their noise, and the method."""
     classes = document.get("classes")
     lines = [["", f"for {shown(_subject(document))}"], ["intercept", _amount(document["intercept"])]]
     lines += [[name, _amount(weight)] for name, weight, *_ in _weights(document)]
@@ -105,7 +105,7 @@ def _subject(document: Document) -> str:
 
 
 def about(document: Document) -> list[str]:
-    """Return the method and the noise as lines."""
+    """Return the method and the noise as lines of text."""
     privacy = f"epsilon {document['epsilon']:g}"
     if document.get("delta") is not None:
         privacy += f", delta {document['delta']:g}"
@@ -116,6 +116,7 @@ def about(document: Document) -> list[str]:
         lines[0] += f", {document['steps']} steps of rate {document['rate']:g}, clipped at {document['clip']:g}"
     if "choices" in document:
         lines[0] += f", {document['choices']} choices among {document['points']} weights"
+    lines += map(shown, document.get("rounded", ()))
     if "law" in document:
         of = "each moment" if "rmse" in document else "the weight of each category"
         of = "each sum of gradients" if "steps" in document else of

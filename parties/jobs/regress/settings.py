@@ -69,7 +69,10 @@ class RegressSettings(BooleanSettings, TabularSettings):
         "Privacy loss: one row changes any result's probability at most by the factor e^epsilon. Less = more noise",
     )
     delta: Delta | None = public(
-        None, "Delta", "Probability that epsilon fails", none="at most 1 / (1,000 x rows of both)"
+        None,
+        "Delta",
+        "Probability that the guarantee of epsilon fails",
+        none="the largest power of ten up to 1 / (2,000 max_rows)",
     )
     adjacency: Adjacency = neighbours()
     steps: Annotated[int, Field(strict=True, ge=1, le=MOST_STEPS)] | None = public(

@@ -72,7 +72,7 @@ class Squares(OpenedOnce):
 
     @override
     def own(self, rows: Any) -> Any:
-        """Return the rounded moments; `rows` are their exact sums."""
+        """Return the rounded moments, int64[numbers]; `rows` are the `OwnMoments` to round."""
         if rows is None:
             return np.zeros(self.numbers, dtype=np.int64)
         shift = 2 * BITS - self.POINT

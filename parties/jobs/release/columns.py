@@ -52,7 +52,7 @@ def subsets(columns: Sequence[str], ways: int) -> list[tuple[str, ...]]:
         ways: Number of columns in each combination.
     """
     if len(columns) < ways:
-        raise InputError(f"ways: {len(columns)} columns cannot be counted {ways} together")
+        raise InputError(f"ways: {len(columns)} columns cannot be counted {ways} together; lower ways")
     return list(combinations(columns, ways))
 
 

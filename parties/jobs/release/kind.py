@@ -45,7 +45,6 @@ from parties.jobs.release.settings import ReleaseSettings, check_columns, check_
 from parties.jobs.settings import public_parameters
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
-from parties.tables.types import rounded_numbers
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -204,12 +203,6 @@ class Release(BySchema):
     # Description and disclosure.
 
     @property
-    def rounded(self) -> list[str]:
-        """A sentence for each column whose numbers are rounded before they are counted."""
-        attributes = self.schema.attributes
-        return [line for name in self.columns for line in rounded_numbers(name, attributes[name])]
-
-    @property
     @override
     def target(self) -> str:
         return self.query.target or super().target
@@ -291,7 +284,7 @@ class Release(BySchema):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Open the answer; `data` are this party's numbers."""
+        """Open the answer, and return the opened values; `data` are this party's numbers."""
         on_step(Step(0, self.query.numbers, start, "adding noise" if self.query.mechanisms else "counting"))
         return self.query.open(engine, data)
 

@@ -26,13 +26,15 @@ def missing_values(where: str) -> AnyField:
 
 
 def known_only(where: Predicate, schema: Schema, columns: Sequence[str]) -> Predicate:
-    """Return a predicate that also excludes missing values in some columns. Raise InputError if a column has only
-    missing values.
+    """Return a predicate that also excludes missing values in some columns.
 
     Args:
         where: The predicate so far.
         schema: The agreed schema.
         columns: Columns whose missing values are excluded.
+
+    Raises:
+        InputError: The predicate permits only missing values of a column.
     """
     wanted = dict(where.wanted)
     for column in columns:

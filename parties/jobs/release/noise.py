@@ -78,7 +78,7 @@ class Noise:
 
         Args:
             terms: Number of samples.
-            confidence: The probability.
+            confidence: The probability, between 0 and 1.
         """
         coarseness = max(1.0, float(self.scale) / FINE)
         law = self._law_of_sum(float(self.scale) / coarseness, terms)
@@ -123,7 +123,7 @@ def laplace(epsilon: Fraction, change: int, adjacency: Adjacency, rows: int = 1)
 def noisy_max(epsilon: Fraction, change: int, adjacency: Adjacency, rows: int = 1) -> Noise:
     """Return epsilon-private noise for monotone scores, of which only the largest one's position is opened.
 
-    See `protocols.release.choice`; for several positions, `protocols.release.top` gives `change`.
+    The protocol is `protocols.release.choice`. For several positions, `protocols.release.top` gives `change`.
 
     Args:
         epsilon: Privacy loss of `rows` rows.
@@ -138,7 +138,7 @@ def noisy_max(epsilon: Fraction, change: int, adjacency: Adjacency, rows: int = 
 def private_bound(epsilon: Fraction, delta: Fraction, adjacency: Adjacency, rows: int = 1) -> Noise:
     """Return the mechanism of a noisy bound and of a number with noise of that bound; each gets half of epsilon.
 
-    See `protocols.release.triangles`. The scale is that of the bound.
+    The protocol is `protocols.release.triangles`. The scale is that of the bound's noise.
 
     Args:
         epsilon: Privacy loss of `rows` rows.

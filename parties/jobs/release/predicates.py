@@ -133,7 +133,8 @@ class _Reader:
             wanted[column] = wanted.get(column, set(self._schema.attributes[column])) & values
             if not wanted[column]:
                 raise InputError(
-                    f"where: no row can fit, because the conditions exclude every value of {quoted(column)}"
+                    f"where: no row can fit, because the conditions exclude every value of {quoted(column)}; "
+                    "remove a condition"
                 )
             if self._place == len(self._tokens):
                 break

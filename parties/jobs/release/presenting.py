@@ -44,7 +44,7 @@ def _fields(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def about(document: Document) -> list[str]:
-    """Return the selection, the rounding, the noise and the privacy loss of the numbers as lines."""
+    """Return the selection, the rounding, the noise and the privacy loss of the numbers as lines of text."""
     lines = [f"of rows where {document['where']}"] if "where" in document and document["question"] != "count" else []
     lines += document.get("rounded", ())
     if "within" in document:
@@ -76,7 +76,7 @@ def amount(value: float | None) -> str:
 
 
 def label(answer: Document) -> str:
-    """Return the label of a number."""
+    """Return the label of a number in a result: the values of its cell, as `column = value`."""
     if "of" in answer:
         return shown(answer["of"])
     return ", ".join(f"{shown(name)} = {shown(value)}" for name, value in answer["cell"].items()) or "all rows"

@@ -29,7 +29,7 @@ Show: TypeAlias = Callable[[Any], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Part:
-    """A group of a question's numbers: their count, the bound on each own number, and their noise; None if exact."""
+    """A group of a question's numbers: their count, the bound on a party's number, and their noise; None if exact."""
 
     numbers: int
     bound: int  # bound on the absolute value of an own number; a row may add several units to a sum
@@ -38,7 +38,7 @@ class Part:
 
     @property
     def width(self) -> int:
-        """Bits of an own number, including its sign."""
+        """Bits of one party's number, including its sign."""
         return max(1, self.bound.bit_length() + self.signed)
 
     @property
@@ -139,7 +139,7 @@ def decision(
 
     Args:
         learnt: Description of the result.
-        widths: Bits of each own number; all are nonnegative.
+        widths: Bits of each number of a party; all are nonnegative.
         count: Function that reads this party's numbers from its rows.
         circuit: Function of the sums as integers, one argument each.
         show: Function that makes the result from the opened bit.
@@ -182,7 +182,7 @@ def number(
         reach: Half the interval's length, in units; None if the number is exact.
         least: Lower bound of the value.
         greatest: Upper bound of the value.
-        unit: Value of 1.
+        unit: Value that the opened integer 1 stands for.
     """
     if reach is None:
         return {"value": plain(opened * unit)}

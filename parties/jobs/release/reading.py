@@ -87,14 +87,14 @@ class Cells:
         return np.transpose(table.sum(axis=summed_axes), [remaining.index(name) for name in self.by])
 
     def answers(self, numbers: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return the numbers of the cells in the form of a result."""
+        """Return for each cell a JSON object: its values by column, as `cell`, and the fields of its number."""
         return [{"cell": label, **number} for label, number in zip(self.labels, numbers, strict=True)]
 
     # For questions on the values of the last column, in groups formed by the other columns.
 
     @cached_property
     def groups(self) -> Cells:
-        """Cells of the groups."""
+        """The cells without the last grouping column: one for each group."""
         return Cells(self.schema, self.where, self.by[:-1])
 
     def by_group(self, counts: Counts) -> Indices:
@@ -107,13 +107,13 @@ class Cells:
             raise InputError(f"by: makes {self.groups.number} groups, more than {MAX_CELLS}; name fewer columns")
 
     def sums(self, rows: Rows, *vectors: Indices) -> Indices:
-        """Return the sums over own rows of numbers for each value of the last column, int64[vectors, groups].
+        """Return sums over this party's rows of numbers for each value of the last column, int64[vectors, groups].
 
         The rows are read once, in pieces.
 
         Args:
             rows: This party's rows.
-            vectors: int64[selected values] each.
+            vectors: Numbers to sum, one for each selected value of the last column: int64[selected values] each.
         """
         totals = np.zeros((len(vectors), self.groups.number), dtype=np.int64)
         for group, values, numbers in self._grouped(rows):
@@ -122,7 +122,7 @@ class Cells:
         return totals
 
     def ranges(self, rows: Rows, range_of: Indices, number: int) -> Indices:
-        """Return the number of own rows with a value in each range in each group, int64[groups, number].
+        """Return the number of this party's rows with a value in each range in each group, int64[groups, number].
 
         The rows are read once, in pieces.
 
@@ -148,7 +148,7 @@ class Cells:
             yield group, codes[self.by[-1]], numbers
 
     def grouped(self, numbers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return a result with a number for each group."""
+        """Return a JSON object with the last column, the grouping columns, and a number for each group."""
         return {"column": self.by[-1], "by": list(self.groups.by), "numbers": self.groups.answers(numbers)}
 
 

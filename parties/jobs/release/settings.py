@@ -31,13 +31,13 @@ Delta = Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)]
 
 
 def neighbours() -> AnyField:
-    """Return the field `adjacency`."""
-    help_text = "Difference that the noise hides: a row added or removed, or a row replaced (mostly twice the noise)"
+    """Return the field `adjacency`: the difference between neighbouring tables."""
+    help_text = "Difference that the noise hides: a row added or removed, or a row replaced (often twice the noise)"
     return public("add-remove", "Neighbours", help_text, advanced=True)
 
 
 def loss(unless: str = "") -> AnyField:
-    """Return the field `epsilon`."""
+    """Return the field `epsilon`; `unless` names a setting that makes it unnecessary."""
     help_text = (
         "Privacy loss: one row changes any answer's probability at most by the factor e^epsilon. Less = more noise"
     )
@@ -45,7 +45,7 @@ def loss(unless: str = "") -> AnyField:
 
 
 def condition() -> AnyField:
-    """Return the field `where`."""
+    """Return the field `where`: a condition on the rows that are used."""
     return public(
         None,
         "Only rows where",
@@ -80,7 +80,9 @@ class ReleaseSettings(NoisySettings):
 
     epsilon: Epsilon | None = loss(unless="exact")
     exact: Annotated[bool, Field(strict=True)] = public(
-        False, "Exact", "Open the result without noise, instead of epsilon. Each party then learns the other's number"
+        False,
+        "Exact",
+        "Open the result without noise, instead of epsilon. From an exact count or sum, each party learns the other's",
     )
 
 
@@ -97,8 +99,8 @@ class GaussianSettings(ReleaseSettings):
     delta: Delta | None = public(
         None,
         "Delta",
-        "Delta, the probability that epsilon fails; it selects Gaussian noise. Choose it far below 1 / rows",
-        none="none; the samples alone add at most 2^-38",
+        "Probability that the guarantee of epsilon fails; selects Gaussian noise. Choose it far below 1 / rows",
+        none="none; inexact sampling of the noise adds at most 2^-38",
     )
 
 

@@ -52,7 +52,7 @@ class SignificanceSettings(DecisionSettings):
 
 
 def alternative(words: str) -> AnyField:
-    """Return the field `alternative`."""
+    """Return the field `alternative` of a test; `words` explains its one-sided values in the help."""
     return public("two-sided", "Alternative", f"Alternative: {words}; two-sided: either")
 
 
@@ -96,7 +96,7 @@ class Significance(Release):
         return {"test": self.name.removeprefix("test "), **super().document(state), **gaps}
 
     def answer(self, differ: bool | None, **more: Any) -> dict[str, Any]:
-        """Return the verdict in the form of a result.
+        """Return a verdict as a JSON object: whether the groups differ, the level, and the alternative.
 
         Args:
             differ: The verdict; None if the noise is too large for one.

@@ -128,7 +128,7 @@ def decimal(text: str) -> Fraction | None:
 
 @lru_cache(MOST_KEPT)
 def read(column: str, categories: tuple[str, ...], what: str, key: str = "column") -> Values:
-    """Return the numbers of a column's categories.
+    """Return the numbers that the categories of a column spell.
 
     Args:
         column: Name of the column.

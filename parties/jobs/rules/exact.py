@@ -173,7 +173,7 @@ class ExactRules(RulesOfBoth, StoppingKind):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Find the rules; `data` are the results of `own_rows`."""
+        """Find the frequent sets and rules, and return them; `data` are the results of `own_rows`."""
         from protocols import association
 
         count, (rows,) = counted_once(data), data.sums([]).tolist()

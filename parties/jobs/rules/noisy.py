@@ -131,7 +131,7 @@ class NoisyRules(RulesOfBoth):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Choose and count the sets; `data` are the results of `own_rows`."""
+        """Return the chosen sets and their noisy counts; `data` are the results of `own_rows`."""
         from protocols.release.frequent_sets import noisy_sets
 
         (rows,) = data.sums([]).tolist()

@@ -152,11 +152,11 @@ class Amounts(Batched):
 
     @abstractmethod
     def compared(self, engine: Engine, numbers: Any) -> Sequence[Any]:
-        """Return the answers of a comparison for own numbers, uint64[questions].
+        """Return the opened answers of a comparison, one for each question.
 
         Args:
             engine: Engine of the run.
-            numbers: Own numbers, one for each question.
+            numbers: This party's numbers, one for each question, uint64[questions].
         """
 
     @override

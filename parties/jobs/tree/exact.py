@@ -268,7 +268,7 @@ class ExactTree(JointTree, StoppingKind):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Grow the tree, or the trees; `data` is a `protocols.counts.Counts`, or counts of all trees."""
+        """Grow the tree or trees, and return them; `data` is a `protocols.counts.Counts`, or counts of all trees."""
         from protocols import id3
         from protocols.counts import Unpartitioned
 

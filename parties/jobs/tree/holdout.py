@@ -96,7 +96,7 @@ class HoldoutTree(StagedTree):
 
     @override
     def count_stages(self, engine: CountingEngine, sizes: Sequence[int], largest: int = LARGEST_PART) -> None:
-        """Count the pruning of levels of these numbers of splits."""
+        """Count the cost of pruning levels with these numbers of splits."""
         from protocols.holdout import verdicts
 
         engine.answers = None

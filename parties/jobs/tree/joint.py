@@ -131,10 +131,9 @@ class JointTree(BySchema):
             return [*ranges_as_classes(self.target, self.schema.attributes[self.target]), *self.leaks(source)]
 
     def leaks(self, source: Rows) -> list[str]:
-        """Return the columns that almost decide the target by own rows alone, one line each, for this party's
-        operator.
+        """Return the columns that almost decide the target by this party's rows alone, one line each.
 
-        The peer sees nothing that depends on them.
+        The lines are for this party's operator. The peer sees nothing that depends on them.
         """
         from parties.alone.preparing.leaks import leak
         from protocols.tree import Open
@@ -335,7 +334,7 @@ class JointTree(BySchema):
         return [result.named(tree, self.schema, self.target, self.questions) for tree in trees]
 
     def indexed(self, tree_file: TreeFile) -> State:
-        """Return the inverse of `named`."""
+        """Return the state of a tree file: trees of indices, the inverse of `named`."""
         trees = tuple(result.indexed(tree, self.schema, self.target, self.questions) for tree in tree_file.trees)
         return trees if self.votes else trees[0]
 

@@ -165,7 +165,7 @@ class PrivateTree(JointTree):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Grow the trees; `data` is a `protocols.counts.ForestCounts`."""
+        """Grow the trees, and return them. `data` is a `protocols.counts.ForestCounts`."""
         from protocols.release import tree
 
         def on_level(level: Level) -> None:

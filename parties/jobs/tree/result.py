@@ -76,7 +76,7 @@ def sides(values: tuple[str, ...], edge: int) -> tuple[str, str]:
 
 
 def indexed(tree: Node, schema: Schema, target: str, questions: Questions) -> Tree:
-    """Return the inverse of `named`. Raise InputError for a name or question that the job lacks.
+    """Return the tree of indices for a tree of names. Raise InputError for a name or question that the job lacks.
 
     Args:
         tree: Tree with the schema's names.

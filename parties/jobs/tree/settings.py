@@ -43,7 +43,7 @@ Splits = Literal["multiway", "binary", "ordered"]
 
 
 def criterion(default: Criterion, when: str = "") -> AnyField:
-    """Return the field `criterion`; `when` precedes its help.
+    """Return the field `criterion`: the measure by which a node chooses its split.
 
     Args:
         default: Default of the setting.
@@ -54,7 +54,7 @@ def criterion(default: Criterion, when: str = "") -> AnyField:
 
 
 def splits(default: Splits | None, left_out: str = "") -> AnyField:
-    """Return the field `splits`; `left_out` is the effect of omission.
+    """Return the field `splits`: the number of branches of a node.
 
     Args:
         default: Default of the setting.
@@ -71,7 +71,7 @@ def splits(default: Splits | None, left_out: str = "") -> AnyField:
 
 
 MOST_SHARDS = 64  # processes of a party
-WORTH = "Test by which a node without a worthy split becomes a leaf: mdl (description length), chi2 or pessimistic"
+WORTH = "Test by which a node becomes a leaf if no split is worth it: mdl (description length), chi2 or pessimistic"
 
 
 class ExactSettings(TabularSettings):
@@ -105,7 +105,7 @@ class ExactSettings(TabularSettings):
     weights: Annotated[tuple[Name, ...], Field(min_length=1)] | None = public(
         None,
         "Weights",
-        "Weight of each class, as CLASS:TIMES. Each row of the class counts TIMES",
+        "Weight of each class, as CLASS:TIMES. Each row of the class counts as TIMES rows",
         none="every row counts once",
         advanced=True,
     )
@@ -157,7 +157,7 @@ class Id3Settings(ExactSettings):
     support_epsilon: Annotated[Epsilon, Field(le=MOST_EPSILON)] | None = public(
         None,
         "Leaf counts' epsilon",
-        "Without epsilon: also open the rows of each leaf by class, with noise of this epsilon",
+        "Without epsilon: also open the number of rows of each leaf and class, with noise of this epsilon",
         none="they are not counted",
         advanced=True,
     )

@@ -30,7 +30,7 @@ class Staged:
 
 
 class StagedTree(ExactTree):
-    """Task of `protocols.id3`, then of the stages."""
+    """Task that grows a tree by `protocols.id3`, and then runs stages on it."""
 
     key: ClassVar[str]  # the name of the stages in a stored state
 
@@ -62,7 +62,7 @@ class StagedTree(ExactTree):
 
     @abstractmethod
     def count_stages(self, engine: CountingEngine, sizes: Sequence[int], largest: int = LARGEST_PART) -> None:
-        """Count stages of these sizes on a counting engine, in parts of at most `largest` counts."""
+        """Count the cost of stages of these sizes on a counting engine, in parts of at most `largest` counts."""
 
     @override
     def typical_cost(self) -> Counted:
@@ -99,7 +99,7 @@ class StagedTree(ExactTree):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Grow the tree unless `start` has it, then run the stages."""
+        """Grow the tree unless `start` has it, then run the stages; return the tree with the values of the stages."""
         from protocols.tree import open_depth
 
         state = start
@@ -114,7 +114,7 @@ class StagedTree(ExactTree):
     # States.
 
     def encoded(self, after: tuple[Any, ...]) -> Any:
-        """Return the values of the stages as JSON."""
+        """Return the values of the stages as JSON: a list for each stage."""
         return [list(values) for values in after]
 
     def decoded(self, value: Any) -> tuple[Any, ...]:

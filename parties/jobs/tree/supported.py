@@ -87,7 +87,7 @@ class SupportedTree(StagedTree):
 
     @override
     def count_stages(self, engine: CountingEngine, sizes: Sequence[int], largest: int = LARGEST_PART) -> None:
-        """Count the noisy counts of trees of these numbers of leaves."""
+        """Count the cost of noisy leaf counts for trees with these numbers of leaves."""
         from protocols.release.leaf_counts import noisy_leaf_counts
 
         engine.answers = None

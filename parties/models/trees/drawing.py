@@ -76,7 +76,7 @@ def draw_svg(tree: Node, target: str, title: str) -> str:
 
 
 def draw_bare(tree: Node) -> str:
-    """Return the tree alone, for a page that has the heading, the legend and the script."""
+    """Return the SVG of the tree alone, for a page that has the heading, the legend and the script."""
     nodes = places(tree)
     picture = arrange(nodes, text_measure())
     root = _document(2 * MARGIN + picture.width, 2 * MARGIN + picture.height, "", "")
@@ -128,7 +128,7 @@ def _draw_tree(
 
 
 def _ways(nodes: Sequence[Place]) -> list[str]:
-    """Return for every node the questions and answers on its path, and its own content, a line each."""
+    """Return a text for every node: a line for each question and answer on its path, and a line for the node itself."""
     steps: list[tuple[str, ...]] = []
     texts = []
     for place in nodes:

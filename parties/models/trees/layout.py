@@ -58,7 +58,7 @@ def arrange(nodes: Sequence[Place], measure: Measure) -> Picture:
 
 
 def listed(nodes: Sequence[Place]) -> list[float]:
-    """Return the line of each node in a list of the leaves: a leaf has its own, a question its first leaf's."""
+    """Return the line number of each node in a list of the leaves: a question is on the line of its first leaf."""
     lines, leaves = [], 0
     for place in nodes:
         lines.append(float(leaves))

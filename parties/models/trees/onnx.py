@@ -171,7 +171,7 @@ class Graph:
         return self.step("Cast", leaves, to=TensorProto.INT64)
 
     def model(self, output: str, about: Mapping[str, str], *, labels: Sequence[str] | None = None) -> ModelProto:
-        """Return the model.
+        """Return the graph as an ONNX model, which gives one label or number for each row.
 
         Args:
             output: Result: the index of a label for each row, or the number.
@@ -261,7 +261,7 @@ def _steps(arrays: Compiled, sizes: Sequence[int], features: Sequence[int], labe
 
     A split by k values becomes a binary search: k comparisons "number <= limit", about log2 k of them on a path; the
     leftmost one detects the unknown value. Neighbours that lead to one node, such as all values on one side of an edge,
-    are not separated. If one number stands between two that lead to one node, only that number is compared.
+    are not separated. If an attribute has three values and the outer two lead to one node, only the middle is compared.
 
     Args:
         arrays: The tree.

@@ -47,7 +47,7 @@ class Predicted:
     scores: tuple[float, float] | None = None  # the smallest and the largest
 
     def fields(self) -> dict[str, Any]:
-        """Return the figures of the group as plain JSON."""
+        """Return the class, the number of rows, the correct ones and their share, and the scores, as plain JSON."""
         share = {"predicted": self.label, "rows": self.rows, "right": self.right, "share": self.right / self.rows}
         return share if self.scores is None else {**share, "scores": list(self.scores)}
 
@@ -111,7 +111,7 @@ def calibration(
     """Return the accuracy of each predicted class, by class; with scores, for up to `PARTS` groups of a class.
 
     The groups are of rows in the order of their scores, equally many in each, but equal scores stay together. Rows
-    without a class are left out as in `score`.
+    whose class is missing (`?`) are left out, unless the tree predicts `?`.
 
     Args:
         predicted: Predicted class of each row.

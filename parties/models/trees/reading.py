@@ -35,7 +35,7 @@ def settled(tree: Node) -> Node:
 
 
 def asking(tree_file: TreeFile) -> TreeFile:
-    """Return a result for prediction: each of its trees is `settled`."""
+    """Return the file with each tree simplified for prediction: without questions whose answers all agree."""
     return replace(tree_file, tree=settled(tree_file.tree), others=tuple(map(settled, tree_file.others)))
 
 
@@ -45,7 +45,7 @@ def merged(tree: Node) -> Node:
 
 
 def simplified(tree_file: TreeFile) -> Node:
-    """Return a result for people; the trees of a forest become the branches of one."""
+    """Return a simplified tree for people; the trees of a forest become the branches of one tree."""
     if not tree_file.others:
         return merged(tree_file.tree)
     trees = {f"tree {number}": merged(tree) for number, tree in enumerate(tree_file.trees, 1)}
@@ -63,7 +63,7 @@ def _together(leaf: Leaf, other: Leaf) -> Leaf:
 
 
 def _grouped(tree: Node) -> Leaf | _Question:
-    """Return a settled tree with sister leaves of one label merged at the first of them."""
+    """Return a settled tree with sister leaves of one label merged, in the position of the first leaf."""
     if isinstance(tree, Leaf):
         return tree
     branches: list[tuple[list[str], Leaf | _Question]] = []
@@ -82,7 +82,7 @@ def _grouped(tree: Node) -> Leaf | _Question:
 
 
 def _plain(tree: Leaf | _Question) -> Node:
-    """Return the tree with each group as one branch."""
+    """Return the tree with each group of branches as one branch."""
     if isinstance(tree, Leaf):
         return tree
     by_edge = tree.split.edge  # a branch of an edge has a single label, such as ">= 65 or ?"

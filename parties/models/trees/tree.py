@@ -33,7 +33,7 @@ class NoBranchError(InputError):
 
 @dataclass(frozen=True)
 class Support:
-    """Noisy counts of the rows in a leaf by class; their sums are within these bounds of the truth, with 95 % each."""
+    """Noisy counts of a leaf's rows by class, with 95 % error bounds of their sum and of the leaf's own class."""
 
     counts: Mapping[str, int]
     rows_within: int
@@ -130,7 +130,7 @@ class Noise:
     at_most: int | None = None
 
     def fields(self) -> dict[str, object]:
-        """Return the parameters in the form of a file."""
+        """Return the parameters as fields of `tree.json`."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
@@ -249,7 +249,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _tree_file(fields: object) -> TreeFile:
-    """Return the result in the outermost object of `tree.json`. Raise ValueError with the JSON path of an error."""
+    """Parse the outermost object of `tree.json`. Raise ValueError with the JSON path of an error."""
     present = fields if isinstance(fields, dict) else {}
     with_noise = ("epsilon", "adjacency", "quality", *(("at_most",) if "at_most" in present else ()))
     privacy = with_noise if "epsilon" in present else ("tolerance",)
@@ -278,7 +278,7 @@ def _tree_file(fields: object) -> TreeFile:
 
 
 def _orders(value: object) -> dict[str, tuple[str, ...]]:
-    """Return the ordered values of the columns that are split in two."""
+    """Parse the ordered values of the columns that are split by an edge."""
     if not isinstance(value, dict) or not value:
         raise ValueError("$.ordered: must be an object with the values of a column at least")
     orders: dict[str, tuple[str, ...]] = {}
@@ -293,7 +293,7 @@ def _orders(value: object) -> dict[str, tuple[str, ...]]:
 
 
 def _noise(epsilon: object, adjacency: object, quality: object, at_most: object = None) -> Noise:
-    """Return the privacy parameters of a tree."""
+    """Parse the privacy parameters of a tree."""
     if not isinstance(epsilon, int | float) or isinstance(epsilon, bool) or not 0 < epsilon < math.inf:
         raise ValueError("$.epsilon: must be a number > 0")
     if at_most is not None and not (isinstance(at_most, int | float) and at_most >= 1 and at_most == int(at_most)):
@@ -350,7 +350,7 @@ class _Parser:
         return Split(attribute, nodes, order, edge)
 
     def _edge(self, attribute: str, key: str, start: object, where: str) -> tuple[tuple[str, ...], int]:
-        """Return the values of a column that is split in two, and the edge of a split; see `Split`."""
+        """Parse a split in two: return the ordered values of its column, and the edge; see `Split`."""
         order = self._orders.get(attribute, ())
         if start not in (order[1:] if key == "from" else order[1:-1]):
             which = "not the first" if key == "from" else "neither the first nor the last"
@@ -359,7 +359,7 @@ class _Parser:
 
 
 def _support(counts: object, within: object, where: str) -> Support:
-    """Return the support of a leaf."""
+    """Parse the noisy counts of a leaf."""
     if not isinstance(counts, dict) or not counts or not all(map(_is_whole, counts.values())):
         raise ValueError(f"{where}.counts: must be an object with a whole number for every class")
     bounds = _fields(within, f"{where}.within", ("rows", "right"))

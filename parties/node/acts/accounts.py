@@ -82,7 +82,7 @@ class Accounts:
         return offer is None or offer.settings.same_rows_as not in self._offers.tables
 
     def recorded(self) -> dict[str, Any]:
-        """Return the fields about tables for the ledger entry of a start, see `same_rows.recorded`."""
+        """Return the tables' fields of the ledger entry of a start: locations of rows, and other names of the rows."""
         return same_rows.recorded(self._settings(), self._groups)
 
     def _settings(self) -> dict[str, TableSettings]:

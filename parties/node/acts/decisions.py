@@ -47,7 +47,7 @@ class Decisions:
         if asked(terms.task):
             raise InputError(f"job {record.id[:8]} needs a typed input; propose it with smc submit")
         if misfit := self._gate.misfit(terms, record.party):
-            raise InputError(f"job {record.id[:8]} cannot be proposed as it was: {misfit}")
+            raise InputError(f"job {record.id[:8]} cannot be proposed again as it was: {misfit}")
         copy = proposal.repeated(terms, record.party)
         return self._proposed(Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=copy)), who, {})
 
@@ -199,7 +199,10 @@ class Decisions:
             if self._jobs.has_ended(record):
                 raise InputError(f"job {record.id[:8]} has ended already: it is {self._jobs.state(record)}")
             if record.ours.end == "computed":
-                raise InputError(f"job {record.id[:8]} is computed here: only the peer's signature is missing")
+                raise InputError(
+                    f"job {record.id[:8]} is computed here, and only the peer's signature is missing; "
+                    "it cannot be cancelled"
+                )
             why = (why.strip() or "the operator cancelled it")[:MAX_LINE]
             entry = {"by": "us", "why": why, "person": acting.get(), **sizes(record)}
             record = self._jobs.apply(record, kinds.Cancelled.model_validate(entry))
@@ -273,7 +276,7 @@ class Decisions:
         job, inputs = record.proposal, self._offers.inputs(record.party, record.table, typed)
         names = [parameter.key for parameter in asked(job.task)]
         if unknown := [name for name in typed if name not in names]:
-            raise InputError(f"{unknown[0]}: the job does not ask for it")
+            raise InputError(f"{unknown[0]}: the job has no such input; remove it")
         if missing := job.task.missing(inputs):
             raise InputError(f"{missing[0]}: the job requires it: --input {missing[0]}=VALUE")
         if names:

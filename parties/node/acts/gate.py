@@ -156,7 +156,7 @@ class Gate:
             yield Attempt(self._point.ask(first.request))
 
     def decided(self, record: Record, judgement: Judgement) -> tuple[Event, ...]:
-        """Return the events by which a job of the peer's gets this judgement.
+        """Return the events that record our judgement of the peer's job: a log entry, and changes of the job's fields.
 
         Args:
             record: The job.

@@ -68,7 +68,7 @@ class Runs:
             if record.peer != peer:
                 raise InputError("there is no such job here")
             if record.ours.end == "computed" and self._unsigned[identifier] >= MOST_UNSIGNED:
-                raise InputError("the job is computed here, and the peer does not sign its result")
+                raise InputError("the job is computed here, but the peer does not sign its result")
             if (state := self._jobs.state(record)) not in ("queued", "interrupted"):
                 raise InputError(f"the job is {state}")
             if record.ours.waits:
@@ -223,14 +223,14 @@ class Runs:
             if fits:
                 self._reserved[identifier] = step, bits
         if not fits:
-            raise BitsError("its bits exceed what is left")
+            raise BitsError("its exact bits exceed the bits that remain in the budget")
 
     def counted(self, identifier: str, step: int) -> None:
         """Book the bits of a step that begins now. They are booked once, however often the step is begun.
 
         Args:
             identifier: The job.
-            step: The step.
+            step: Number of the step.
         """
         with self._log.writing():
             record = self._get_running(identifier)
@@ -338,7 +338,7 @@ class Runs:
 
         Args:
             identifier: The job.
-            why: The refusal.
+            why: Reason of the refusal.
         """
         with self._log.writing():
             record = self._jobs.get(identifier)

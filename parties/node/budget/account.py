@@ -130,7 +130,7 @@ class Account:
         return days is None or charge.at > at - timedelta(days=days)
 
     def with_uses(self, uses: Sequence[Loss]) -> Account:
-        """Return the account as if a job had just been charged these uses."""
+        """Return the account as if a job had just been charged these privacy losses."""
         planned = Charge(self.at, self.table, "", "", tuple(uses), self.person)
         charges = [*self.charges, planned]
         return Account(self.table, self.budget, charges, self.at, self.max_rows, self.group, self.person)
@@ -140,7 +140,7 @@ class Account:
         return Account(self.table, self.budget, self.charges, self.at, self.max_rows, group, self.person)
 
     def composed(self, charges: Iterable[Charge]) -> Composition:
-        """Return the composition of some charges."""
+        """Return the composed privacy loss of some charges."""
         return self.loss_of(use for charge in charges for use in charge.uses)
 
     @property
@@ -167,7 +167,7 @@ class Account:
         return None if self.budget is None else 0.0 if self.another else self._left(self.budget)
 
     def numbers(self, uses: Sequence[Loss]) -> Numbers | None:
-        """Return the amounts for a job with these uses, in the unit that decides; None where there is no bound."""
+        """Return the amounts for a job with these losses, in the unit that decides; None where there is no bound."""
         budget, added = self.budget, self.loss_of(uses)
         if budget is None:
             return None
@@ -184,7 +184,7 @@ class Account:
         return Numbers("rho", spent, asked, float(max(left, Fraction(0)) / order))
 
     def fits(self, uses: Sequence[Loss]) -> bool:
-        """Return whether a job with these uses keeps one of the two bounds."""
+        """Return whether a job with these privacy losses keeps one of the two bounds."""
         budget, added = self.budget, self.loss_of(uses)
         after = self.loss + added
         if budget is None:
@@ -197,7 +197,7 @@ class Account:
         return (after.is_pure and after.epsilon <= bound) or self._renyi(after, budget)[1] >= 0
 
     def refusal(self, uses: Sequence[Loss]) -> str | None:
-        """Return why a job with these uses does not fit, with the three numbers; None if it does."""
+        """Return the reason why a job with these losses does not fit, with the three numbers; None if it fits."""
         if self.budget is None or self.fits(uses):
             return None
         whose = f"the privacy budget of table {quoted(self.table)} ({self.budget.words})"
@@ -207,7 +207,7 @@ class Account:
         return f"{whose} does not allow the job: {self.numbers(uses)}"
 
     def loss_of(self, uses: Iterable[Loss]) -> Composition:
-        """Return the composition of some uses alone."""
+        """Return the composition of these privacy losses alone."""
         return composed(uses, "add-remove" if self.budget is None else self.budget.adjacency, self.group)
 
     def _left(self, budget: BudgetSettings) -> float:
@@ -255,11 +255,11 @@ class Limits:
         return least(*(account.left for account in self.binding))
 
     def with_uses(self, uses: Sequence[Loss]) -> Limits:
-        """Return the limits as if a job with the peer had just been charged these uses."""
+        """Return the limits as if a job with the peer had just been charged these privacy losses."""
         return Limits(self.share.with_uses(uses), self.table.with_uses(uses), self.is_table_binding)
 
     def fits(self, uses: Sequence[Loss]) -> bool:
-        """Return whether a job with these uses fits each account that binds."""
+        """Return whether a job with these privacy losses fits each account that binds."""
         return all(account.fits(uses) for account in self.binding)
 
     def deciding(self, uses: Sequence[Loss]) -> Account:

@@ -65,7 +65,7 @@ _ORDERS = 1 + np.geomspace(1e-4, 1e7, 4096)  # Renyi orders that are tried
 
 @dataclass(frozen=True)
 class Composition:
-    """The exact sums of some uses: for pure ones the count of each epsilon, ascending; for the others `rho`."""
+    """The exact sums of privacy losses: for pure ones the count of each epsilon, ascending; for the others `rho`."""
 
     pure: tuple[tuple[Fraction, int], ...] = ()
     rho: Fraction = Fraction(0)
@@ -109,12 +109,12 @@ class Composition:
 
 
 def composed(uses: Iterable[Loss], adjacency: Adjacency = "add-remove", group: int = 1) -> Composition:
-    """Return the sequential composition of uses.
+    """Return the sequential composition of privacy losses.
 
     A loss for rows replaced holds for rows added or removed as well: see `Loss`. It counts once in either budget.
 
     Args:
-        uses: The uses.
+        uses: The privacy losses.
         adjacency: Kind of neighbouring tables.
         group: Number of rows in which they differ.
     """
@@ -137,7 +137,7 @@ def _of_group(use: Loss, rows: int) -> Composition:
 
 
 def epsilon_of(loss: Composition, delta: Fraction) -> float:
-    """Return the least known epsilon of uses at a delta.
+    """Return the least known epsilon of privacy losses at a delta.
 
     Either some pure uses are taken as rho and the others added, or all are summed by their Renyi losses at one order.
 
@@ -220,8 +220,8 @@ def epsilon_at(rho: Fraction, delta: Fraction) -> float:
     """Return the epsilon of a loss at a delta, by OpenDP's conversion; infinite for delta 0.
 
     Args:
-        rho: The loss.
-        delta: The delta.
+        rho: The privacy loss rho.
+        delta: Probability that epsilon fails.
     """
     if not rho:
         return 0.0

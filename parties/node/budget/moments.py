@@ -58,7 +58,7 @@ class Clock:
         self._started, self._ticks = datetime.now(UTC), _ticks()
 
     def now(self) -> datetime:
-        """Return the present time, see `window_end`."""
+        """Return the present time by our clock, but at most the start time plus the time since."""
         return window_end(datetime.now(UTC), self._started, timedelta(seconds=_ticks() - self._ticks))
 
 

@@ -84,7 +84,7 @@ def groups(tables: Tables, starts: Iterable[Mapping[str, Any]]) -> Groups:
 
     Args:
         tables: The tables of party.toml.
-        starts: Fields of the log's entries `node started`, see `recorded`.
+        starts: Fields of the log's entries `node started`, as `recorded` returns them.
     """
     places: dict[str, dict[Place, None]] = {name: dict.fromkeys(_places(table)) for name, table in tables.items()}
     links = {(name, table.same_rows_as) for name, table in tables.items() if table.same_rows_as is not None}
@@ -107,7 +107,7 @@ def recorded(tables: Tables, known: Groups) -> dict[str, Any]:
 
     Args:
         tables: The tables of party.toml.
-        known: The groups of names.
+        known: For each table name, all names that share its budget.
     """
     others = {name: sorted(known.get(name, frozenset()) - {name}) for name in tables}
     return {

@@ -48,9 +48,9 @@ def with_effect(known: Price, limits: Limits, uses: Sequence[Loss], approved: Li
     """Return the price with the remaining budget; unchanged if it is charged already or there is no bound.
 
     Args:
-        known: The price.
+        known: The price without the remaining budget.
         limits: The job's limits now.
-        uses: The job's uses.
+        uses: The job's privacy losses.
         approved: The limits once all other approved jobs are charged.
         jobs: Number of those jobs.
     """
@@ -93,7 +93,7 @@ def simulation(limits: Limits, uses: Sequence[Loss], later: Limits, why: str, ea
 
     Args:
         limits: The job's limits now.
-        uses: The job's uses.
+        uses: The job's privacy losses.
         later: The limits once all other approved jobs are charged, from which the remainder is computed.
         why: Reason for which the job would be refused; empty if it would not.
         earlier: Identifier of the earlier job that answers it; empty if there is none.
@@ -131,14 +131,14 @@ def _after(limits: Limits, uses: Sequence[Loss]) -> float | None:
 
 
 def words(use: Loss) -> str:
-    """Return a use as a phrase."""
+    """Return a privacy loss as a phrase: mechanism, amount, and how often it is used."""
     delta = f", delta {float(use.delta):.3g}" if use.delta else ""
     times = f", {use.times} times" if use.times > 1 else ""
     return f"{use.mechanism}: {use.measure} {float(use.amount):.4g}{delta}{times}"
 
 
 def table_budget(account: Account, limits: Mapping[str, Limits] = MappingProxyType({}), group: int = 1) -> TableBudget:
-    """Return an account in full.
+    """Return the view of a table's account: its budget, charges, remaining parts and prices.
 
     Args:
         account: The table's account.

@@ -26,7 +26,7 @@ NOISE = "drawn inside a two-party computation: no party knows or can bias it"
 
 
 def entry(name: str, software: str, accounts: Accounts, released: Sequence[Released]) -> dict[str, Any]:
-    """Return the register entry of this party.
+    """Return this party's entry for the public register, as JSON values: its tables with their releases.
 
     Args:
         name: Name of the party.
@@ -71,7 +71,7 @@ def _release(one: Released) -> dict[str, Any]:
 
 
 def registered(identity: Identity, entry: dict[str, Any]) -> Registered:
-    """Sign the entry.
+    """Sign a register entry, and return it with fingerprint and signature.
 
     Args:
         identity: Identity of the party.

@@ -115,7 +115,7 @@ class ViewCache:
 
 
 def job_result(record: Record, state: State) -> JobResult:
-    """Return the result of a job.
+    """Return the view of a job's result.
 
     Args:
         record: The job as stored.

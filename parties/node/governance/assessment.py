@@ -28,7 +28,7 @@ OPEN = (
 
 
 def assess(evidence: Evidence, reports: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the draft as JSON values.
+    """Return the draft of the assessment as JSON values: budgets, results, purposes and publications.
 
     Args:
         evidence: The sources of the documents.

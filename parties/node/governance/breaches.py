@@ -36,7 +36,7 @@ class Breach:
         return self.known + TERM
 
     def add(self, entry: AuditEntry) -> None:
-        """Add the next step."""
+        """Add the step that a log entry records."""
         self.steps.append((entry.at, entry.fields["step"], entry.fields["text"]))
 
     def has(self, step: Step) -> bool:

@@ -35,7 +35,7 @@ class Evidence:
 
 
 def record(evidence: Evidence) -> dict[str, Any]:
-    """Return the record as JSON values."""
+    """Return the record of processing as JSON values: activities, publications, tables, recipients and measures."""
     controller = evidence.file.controller
     return {
         "at": evidence.at,

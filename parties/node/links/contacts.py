@@ -128,6 +128,8 @@ class Contacts:
     def admit(self, name: str, certificate: x509.Certificate, label: str) -> tuple[Outbox, Take]:
         """Admit a connecting peer to the standing link or to a session, as the label states.
 
+        Return the outbox of its stream, and the function that takes the stream.
+
         Args:
             name: Name of the peer.
             certificate: The certificate with which the peer has connected.

@@ -291,7 +291,7 @@ def _both_open(link: Link, order: Order, tell: Tell) -> Iterator[tuple[Opened, s
         if isinstance(ours, AwayError) or not theirs:
             with suppress(LinkError):  # part in order: this is no accident
                 link.finish()
-            raise ours if isinstance(ours, AwayError) else PeerAwayError("the peer's table is away")
+            raise ours if isinstance(ours, AwayError) else PeerAwayError("the peer's table is not available now")
         yield ours
 
 

@@ -167,7 +167,10 @@ class Sessions:
     # The listening node.
 
     def admit(self, identifier: str) -> tuple[Outbox, Take]:
-        """Admit the peer's node to a session of this job, for the port. Raise RefusedError if it cannot begin now."""
+        """Return the outbox for the peer's stream of a job's session, and the function that starts it on the stream.
+
+        Raise RefusedError if the session cannot begin now.
+        """
         with self._lock:
             older = self._running.get(identifier)
         if older is not None:
@@ -268,7 +271,7 @@ class Sessions:
         if why := lapsed(self._who):
             raise RefusedError(why)
         if identifier in self._running or len(self._running) >= self._limit:
-            raise RefusedError("the node has no room for a session now")
+            raise RefusedError("the node runs as many sessions as it may, or this one already")
         shards = self._shards_of(identifier)
         others = [session.shards for session in self._running.values()]
         if why := too_large(*shards, (sum(one[0] for one in others), sum(one[1] for one in others)), self._limits):

@@ -121,7 +121,7 @@ def heard(record: Record, theirs: Statement) -> Iterator[Event]:
 
     Args:
         record: The job.
-        theirs: The statement.
+        theirs: The peer's statement.
     """
     before = record.said_by("peer")
     yield Unlogged({}, dict(theirs), "peer")
@@ -151,7 +151,7 @@ def proposed(record: Record, who: PeerIdentity, address: str | None, person: str
 def decided(
     verdict: Literal["approved", "refused"], by: str, why: str = "", reason: str = "", person: str = ""
 ) -> tuple[Event, Event]:
-    """Return the events of our approval or refusal.
+    """Return the log entry of our approval or refusal, and the changes of the job's fields.
 
     Args:
         verdict: The decision.
@@ -166,7 +166,7 @@ def decided(
 
 
 def failed(record: Record, reason: str, error: BaseException) -> tuple[Event, Event]:
-    """Return the events of a job's failure here.
+    """Return the log entry of a job's failure here, and the changes of the job's fields.
 
     Args:
         record: The job.
@@ -182,7 +182,7 @@ def both_signed(who: PeerIdentity, ours: Signed, theirs: Signed) -> kinds.BothSi
     Args:
         who: The link with the peer.
         ours: Our signed result.
-        theirs: The peer's.
+        theirs: The peer's signed result.
     """
     signer = who.signer(theirs.is_signed_by) or who.peer
     return kinds.BothSigned(ours=ours, theirs=theirs, peer_fingerprint=fingerprint(signer))

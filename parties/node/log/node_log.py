@@ -120,7 +120,7 @@ class NodeLog:
             self.add_folded(kind, peer, fields)
 
     def add_folded(self, kind: Repeated, peer: str, fields: Mapping[str, Any]) -> None:
-        """Do the same as `note_folded` in the caller's transaction.
+        """Record an event as `note_folded` does, but in the caller's transaction.
 
         Args:
             kind: Kind of entry.
@@ -158,7 +158,7 @@ class NodeLog:
             return self.audit.entries(last, before)
 
     def verify(self) -> AuditState:
-        """Check that everything that is kept is intact, see `integrity`.
+        """Check that the log, the jobs and the files beside them are intact, and return the findings.
 
         What was intact before is not read again, unless another process has written to the database since.
         """

@@ -31,7 +31,7 @@ def result(job: Proposal, state: State, repeats: str = "") -> dict[str, Any]:
 
 
 def traffic(total: Cost) -> dict[str, int]:
-    """Return the part of a session's cost that the records keep."""
+    """Return the traffic of a session's cost, as the records keep it: bytes sent and received, and rounds."""
     return {name: getattr(total, name) for name in TRAFFIC}
 
 

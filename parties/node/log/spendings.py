@@ -107,7 +107,7 @@ class Spendings:
             return [entry.fields for entry in self._log.audit.of_kind("node started")]
 
     def spent(self, record: Record, person: str) -> tuple[Event, Event]:
-        """Return the events that charge a job's price to our table.
+        """Return the log entry that charges a job's price to our table, and the changes of the job's fields.
 
         Args:
             record: The job.

@@ -91,7 +91,7 @@ def takes_back(before: Statement, after: Statement) -> bool:
 
     Args:
         before: The earlier statement.
-        after: The later one.
+        after: The later statement.
     """
     ranks = [next(rank for rank, ends in enumerate(_ENDS) if statement.end in ends) for statement in (before, after)]
     return (

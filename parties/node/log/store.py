@@ -285,7 +285,7 @@ class Store:
         return ((number, self.at(number)) for number in self._order)
 
     def at(self, number: int) -> Record:
-        """Return the job with a number."""
+        """Return the job with this number in the store."""
         return self._records[self._ids[number]]
 
     def number(self, identifier: str) -> int:

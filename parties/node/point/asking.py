@@ -15,7 +15,7 @@ LOOK_SECONDS = 60.0
 
 
 class Unasked(Protocol):
-    """The jobs of the ledger."""
+    """The jobs of the ledger that the decision point must still decide."""
 
     def unasked(self) -> list[str]:
         """Return the jobs that the decision point has not decided yet."""
@@ -39,7 +39,7 @@ class Asking:
         self._thread.start()
 
     def wake(self) -> None:
-        """Look for jobs now."""
+        """Ask about the undecided jobs now instead of at the next interval."""
         self._wake.set()
 
     def stop(self) -> None:

@@ -28,7 +28,7 @@ class Decision:
 
     @property
     def is_past_consent(self) -> bool:
-        """True if no consent can permit the job, only a rule with `exact = true`."""
+        """True if no consent can permit the job, only a rule with `exact = true`: it opens values without noise."""
         return self.effect == "deny" and not self.rules
 
     @property

@@ -42,7 +42,7 @@ class AuditLog:
         self._last_check: tuple[object, Checked] | None = None
 
     def append(self, kind: EntryKind, job: str | None, fields: Mapping[str, Any]) -> AuditEntry:
-        """Add an entry of a kind, as `add` does.
+        """Add an entry of a kind, in the caller's transaction or a new one, and return it.
 
         Args:
             kind: Kind of entry.
@@ -113,7 +113,7 @@ class AuditLog:
         """Return the signed head of the written log, for a peer. Raise InputError if there is no entry."""
         head, signed = self.head(), database.signed_head(self._connection)
         if signed is None:
-            raise InputError("the audit log has no entry yet")
+            raise InputError("the audit log has no entry yet; start the node once")
         return Evidence(head=head, fingerprint=signed.fingerprint, signature=signed.signature.hex())
 
     def has(self, head: Head) -> bool:
@@ -151,7 +151,7 @@ class AuditLog:
         return state(self.checked(peers))
 
     def checked(self, peers: Collection[x509.Certificate] = ()) -> Checked:
-        """Do the same as `verify`, and return all findings."""
+        """Check the whole log, with the signatures of the peers whose certificates are given; return all findings."""
         circumstances = database.version(self._connection), [fingerprint(peer) for peer in peers]
         earlier = self._last_check[1] if self._last_check is not None and self._last_check[0] == circumstances else None
         self._last_check = None

@@ -132,7 +132,7 @@ def state(connection: sqlite3.Connection) -> int:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Migrate an earlier release's state, in one transaction. Raise InputError as `state` does."""
+    """Migrate an earlier release's state, in one transaction. Raise InputError if a later release wrote it."""
     number = state(connection)
     if number < STATE:
         steps = ";".join(STEPS[number:])
@@ -227,7 +227,7 @@ def empty(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:
         numbers: Numbers of the entries.
     """
     if missing_triggers(connection):
-        raise InputError("the audit log has lost a trigger that keeps entries from being changed: smc audit verify")
+        raise InputError("the audit log has lost a trigger that keeps entries from being changed; run smc audit verify")
     connection.execute("DROP TRIGGER audit_no_update")
     marked = [(EMPTY, number) for number in numbers]
     connection.executemany("UPDATE audit SET fields = ? WHERE number = ?", marked)

@@ -25,7 +25,10 @@ _sync = getattr(os, "fdatasync", os.fsync)  # the function that SQLite calls, to
 
 
 class DeferredSync:
-    """The deferred commits of one connection. Methods other than `commit` may be called from any thread."""
+    """The commits of one database connection that are not flushed to disk yet.
+
+    `commit` is called from the connection's thread, the other methods from any thread.
+    """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

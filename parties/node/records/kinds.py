@@ -321,7 +321,7 @@ class Finished(Fields, kind="finished"):
 
 
 class Failed(Fields, kind="failed"):
-    """The job failed. See `failure` for `error` and `why`."""
+    """The job failed. `error` names the exception; `why` is its text, or empty if it might quote private data."""
 
     error: Annotated[str, Field(pattern=r"^\w+$", max_length=80)]
     why: Text = ""

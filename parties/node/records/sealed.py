@@ -149,7 +149,7 @@ def sealing(path: Path, word: str) -> Iterator[tuple[bytes, Callable[[], None]]]
         word: The new passphrase; empty to decrypt.
 
     Yields:
-        The first bytes of the new file (see `salt`), and the function that replaces the old file in one step.
+        The 16 random bytes at the start of the new file, and the function that replaces the old file in one step.
 
     Raises:
         InputError: The database cannot be read or written.

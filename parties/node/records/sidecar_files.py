@@ -164,7 +164,7 @@ def seal(database: Path, word: str) -> list[Path]:
 
     Args:
         database: The database.
-        word: The new passphrase; empty to decrypt.
+        word: The new passphrase; empty to decrypt. The present one is looked up.
 
     Returns:
         The files that were rewritten.
@@ -259,7 +259,7 @@ def _encrypted(path: Path, data: bytes, purpose: Purpose, word: str, salt: bytes
     try:
         return head + key.cipher.encrypt(nonce, data, head + _bound(path, purpose))
     except OverflowError:
-        raise InputError(f"{path} is too large to be encrypted: 2 GB is the most") from None
+        raise InputError(f"{path} is too large to be encrypted: at most 2 GB fit; move it elsewhere") from None
 
 
 def _decrypted(path: Path, data: bytes, purpose: Purpose, words: Iterable[tuple[str, str]]) -> bytes:

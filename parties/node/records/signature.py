@@ -32,7 +32,7 @@ def sign(identity: Identity, summary: Mapping[str, Any], purpose: Purpose = "job
 
     Args:
         identity: Identity of the party.
-        summary: The object.
+        summary: The JSON object.
         purpose: Purpose of the signature.
 
     Raises:

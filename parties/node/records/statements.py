@@ -34,7 +34,7 @@ class Signed(BaseModel):
     signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 
     def document(self) -> dict[str, Any]:
-        """Return the signed document."""
+        """Return the signed document: the result, and the head of the log."""
         return {"result": self.result, "head": self.head.model_dump()}
 
     def is_signed_by(self, certificate: x509.Certificate) -> bool:
@@ -68,7 +68,7 @@ class Evidence(BaseModel):
 
 
 def head_document(head: Head, signer: str) -> dict[str, Any]:
-    """Return the signed document of a head alone.
+    """Return the signed document of a log's head alone: number, hash and signer.
 
     Args:
         head: The head.

@@ -79,7 +79,9 @@ def load(path: Path, former: x509.Certificate) -> Successor:
         word = Succession.model_validate_json(files.read_bytes(path))
         until = date.fromisoformat(word.until)
     except (ValidationError, ValueError):
-        raise InputError(f"{path} is not an announcement of a new certificate by smc identity succeed") from None
+        raise InputError(
+            f"{path} is not an announcement of a new certificate by smc identity succeed; ask the peer for that file"
+        ) from None
     certificate = parse_certificate(word.certificate.encode(), path)
     if word.former != fingerprint(former):
         raise InputError(f"{path} announces the successor of {word.former[:23]}, not of {short_fingerprint(former)}")

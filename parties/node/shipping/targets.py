@@ -45,7 +45,7 @@ class Target(Protocol):
 
 
 def target(settings: ShipSettings) -> Target:
-    """Return the target of these settings."""
+    """Return the target of shipped log entries that these settings describe."""
     if settings.file is not None:
         return ToFile(settings.file)
     if settings.syslog is not None:

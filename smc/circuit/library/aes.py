@@ -106,7 +106,7 @@ def _double(octet: Integer) -> Integer:
 
 
 def _next_key(key: Sequence[Integer], number: int) -> list[Integer]:
-    """Return the round key after `key`, for round `number` from 1."""
+    """Return the round key that follows `key`; `number` is its round, from 1."""
     words = [list(key[i : i + 4]) for i in range(0, 16, 4)]
     word = [substitute(octet) for octet in (*words[3][1:], words[3][0])]
     word[0] = word[0] ^ _round_constant(number)

@@ -197,5 +197,5 @@ def test_a_table_that_is_not_fit_looks_like_none(table: Table, name: str, number
     rows = data.draw(st.one_of(UNFIT) if EXPLORING else UNFIT[turn])
     away = table.away(name, number)
     assert not away.met
-    assert (away.ended, away.told) == ("AwayError", "PeerAwayError: the peer's table is away")
+    assert (away.ended, away.told) == ("AwayError", "PeerAwayError: the peer's table is not available now")
     assert table.seen(name, number, rows) == away

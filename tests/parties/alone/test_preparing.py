@@ -321,12 +321,12 @@ def test_only_a_table_that_is_written_as_prepare_writes_it_is_replaced(
     assert run(["prepare", str(tmp_path / "a.csv"), *words]) == 0
     before = party.read_bytes()
     assert run(["prepare", str(tmp_path / "b.csv"), "--table", "a", *words]) == 2
-    assert "tables.a has other rows; give another --table" in capsys.readouterr().err
+    assert "tables.a names another source; give another --table" in capsys.readouterr().err
     inline = '[tables.a]\ncolumns = { selten = { values = { x = "y" } } }\n'
     party.write_text(before.decode().replace("[tables.a]\n", inline))
     before = party.read_bytes()
     assert run(["prepare", str(tmp_path / "a.csv"), *words]) == 2
-    assert "cannot separate the spelling and columns of tables.a" in capsys.readouterr().err
+    assert "cannot separate the format and columns of tables.a" in capsys.readouterr().err
     assert party.read_bytes() == before
 
 

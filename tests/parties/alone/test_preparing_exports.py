@@ -202,3 +202,18 @@ def test_mapped_values_are_those_of_composed_and_decomposed_letters(tmp_path: Pa
 def test_numbers_called_numero_are_a_key(tmp_path: Path, name: str, is_key: bool) -> None:
     table = looked(tmp_path / "a.csv", f"{name};y\n" + "".join(f"{i * i % 99991};{i % 2}\n" for i in range(200)))
     assert (name in propose(table).schema.keys) == is_key
+
+
+def test_numbers_with_the_other_decimal_mark_are_asked_for(tmp_path: Path) -> None:
+    """0.500 among 1.234,5 may be 0.5, 500 or a fault; 1,5 among 2.5 likewise."""
+    comma = "dose;y\n" + "".join(
+        f"{'0.500' if i % 50 == 7 else f'{i}.{i * 7 % 1000:03},5'};{i % 2}\n" for i in range(1, 99)
+    )
+    point = "dose;y\n" + "".join(f"{'1,5' if i % 50 == 7 else f'{i % 9}.5'};{i % 2}\n" for i in range(1, 99))
+    for content, odd in ((comma, "0.500"), (point, "1,5")):
+        with pytest.raises(InputError, match=rf"column 'dose': number \('{odd}': no value.*\) or text .*dose=number"):
+            looked(tmp_path / "a.csv", content)
+        dose = column(looked(tmp_path / "a.csv", content, "dose=number"), "dose")
+        assert (dose.reads, dose.odd, dose.spelling.missing) == ("real", (odd,), (odd,))
+        assert "read as a missing value" in "; ".join(dose.remarks)
+        assert column(looked(tmp_path / "a.csv", content, "dose=text"), "dose").reads == "text"

@@ -126,7 +126,7 @@ def test_without_the_systems_folder_one_of_this_user_serves(tmp_path: Path, monk
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: [str(file / "no")])
     monkeypatch.setenv("TMPDIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(file))
-    with pytest.raises(InputError, match="no folder for temporary files can be written"):
+    with pytest.raises(InputError, match="no folder for temporary files is writable"):
         temporary.ensure()
     state = tmp_path / "state" / "tmp"
     assert temporary.ensure(state) == str(state) == tempfile.gettempdir() == os.environ["TMPDIR"]

@@ -116,7 +116,7 @@ def test_it_does_not_show_itself(key: TokenKey, hsm: SoftHsm) -> None:
     import pkcs11
 
     for shown in (key.private_numbers, lambda: key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())):
-        with pytest.raises(InputError, match="does not leave its token"):
+        with pytest.raises(InputError, match="cannot leave its token"):
             shown()
     with _session(hsm) as session:
         private = session.get_key(pkcs11.ObjectClass.PRIVATE_KEY, label="a")
@@ -193,7 +193,7 @@ def test_where_the_pin_is_from(hsm: SoftHsm, tmp_path: Path, monkeypatch: pytest
         ("rsa", "smc", "the key is not EC P-256"),
         ("p384", "smc", "the key is not EC P-256"),
         ("half", "smc", "the token has no such public key"),
-        ("other half", "smc", "its public key in the token is not the private one's"),
+        ("other half", "smc", "the token's public key does not belong to its private key"),
     ],
 )
 def test_keys_of_another_type(hsm: SoftHsm, key: str, token: str, problem: str) -> None:
@@ -254,7 +254,7 @@ def test_points_as_tokens_write_them(hsm: SoftHsm, form: str) -> None:
     if form == "raw":
         key.check()
         return
-    with pytest.raises(TokenError, match=f"{form}: its public key in the token is none"):
+    with pytest.raises(TokenError, match=f"{form}: its public key in the token is not valid"):
         key.check()
 
 
@@ -282,7 +282,7 @@ def test_a_token_that_nobody_has_set_up(hsm: SoftHsm, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(token_key, "_token", lambda _: Token())
     key = TokenKey(token_key.parse(hsm.uri("none")), PIN)
-    with pytest.raises(TokenError, match="the token makes no such key: user pin not initialized"):
+    with pytest.raises(TokenError, match="the token cannot make this key: user pin not initialized"):
         key.make()
     with pytest.raises(TokenError, match="none: user pin not initialized"):
         key.check()

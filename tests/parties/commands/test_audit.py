@@ -277,7 +277,7 @@ def test_gaps_in_what_was_received(config: Path, nodes: tuple[Any, Any], tmp_pat
     part.write_text("\n".join(f"<110>1 2026 host smc - {text}" for text in lines[3:5] + lines[6:]))
     result = CliRunner().invoke(group, ["gaps", str(part)])
     assert result.stdout.splitlines() == ["entries 1 to 3 are missing", "entry 6 is missing"]
-    assert str(result.exception) == "what was received is not the whole log: entries 1 to 3 are missing"
+    assert str(result.exception) == "the received entries are not the whole log: entries 1 to 3 are missing"
     found = json.loads(CliRunner().invoke(group, ["gaps", str(part), "--first", "4", "--json"]).stdout)
     assert (found["problems"], found["entries"], found["head"]["number"]) == (["entry 6 is missing"], 17, 21)
     assert "no gap" in run("gaps", part, whole).stdout

@@ -1,4 +1,4 @@
-"""`smc combine`: one model of several that their holders learned alone."""
+"""`smc combine`: one model from several models that their holders learned alone."""
 
 from __future__ import annotations
 

@@ -359,7 +359,7 @@ def test_rows_have_one_budget_whatever_their_names(
     assert [name for name, (ok, _) in tables.items() if not ok] == ["link", "copy"]
     remedy = 'rows have one budget: set same_rows_as = "days"'
     assert tables["link"][1] == f"{Path('link.csv').absolute()} is read by tables.days, too, and {remedy}"
-    assert tables["copy"][1] == f"its rows are those of tables.days, each of them, and {remedy}"
+    assert tables["copy"][1] == f"all its rows are rows of tables.days too, and {remedy}"
     said = 'same_rows_as = "days"\n'
     assert all(ok for ok, _ in found("link", "copy", "other").values())
     said = 'same_rows_as = "nights"\n'

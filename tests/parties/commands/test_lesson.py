@@ -32,7 +32,7 @@ def test_two_processes_print_their_views(capsys: pytest.CaptureFixture[str]) -> 
         (["garbled", "--left", "2"], "the input is 2: give 0 or 1"),
         (["id3", "--left", "missing.csv"], "missing.csv"),
         (["id3", "--left", "{tmp}/other.csv"], "other.csv"),
-        (["transfer", "--toy", "--right", "5"], "party 1 needs one choice from 1 to 4"),
+        (["transfer", "--toy", "--right", "5"], "--right: give one choice from 1 to 4"),
     ],
 )
 def test_a_lesson_that_cannot_be(

@@ -14,7 +14,7 @@ NONE = DAYS.replace("days.", "none.")
 ID3 = '[id3]\ndata = "{0}.csv"\nschema = "{0}.toml"\n'
 MORE = '[tables.more]\nsource = "more.csv"\nschema = "more.toml"\n'
 NODE = ", which only a node keeps; propose a job with smc submit"
-BOUND = "days.csv, line 3: more than 1 rows"
+BOUND = "days.csv: 2 rows, more than 1, the agreed bound (max_rows)"
 READ = "--identity is missing"  # what is asked for once the rows were read
 
 CASES = [
@@ -22,7 +22,7 @@ CASES = [
     (DAYS.replace("2", "1"), "", BOUND),
     (DAYS + "[id3]\nmax_rows = 1\n", "", BOUND),
     (DAYS, "--max-rows 1", BOUND),
-    (DAYS, "--schema more.toml", "days.csv: the header lacks the column 'town'"),
+    (DAYS, "--schema more.toml", "days.csv, column 'town': there is no such column"),
     (
         NONE,
         "--data more.csv",

@@ -83,14 +83,14 @@ def test_presence(table: list[dict[str, str]], algorithm: str, capsys: Any) -> N
     Path("register.csv").write_text("zip,age,sex\n53700,20,m\n")
     for command in (arguments, [*again, "--public", "register.csv"]):
         assert smc(*command) == 2
-        assert "combinations are not in this public table" in capsys.readouterr().err
+        assert "combinations of values of the table; add these people" in capsys.readouterr().err
 
 
 def test_presence_is_not_counted_in_what_it_does_not_fit(table: list[dict[str, str]], capsys: Any) -> None:
     register(table)
     presence_plan("flash")
     for labels, problem in (
-        (["*,*,*", "53***,*,*"], "classes overlap, so presence cannot be counted"),
+        (["*,*,*", "53***,*,*"], "presence needs classes that do not overlap"),
         (["5372x,*,*"], "column 'zip': no value of the public table matches '5372x'"),
     ):
         rows = [f"{label},{disease}\n" for label in labels for disease in DISEASES]

@@ -228,3 +228,19 @@ def test_sql_and_python_read_alike(own: dict[str, Any], cells: list[str], tmp_pa
     with rows_of(place) as rows:
         read = [cell for batch in rows.engine.batches(rows.select(["x"])) for cell in batch.column(0).to_pylist()]
     assert [read_text(cell, settings) for cell in cells] == [cell or None for cell in read]
+
+
+def test_a_plan_reads_no_number_with_the_other_decimal_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{'0.500' if i % 50 == 7 else f'{i}.{i:03},5'};{i % 2}\n" for i in range(1, 99))
+    Path("raw.csv").write_text("dose;y\n" + rows)
+    plan = ["publish", "plan", "--data", "raw.csv", "--out", "plan.toml"]
+    assert run(plan) == 2
+    assert run([*plan, "--guess"]) == 0
+    proposed = tomllib.loads(Path("plan.toml").read_text())
+    assert proposed["columns"]["dose"]["format"]["missing"] == ["0.500"]
+    place = PlaceSettings(source="raw.csv", format={"separator": ";", "decimal": ",", "thousands": "."})
+    with rows_of(place) as found:
+        texts = found.engine.backend.raw_sql(found.engine.sql(found.query)).fetchall()
+    assert ("0.500", "1") in texts, "a cell that no mark fits stays as it is"
+    assert ("12012.5", "0") in texts

@@ -54,7 +54,7 @@ ALONE = [
         "--epsilon 1 --method ridge",
         "target: a number needs bounds, which are public: the values that the schema gives 'out",
     ),
-    ("--epsilon 1 --method ridge --target visits --max-rows 5 --data many.csv", "line 7: more than 5 rows, the agreed"),
+    ("--epsilon 1 --method ridge --target visits --max-rows 5 --data many.csv", "1200 rows, more than 5, the agreed"),
     ("--lambda 0.1", "Missing option '--epsilon'"),
     ("--epsilon 0 --lambda 0.1", "Invalid value for '--epsilon'"),
     ("--epsilon nan --lambda 0.1", "--epsilon: must be a number"),

@@ -276,11 +276,11 @@ def other_schema(consortium: Consortium) -> TableSettings:
     ("changes", "table", "message"),
     [
         ({}, other_schema, "the schema or the bounds here do not fit the job: .*rain"),
-        ({}, lambda c: c.table("anna", MOST + 1), "max_rows of the table is 41; the job takes 40 of a holder"),
+        ({}, lambda c: c.table("anna", MOST + 1), "max_rows of the table is 41, more than the job's 40 of a holder"),
         ({"at_most": 2}, None, "at_most of the job is 2, but the table here is of rows, not of people"),
         ({"max_rows": MOST}, None, "the job computes with 80 rows at most, but 3 parties may have 40 each"),
         ({"holders": ["AA:BB"]}, None, "the job does not list this holder once"),
-        ({"nodes": ["AA:BB", "CC:DD"]}, None, "computed by others than these two"),
+        ({"nodes": ["AA:BB", "CC:DD"]}, None, "computed by other parties than these two"),
         ({"protocol": "equality"}, None, "cannot be read|cannot take rows of holders"),
         (
             {"l": 2.0, "plain": False, "splits": "multiway"},

@@ -13,7 +13,7 @@ from parties.base.settings import merge
 from parties.commands.own_table import on_table
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import Kind
+from parties.jobs.kind import Kind, revealed
 from parties.models.trees.tree import TreeFile
 from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
@@ -177,3 +177,30 @@ def test_with_noise_numbers_are_cut_in_two_unless_asked_otherwise(
     assert task.specification()["splits"] == splits
     assert task.questions.domains == domains
     assert kind.agreed(task.specification()).specification() == task.specification()
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("boost", {"target": "y", "columns": ["weight"], "numeric": ["weight"], "epsilon": 1.0, "rounds": 2}),
+        ("cluster", {"columns": ["weight"], "k": 2, "epsilon": 1.0}),
+        ("regress joint", {"target": "y", "columns": ["weight"], "epsilon": 1.0}),
+        ("publish joint-table", {"by": "y", "sum": "weight", "epsilon": 1.0}),
+    ],
+)
+def test_consent_and_result_state_the_grid_of_numbers(
+    name: str, settings: dict[str, Any], table: TableSettings
+) -> None:
+    kind = kinds.find(name)
+    settings = merge(on_table(kind.Settings(), None, False, {"t": table}), settings)  # type: ignore[type-var]
+    task, rows, _ = kind.alone(settings, 0)
+
+    def program(session: Session) -> Any:
+        engine = make_engine(session, "clear")
+        return task.run(engine, rows, task.states.beginning, lambda step: None)
+
+    document = task.document(run_local(program)[0])
+    line = "Each number of weight counts as the nearest multiple of 0.5."
+    assert document["rounded"] == [line]
+    assert kind.text(document, 0).splitlines().count(line) == 1
+    assert revealed(task, "bob").count(line) == 1

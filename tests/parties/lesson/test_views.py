@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -15,7 +17,8 @@ from parties.lesson.garbled import gate, millionaires
 from parties.lesson.logarithm import logarithm
 from parties.lesson.shares import conjunction, shares
 from parties.lesson.transfer import transfer
-from parties.lesson.view import View
+from parties.lesson.view import View, rounds_text
+from parties.tables import example
 from smc.engines import make_engine
 from smc.errors import InputError
 from smc.local import run_local
@@ -94,10 +97,10 @@ def test_the_transfer_by_a_real_modulus() -> None:
     [
         (([1, 2, 3, 4], [1]), (1024,), "1024 bits: give 2048 to 8192, or add --toy"),
         (([1, 2, 3, 4], [1]), (23, True), "23 bits: give 24 to 2047"),
-        (([1, 2, 3], [1]), (24, True), "party 0 needs four messages"),
-        (([1, 2, 3, 256], [1]), (24, True), "party 0 needs four messages"),
-        (([1, 2, 3, 4], [5]), (24, True), "party 1 needs one choice"),
-        (([1, 2, 3, 4], "x"), (24, True), "party 1 needs one choice"),
+        (([1, 2, 3], [1]), (24, True), "--left: give four messages"),
+        (([1, 2, 3, 256], [1]), (24, True), "--left: give four messages"),
+        (([1, 2, 3, 4], [5]), (24, True), "--right: give one choice"),
+        (([1, 2, 3, 4], "x"), (24, True), "--right: give one choice"),
         (([1, 2, 3, 4], [1]), (2048, True), "2048 bits: give 24 to 2047"),
     ],
 )
@@ -114,7 +117,7 @@ def test_the_evaluators_labels_stand_for_the_inputs_and_the_result(pair: tuple[i
     assert a["table"] == b["table"]
     assert int(a["result"]) == int(a["your_share"]) ^ int(b["your_share"]) == pair[0] & pair[1]
     zero, one = (bytes.fromhex(text.split()[1]) for text in a["a"])
-    assert bytes(x ^ y for x, y in zip(zero, one, strict=True)).hex() == a["delta"].split()[0]
+    assert bytes(x ^ y for x, y in zip(zero, one, strict=True)).hex() == a["D"].split()[0]
 
 
 @pytest.mark.parametrize(("pair", "more"), [((5000, 7000), "party1"), ((7, 7), "equal"), ((2**32 - 1, 0), "party0")])
@@ -122,15 +125,17 @@ def test_the_millionaires(pair: tuple[int, int], more: str) -> None:
     assert [view["more"] for view in views(millionaires, pair)] == [more, more]
 
 
-@pytest.mark.parametrize("pair", [(900, 600), (0, 1), (1, 1), (32767, 32767), (1024, 0)])
+@pytest.mark.parametrize("pair", [(900, 600), (3000, 1), (0, 1), (32767, 32767), (1024, 0)])
 def test_the_logarithm_keeps_its_bound(pair: tuple[int, int]) -> None:
     view, _ = views(logarithm, pair)
     x = sum(pair)
     assert view["x"] == x
     assert abs(float(view["x_ln_x"]) - x * math.log(x)) <= float(view["bound"]) + 1e-6
-    rough, last = (float(view["terms"][i].split("error")[0].split()[-1]) for i in (0, -1))
-    assert abs(last - math.log(x)) <= abs(rough - math.log(x)) + 1e-8
-    assert len(view["terms"]) == 4  # the start, and three terms
+    values = [float(term.split("error")[0].split()[-1]) for term in view["terms"]]
+    assert values[-1] * x == pytest.approx(float(view["x_ln_x"]), abs=x * 1e-8 + 1e-6)  # the terms are the protocol's
+    errors = [abs(value - math.log(x)) for value in values]
+    assert errors[0] > 10 * errors[1] > 100 * errors[2]
+    assert sum(float(part.split()[0]) for part in view["parts"]) == pytest.approx(float(view["bound"]), rel=0.1)
     assert abs(2 ** view["n"] * (view["c"] + float(view["d"])) - x) < 1e-3
 
 
@@ -146,6 +151,34 @@ def test_a_tree_to_the_last_attribute(tmp_path: Path) -> None:
     texts = [step["text"] for step in view]
     assert any(text.startswith("Level 3, step 3: one attribute is left. Nothing") for text in texts)
     assert any(text.startswith("Level 4, step 1: no attribute is left") for text in texts)
+
+
+def test_the_entropies_are_those_of_all_rows() -> None:
+    """Against the definition, from the rows of both files."""
+    bundled = example.demo()
+    rows = [line.split(",") for path in (bundled.clinic_a, bundled.clinic_b) for line in path.read_text().split()]
+    names = rows.pop(0)[:-1]
+    rows.remove([*names, "play"])
+
+    def entropy(classes: list[str]) -> float:
+        return -sum(n / len(classes) * math.log2(n / len(classes)) for n in Counter(classes).values())
+
+    def conditional(inside: list[list[str]], column: int) -> float:
+        parts = [[row[-1] for row in inside if row[column] == value] for value in {row[column] for row in inside}]
+        return sum(len(part) / len(inside) * entropy(part) for part in parts)
+
+    pair = run_local(lambda session: decision_tree(make_engine(session, "yao"), ""))
+    for view in pair:
+        lines = [line for step in view for line in step["values"].get("entropies", ())]
+        assert len(lines) == 3
+        for line in lines:
+            path, _, numbers = line.partition(": ")
+            value = path.partition(" = ")[2]
+            inside = [row for row in rows if not value or row[0] == value]
+            before, *after = re.findall(r"\d\.\d{3}", numbers)
+            expected = [conditional(inside, column) for column in range(1 if value else 0, len(names))]
+            assert float(before) == pytest.approx(entropy([row[-1] for row in inside]), abs=5e-4)
+            assert [float(number) for number in after] == pytest.approx(expected, abs=5e-4)
 
 
 def test_two_counts_of_none_have_no_logarithm() -> None:
@@ -187,7 +220,9 @@ def test_the_messages_are_those_of_the_meter(program: Callable[..., View], own: 
     for view, total in run_local(metered):
         listed = totals({name: value for step in view for name, value in step["values"].items()})
         assert listed == (total.bytes_sent, total.bytes_received)
-        assert f"{total.bytes_sent:,} B sent, {total.bytes_received:,} B received, {total.rounds} rounds" in str(view)
+        assert f"{total.bytes_sent:,} B sent, {total.bytes_received:,} B received, {rounds_text(total.rounds)}" in str(
+            view
+        )
 
 
 @pytest.mark.parametrize(

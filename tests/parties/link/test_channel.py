@@ -102,7 +102,7 @@ def test_sender_to_a_peer_that_does_not_read_blocks_and_then_fails_with_bounded_
         assert stop.wait(PATIENCE)
 
     error = parties.run(left, right, timeout=0.5, buffer=4 * 1024 * 1024, goodbye=0.5)[0]
-    assert str(error) == "bob took nothing for 0.5 s at step 'flood'"
+    assert str(error) == "bob accepted no data for 0.5 s at step 'flood'"
     assert 4 <= sent < 64
     assert left.grown < 128 * 1024 * 1024
 

@@ -125,7 +125,7 @@ def test_the_command_makes_a_key_in_a_token(hsm: SoftHsm, tmp_path: Path) -> Non
 
 
 def test_python_s_own_tls_takes_no_token(hsm: SoftHsm, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="Python's TLS takes no key in a token; name a file"):
+    with pytest.raises(InputError, match="Python's TLS cannot use a key in a token; name a key file"):
         client_context(None, tmp_path / "a.crt", hsm.uri("a"))
 
 

@@ -324,11 +324,11 @@ def test_the_peers_of_a_file(party_file: Path) -> None:
     ("old", "new", "message"),
     [
         ('name = "lab"', 'name = "bob"', "two are called 'bob'"),
-        ("mallory.crt", "bob.crt", "two have the same certificate, that of 'bob'"),
+        ("mallory.crt", "bob.crt", "two entries have the certificate of 'bob'"),
         (
             'name = "lab"\ncertificate = "mallory.crt"',
             'certificate = "bob.crt"',
-            "two have the same certificate, that of 'bob'",
+            "two entries have the certificate of 'bob'",
         ),
         ('listen = "127.0.0.1:7001"', "", r"peers.0: no way to the peer: give connect, or node.listen"),
         ("[node]", 'peer = "bob.crt"\n[node]', "link.peer and link.connect are for a single peer"),

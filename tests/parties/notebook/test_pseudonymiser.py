@@ -72,7 +72,7 @@ def test_a_forgotten_subject_and_dropped_columns() -> None:
     assert found.columns == ["patient", "mail"]
     assert cli.run(["publish", "forget", *KEYS, "--subject", "ann"]) == 0
     assert one.restore(found, purpose="x")["patient"].to_list() == [None, "bob", None]
-    with pytest.raises(InputError, match="a row is empty in the column 'patient': its subject"):
+    with pytest.raises(InputError, match="a row has no person in the subject column 'patient'"):
         one.transform(pl.DataFrame(PEOPLE))
 
 

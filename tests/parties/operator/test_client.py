@@ -228,7 +228,7 @@ def test_a_silent_node_is_not_waited_for_without_end(tmp_path: Path) -> None:
 
 def test_a_key_of_another_node(party: Party) -> None:
     write_access(party.directory / "var", party.url, KEY + "x")
-    with pytest.raises(LinkError, match=r"does not take the key in .*var/api\.json"):
+    with pytest.raises(LinkError, match=r"does not accept the key in .*var/api\.json"):
         party.client.jobs()
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from parties.sources import opening
 from tests.support.agreement import Sample, sample
 from tests.support.mysql import ADMIN, SECRET, MySqlServer
 from tests.support.postgres import Server
@@ -20,6 +21,14 @@ from tests.support.slow import pytest_ignore_collect, pytest_itemcollected
 from tests.support.waiting import PATIENCE
 
 __all__ = ["pytest_ignore_collect", "pytest_itemcollected"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def by_engine() -> Iterator[None]:
+    """Let an engine count small files, too; a test that wants them counted in memory sets a larger size."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(opening, "SMALL", 0)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -172,9 +172,9 @@ def test_odd_files(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        (b"a,b\n1\n", ", line 2: 1 fields, but the header has 2"),
-        (b"a,b\n1,2\n1,2,\n", ", line 3: 3 fields, but the header has 2"),
-        (b'"a\nb",c\n1,2\n1,2,3\n', ", line 4: 3 fields, but the header has 2"),
+        (b"a,b\n1\n", ", line 2: 1 fields, but the header has 2; correct the line"),
+        (b"a,b\n1,2\n1,2,\n", ", line 3: 3 fields, but the header has 2; correct the line"),
+        (b'"a\nb",c\n1,2\n1,2,3\n', ", line 4: 3 fields, but the header has 2; correct the line"),
         (b'a,b\n"x" ,2\n', ", line 2: not valid CSV: ',' expected after '\"'"),
         (b'a,b\n1,"2\n', ", line 2: not valid CSV: unexpected end of data"),
         (b"a,b\n1,2\n1,\xe9\n", ", line 3: not UTF-8 (byte 0xe9 at offset 10); save the file as UTF-8"),

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.sources import ColumnSettings, PlaceSettings, TableSettings, from_frame, open_rows, open_table
+from parties.sources import ColumnSettings, PlaceSettings, TableSettings, from_frame, open_rows, open_table, opening
 from parties.sources.databases import Scratch
 from parties.sources.mapping import rules
 from parties.sources.source import Source
@@ -229,13 +229,17 @@ def test_blank_lines_of_a_single_column_are_no_rows(tmp_path: Path) -> None:
         (b"a,b\n1,x\n2,x\n1,y\n?,y\n", r"4 rows, more than 3, the agreed bound \(max_rows\)"),
     ],
 )
-def test_what_is_wrong_with_a_csv_file(content: bytes, complaint: str, tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_csv_file(
+    content: bytes, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "x.csv"
     path.write_bytes(content)
-    with pytest.raises(InputError, match=complaint) as caught, opened(path, SMALL, "b", max_rows=3) as source:
-        source.check()
-    assert str(caught.value).startswith(str(path))
-    assert "\n" not in str(caught.value)
+    for size in (0, 1 << 20):  # by an engine, and in memory
+        monkeypatch.setattr(opening, "SMALL", size)
+        with pytest.raises(InputError, match=complaint) as caught, opened(path, SMALL, "b", max_rows=3) as source:
+            source.check()
+        assert str(caught.value).startswith(str(path))
+        assert "\n" not in str(caught.value)
 
 
 CELLS = [
@@ -263,17 +267,19 @@ CELLS = [
     st.lists(st.sampled_from(CELLS) | st.text("xy019.e+- \u2003?", max_size=4), max_size=8),
     st.sampled_from([(), ("?",), ("unknown",)]),
     st.sampled_from([None, (10, 20.5), ()]),
+    st.sampled_from([0, 1 << 20]),
 )
-@settings(max_examples=40)
-def test_cells_are_placed_as_one_by_one(cells: list[str], absent: tuple[str, ...], edges: Any) -> None:
-    """What a cell means, or what is said of the first one that means nothing."""
+@settings(max_examples=60)
+def test_cells_are_placed_as_one_by_one(cells: list[str], absent: tuple[str, ...], edges: Any, small: int) -> None:
+    """What a cell means, or what is said of the first one that means nothing: by an engine, and in memory."""
     categories = ("x", "y", "9") if edges is None else tuple("abc"[: len(edges) + 1])
     schema = Schema({"a": (*categories, *absent), "b": ("t",)}, "b")
     mapping: dict[str, Any] = {"values": {"9": categories[-1], "1e999": categories[0]}}
     mapping |= {"missing": "unknown"} if absent == ("unknown",) else {}
     mapping |= {} if edges is None else {"edges": edges}
 
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(opening, "SMALL", small)
         path = Path(folder) / "x.csv"
         with path.open("w", newline="", encoding="utf-8") as stream:
             csv.writer(stream).writerows([["a", "b"], *([cell, "t"] for cell in cells)])

@@ -13,6 +13,8 @@ import duckdb
 import numpy as np
 import pandas
 import pytest
+import sqlglot
+import sqlglot.expressions as exp
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
@@ -21,12 +23,13 @@ from pydantic import ValidationError
 from parties.base.files import check_outputs
 from parties.commands import check
 from parties.commands.own_table import on_table
-from parties.commands.rows import words_of
+from parties.commands.rows import left_out_phrase
 from parties.jobs.kinds.id3 import Id3
 from parties.node import settings
 from parties.party_file import files_of
 from parties.sources import TableSettings, open_table
 from parties.sources.databases import Scratch
+from parties.sources.opened import narrowed
 from parties.sources.source import LeftOut
 from parties.sources.sql import checked_condition, checked_query
 from parties.tables.schema import Schema
@@ -229,8 +232,8 @@ def test_smc_check_tells_how_many_are_left_out(files: Any, joined: pandas.DataFr
 
 
 def test_how_many_are_left_out_is_told_in_words() -> None:
-    assert words_of(LeftOut()) == ""
-    assert words_of(LeftOut(1200, 3)) == "; left out: 1,200 by `where`, 3 without consent"
+    assert left_out_phrase(LeftOut()) == ""
+    assert left_out_phrase(LeftOut(1200, 3)) == "; left out: 1,200 by `where`, 3 without consent"
 
 
 # Attacks: whatever reads, writes, calls out, names what is not named, has no end or is another each time.
@@ -498,3 +501,20 @@ def test_spark(spark: Any, visits: pandas.DataFrame, people: pandas.DataFrame, j
     )
     assert "two columns are 'sex'" in refused(source="spark://local", query="SELECT sex, sex FROM global_temp.people")
     assert "query: " in refused(source="spark://local", query="SELECT * FROM parquet.x")
+
+
+@pytest.mark.parametrize(
+    ("text", "narrow"),
+    [
+        ("SELECT a AS x, b AS y, c FROM t WHERE a > 1", "SELECT b AS y, c FROM t WHERE a > 1"),
+        ("SELECT DISTINCT a AS x, b AS y, c FROM t", None),
+        ("SELECT b AS y, c, COUNT(*) AS n FROM t GROUP BY ALL", None),
+        ("SELECT *, b AS y FROM t", None),
+        ("SELECT b AS y, c FROM t UNION ALL SELECT c, b FROM t", None),
+    ],
+)
+def test_a_query_is_narrowed_only_if_its_rows_stay(text: str, narrow: str | None) -> None:
+    query = sqlglot.parse_one(text, dialect="duckdb")
+    assert isinstance(query, exp.Query)
+    assert narrowed(query, ["c", "y"]).sql("duckdb") == (narrow or text)
+    assert query.sql("duckdb") == text

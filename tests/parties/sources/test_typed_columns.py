@@ -22,7 +22,7 @@ import sqlglot.expressions as exp
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from parties.sources import queried
+from parties.sources import opening, queried
 from parties.sources.expressions import Cell
 from parties.sources.mapping import ColumnRule, Ranges, rules
 from parties.sources.opening import open_table
@@ -42,10 +42,14 @@ def columns_of(
     """Return the categories of each row of a file with a last column `y`, rows sorted, by both readers alike."""
     schema = Schema({**{name: Domain(read_type(fields)) for name, fields in types.items()}, "y": TARGET})
     table = TableSettings(source=str(path), schema=Path("s.toml"), format=spelling, columns=mapping)
-    with open_table(table, schema, "y") as source:
-        source.check()
-        queried = source.distinct()
-    assert sorted(queried.tolist()) == plain_rows(table, rules(table.columns, schema, [*types, "y"], table.format))
+    expected = plain_rows(table, rules(table.columns, schema, [*types, "y"], table.format))
+    for size in (0, 1 << 20):  # by an engine, and in memory
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(opening, "SMALL", size)
+            with open_table(table, schema, "y") as source:
+                source.check()
+                queried = source.distinct()
+        assert sorted(queried.tolist()) == expected
     domains = [*schema.attributes.values()]
     lines = [[domain[place] for domain, place in zip(domains, line, strict=False)] for line in queried.tolist()]
     return sorted(line for line, times in zip(lines, queried[:, -1], strict=True) for _ in range(times))
@@ -214,7 +218,9 @@ def test_typed_cells_of_parquet(tmp_path: Path) -> None:
         ({"type": "flag"}, "", "no value, and the schema does not list '?'"),
     ],
 )
-def test_cells_that_are_not_of_the_type(tmp_path: Path, fields: dict[str, Any], cell: str, complaint: str) -> None:
+def test_cells_that_are_not_of_the_type(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], cell: str, complaint: str
+) -> None:
     path = tmp_path / "x.csv"
     path.write_text(f"x,y\n{cell},a\n")
     schema = Schema({"x": Domain(read_type(fields)), "y": TARGET})
@@ -222,9 +228,11 @@ def test_cells_that_are_not_of_the_type(tmp_path: Path, fields: dict[str, Any], 
     wrong = plain_rows(table, rules(table.columns, schema, ["x", "y"], table.format))
     assert isinstance(wrong, str)
     assert complaint in wrong
-    with open_table(table, schema, "y") as source, pytest.raises(InputError) as error:
-        source.check()
-    assert complaint in str(error.value)
+    for size in (0, 1 << 20):
+        monkeypatch.setattr(opening, "SMALL", size)
+        with open_table(table, schema, "y") as source, pytest.raises(InputError) as error:
+            source.check()
+        assert complaint in str(error.value)
 
 
 def test_a_table_may_not_say_ranges_that_the_schema_says(tmp_path: Path) -> None:

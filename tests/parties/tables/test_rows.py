@@ -91,8 +91,8 @@ def test_the_bound_on_rows_is_exact(tmp_path: Path) -> None:
          "to be the separator: smc prepare finds out how a file is spelled, and what it writes is "
          "read by a command's --config, if it has one, as `separator` in a table's format; else write commas"),
         ("outlook,wind,outlook,play\n", ": the column 'outlook' occurs twice in the header; rename one"),
-        ("outlook,wind,play\nrain,weak\n", ", line 2: 2 fields, but the header has 3"),
-        ("outlook,wind,play\nrain,weak,no\nrain,weak,no,no\n", ", line 3: 4 fields, but the header has 3"),
+        ("outlook,wind,play\nrain,weak\n", ", line 2: 2 fields, but the header has 3; correct the line"),
+        ("outlook,wind,play\nrain,weak,no\na,b,c,d\n", ", line 3: 4 fields, but the header has 3; correct the line"),
         (b"PK\x03\x04\x14\x00\xff", ": this is a spreadsheet or an archive; save the table as CSV or Parquet"),
         ("", ": the file is empty; the first line must name the columns"),
         ("\ufeff\n \n", ": the file is empty; the first line must name the columns"),

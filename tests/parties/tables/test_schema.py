@@ -91,8 +91,8 @@ def test_what_is_saved_is_loaded(tmp_path_factory: pytest.TempPathFactory, table
             "attributes.a: type: is missing (values are a list); "
             "there are 'category', 'flag', 'integer', 'real', 'date', 'time', 'key'",
         ),
-        ("[attributes]\na = ['x', 'y', 'x']", "attributes.a: the value 'x' is listed twice"),
-        ("[attributes]\na = [1, '1']", "attributes.a: the value '1' is listed twice"),
+        ("[attributes]\na = ['x', 'y', 'x']", "attributes.a: the value 'x' is listed twice; remove one"),
+        ("[attributes]\na = [1, '1']", "attributes.a: the value '1' is listed twice; remove one"),
         ("[attributes]\na = [1.5]", "attributes.a: 1.5 must be in quotes, spelled as in the data"),
         ("[attributes]\na = [true]", "attributes.a: True must be in quotes, spelled as in the data"),
         ("[attributes]\na = ['']", "attributes.a: the value '' is empty (a missing value is written '?')"),

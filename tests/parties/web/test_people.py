@@ -91,14 +91,14 @@ def test_failures_of_a_name_are_slowed(
     logins: Logins, clock: Clock, failures: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     for _ in range(login.FAILURES):
-        with pytest.raises(InputError, match="no such name with this password"):
+        with pytest.raises(InputError, match="no account has this name and password"):
             logins.log_in(name, "wrong")
     with pytest.raises(InputError, match="wait a minute"):  # also with the right one: it is not looked at
         logins.log_in(name, password(name))
     assert failures[-1][1] == "too many have failed"
     assert logins.log_in("bert", password("bert")).person.name == "bert"
     clock.now += login.FAILURE_SECONDS
-    with pytest.raises(InputError, match="no such name with this password"):
+    with pytest.raises(InputError, match="no account has this name and password"):
         logins.log_in(name, "wrong")
     with pytest.raises(InputError, match="wait a minute"):
         logins.log_in(name, "wrong")

@@ -280,7 +280,7 @@ def test_an_answer_comes_too_late(place: Place, provider: Provider) -> None:
 def test_an_answer_of_another_provider(place: Place, provider: Provider) -> None:
     browser = place.browser()
     answer = provider.approve(away(browser), "anna") + "&iss=https%3A%2F%2Fevil.example"
-    place.refused(browser, back(browser, answer), "another log-in provider")
+    place.refused(browser, back(browser, answer), "a log-in provider that party.toml does not name")
 
 
 def test_an_answer_of_nobody_where_the_provider_says_who_it_is(place: Place, provider: Provider) -> None:
@@ -289,7 +289,7 @@ def test_an_answer_of_nobody_where_the_provider_says_who_it_is(place: Place, pro
     provider.answers = {DOCUMENT: known | {"authorization_response_iss_parameter_supported": True}}
     browser = place.browser()
     answer = provider.approve(away(browser), "anna").partition("&iss=")[0]
-    place.refused(browser, back(browser, answer), "another log-in provider")
+    place.refused(browser, back(browser, answer), "a log-in provider that party.toml does not name")
     browser = place.browser()
     answer = provider.approve(away(browser), "anna").partition("&iss=")[0]
     assert back(browser, f"{answer}&iss={quote(provider.issuer, safe='')}").status_code == 303
@@ -515,7 +515,7 @@ def test_who_has_no_password_has_none(place: Place) -> None:
     known = place.accounts.all()
     place.accounts.write({**known, "anna": known["anna"].model_copy(update={"hash": ""})})
     for text in ("", password("anna"), "0" * 64):
-        with pytest.raises(InputError, match="no such name with this password"):
+        with pytest.raises(InputError, match="no account has this name and password"):
             place.logins.log_in("anna", text)
 
 

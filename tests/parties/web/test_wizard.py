@@ -313,3 +313,34 @@ def test_the_page_that_asks_for_readings_has_no_fault_of_accessibility(table: Ta
             assert "Chosen: booked=month-first, amount=decimal-comma." in page.inner_text("main")
     finally:
         server.stop()
+
+
+def test_both_schemas_stand_side_by_side(table: TableSettings, tmp_path: Path) -> None:
+    theirs = '[attributes]\noutcome = ["bad", "good"]\nAge = { type = "integer", low = 0, high = 99, width = 20 }\n'
+    theirs += 'ward = ["a", "?"]\nstage = { type = "date", low = 2020-01-01, high = 2024-12-31 }\n'
+    page = Page(table)
+    code, text = page.post("compare", theirs=theirs)
+    assert code == 200, text
+    assert _states(text) == [
+        "outcome|outcome|values differ",
+        "age|Age|proposed pair",
+        "ward|ward|same",
+        "|stage|only theirs",
+        "dose||only ours",
+    ]
+    assert "'no', 'yes': not in the schema" in text
+    assert theirs in text
+    code, mapping = page.post("fitted", theirs=theirs)
+    (tmp_path / "theirs.toml").write_text(theirs)
+    command = ["prepare", table.source, "--table", "patients", "--schema", str(tmp_path / "theirs.toml")]
+    assert run([*command, "--out", str(tmp_path / "out")]) == 0
+    assert mapping in (tmp_path / "out" / "party.toml").read_text(), "as the command writes it"
+    assert "outcome|outcome|same" in _states(page.post("compare")[1]), "the table's own schema file"
+    code, text = page.post("compare", theirs='[attributes]\noutcome = "yes"\n')
+    assert (code, "the peer's schema: attributes.outcome: must be a list" in text) == (400, True)
+
+
+def _states(text: str) -> list[str]:
+    """The rows of the comparison: our column, theirs, and their state."""
+    cells = re.findall(r'data-label="(?:ours|theirs)"><bdi>(.*?)</bdi>|data-label="state">([^<]*[^<\s])', text)
+    return ["|".join(map("".join, cells[i : i + 3])) for i in range(0, len(cells), 3)]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON, check_delta, much
+from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON, check_delta, epsilon_warnings
 from smc.errors import InputError
 
 
 def test_the_bounds_of_epsilon() -> None:
     assert (LEAST_EPSILON * 2**20, MOST_EPSILON) == (1, 16)
-    assert much(None) == much(0.1) == much(10) == []
-    assert [len(much(epsilon)) for epsilon in (10.5, MOST_EPSILON)] == [1, 1]
+    assert epsilon_warnings(None) == epsilon_warnings(0.1) == epsilon_warnings(10) == []
+    assert [len(epsilon_warnings(epsilon)) for epsilon in (10.5, MOST_EPSILON)] == [1, 1]
 
 
 def test_a_delta_that_gives_a_row_away_is_refused() -> None:

@@ -355,9 +355,9 @@ def test_estimates_that_are_no_rows_are_refused() -> None:
     def program(session: Any) -> None:
         engine = make_engine(session, "clear")
         wrong = np.full(sum(work.sizes), 201) if engine.party == 0 else None
-        selection.told_estimates(engine, work, wrong)
+        selection.sent_estimates(engine, work, wrong)
 
-    with pytest.raises(ProtocolError, match="an estimate is no number of rows"):
+    with pytest.raises(ProtocolError, match="an opened estimate is not a possible number of rows"):
         run_local(program)
 
 
@@ -403,7 +403,7 @@ def rounds(engine: Any, plan: AimProblem, moved: Sequence[bool]) -> None:
         step = plan.next(state, enough)
         if step is None:
             return
-        aims.choice(engine, plan, tables, every, selection.told_estimates(engine, work, zeros), *step)
+        aims.choice(engine, plan, tables, every, selection.sent_estimates(engine, work, zeros), *step)
         state += selection.measure(engine, work, tables, [largest], *step)
     raise AssertionError("more rounds than there can be")
 

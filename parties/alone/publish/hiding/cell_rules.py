@@ -108,5 +108,5 @@ class CellRules:
 
 
 def _whole(amounts: NDArray[np.float64]) -> Counts:
-    """Return the next integers, up to rounding errors of doubles."""
+    """Return amounts rounded up to integers; an excess below 10^-6 is taken as a rounding error."""
     return np.ceil(np.round(amounts, 6)).astype(np.int64)

@@ -33,7 +33,7 @@ Axes = tuple[str, str | None]
 
 @dataclass(frozen=True, eq=False)
 class Linked:
-    """Linked tables, with each different cell once.
+    """Linked tables as one list of cells, in which a cell of several tables is once.
 
     Attributes:
         places: for each table, the index of each of its cells, int64[rows, columns]

@@ -8,7 +8,7 @@ can its own totals, which have at least as many rows.
 Linear programmes make one cell safe after the other. The integer programme of
 `parties.alone.publish.hiding.suppression` hides slightly fewer cells, but may take half a minute while the peer waits.
 
-A small total decreases with the small cells that it sums, whichever of them have rows: so with each of them.
+A small total must be able to decrease together with each small cell that it sums, because any of these may have rows.
 
 If a party's own counts also have a pattern (the rule against the peer, zeros hidden), all of this holds for its own
 table too, which the peer obtains by subtraction.
@@ -29,9 +29,9 @@ Place = tuple[int, int]
 
 
 def hide_by_pattern(states: States, threshold: int, zeros_shown: bool) -> Mask:
-    """Return the cells to hide, bool[rows, columns]: small ones, and complementary ones.
+    """Return the cells to hide, bool[rows, columns]: small cells, and complementary cells.
 
-    All are hidden if the whole table is small.
+    All cells are hidden if the grand total is small.
 
     Args:
         states: state of each cell, totals last, int64[rows, columns]
@@ -72,7 +72,7 @@ def _moves(states: States, least: NDArray[np.int64], threshold: int) -> Iterator
 
 
 def _inner(shape: tuple[int, ...]) -> tuple[slice, slice]:
-    """Return the slices of a grid without its totals."""
+    """Return the slices that select a grid without its totals."""
     return slice(0, shape[0] - 1), slice(0, shape[1] - (shape[1] > 1))
 
 

@@ -24,7 +24,7 @@ def randomly(values: Counts, base: int, draw: Draw = secrets.randbelow) -> Count
     """Return each count rounded to an adjacent multiple of the base, at random without bias; multiples stay.
 
     Args:
-        values: int64[...]
+        values: counts to round, int64[...]
         base: the base, 2 to 2^53
         draw: source of randomness
     """
@@ -59,7 +59,7 @@ def controlled(values: Counts, base: int, draw: Draw = secrets.randbelow) -> Cou
 
 
 def _cycle(between: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return a cycle of cells that are not multiples, alternately in one row and one column; empty without any.
+    """Return a cycle of cells that are not multiples: neighbours share a row or a column in turn; empty if none is.
 
     Signed rows and columns add up to 0. So a row or column with one such cell has another one.
     """

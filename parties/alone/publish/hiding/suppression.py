@@ -34,9 +34,9 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """A change that must be possible: these cells, by index, change by `direction` (1 or -1), and all sums stay.
+    """A change that must be possible: the cells at these indices change by `direction` (1 or -1), and all sums stay.
 
-    `room` float[cells] is the possible decrease of each cell, at most 1. The unit is the cells' change.
+    `room` float[cells] is the possible decrease of each cell of the table, at most 1, in units of that change.
     """
 
     cells: tuple[int, ...]

@@ -68,8 +68,8 @@ def tabulate(rows: RowQuery, by: str, across: str | None, summed: str | None = N
 
     Args:
         rows: the source
-        by: the first column
-        across: the second column; None: one column only
+        by: the column whose values are the table's rows
+        across: the column whose values are the table's columns; None: one column only
         summed: the column to be summed; None: rows are counted
         largest: number of largest contributions to find for each cell
 
@@ -81,7 +81,7 @@ def tabulate(rows: RowQuery, by: str, across: str | None, summed: str | None = N
 
     names = [by] + ([across] if across is not None else [])
     if len(set(names)) < len(names) or summed in names:
-        raise InputError("a column can be used once: by, across, or summed")
+        raise InputError("a column can be used only once: in --by, --across or --sum; name another one")
     table = texts(rows, names + ([summed] if summed is not None else []))
     if not len(table.counts):
         raise InputError(f"{rows.engine.place}: there are no rows")

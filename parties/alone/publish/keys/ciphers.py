@@ -63,13 +63,9 @@ class Deterministic(CellCipher):
     def __init__(self, key: bytes) -> None:
         self._cipher = AESSIV(key)
 
+    @override
     def seal(self, plain: bytes, associated: bytes) -> bytes:
-        """Return the synthetic initialisation vector, 16 bytes, and a ciphertext of the length of `plain`.
-
-        Args:
-            plain: Text to encrypt.
-            associated: Data that are authenticated but not encrypted.
-        """
+        """Return the synthetic initialisation vector, 16 bytes, and a ciphertext of the length of `plain`."""
         return self._cipher.encrypt(plain, [associated])
 
     @override
@@ -86,14 +82,9 @@ class Randomised(CellCipher):
     def __init__(self, key: bytes) -> None:
         self._cipher = AESGCMSIV(key)
 
+    @override
     def seal(self, plain: bytes, associated: bytes, nonce: bytes | None = None) -> bytes:
-        """Return the nonce of 12 bytes (default: random), a ciphertext as long as `plain`, and a tag of 16 bytes.
-
-        Args:
-            plain: Text to encrypt.
-            associated: Data that are authenticated but not encrypted.
-            nonce: 12 bytes for a test vector; None draws a random one.
-        """
+        """Return the nonce of 12 bytes (default: random), a ciphertext as long as `plain`, and a tag of 16 bytes."""
         nonce = secrets.token_bytes(NONCE_BYTES) if nonce is None else nonce
         return nonce + self._cipher.encrypt(nonce, plain, associated)
 
@@ -119,7 +110,8 @@ def cell_cipher(mode: Mode, key: bytes) -> CellCipher:
         return Deterministic(key) if mode == "deterministic" else Randomised(key)
     except UnsupportedAlgorithm:
         raise InputError(
-            f"{mode} pseudonyms need OpenSSL 3.2 or newer, and cryptography here has an older one"
+            f"{mode} pseudonyms need OpenSSL 3.2 or newer, and cryptography here has an older one; "
+            "install a newer release of cryptography"
         ) from None
 
 

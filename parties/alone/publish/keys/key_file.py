@@ -46,20 +46,20 @@ class KeyFile:
         """Execute a change, and return the number of changed rows.
 
         Args:
-            change: SQL
+            change: SQL statement
             values: parameters of the change
         """
         with _usable(self.path):
             return self._connection.execute(change, values).rowcount
 
     def damaged(self) -> InputError:
-        """Return the error for a file with content that is never written."""
+        """Return the error for a key file with content that this program never writes."""
         return _damaged(self.path)
 
 
 @contextmanager
 def connected(path: Path) -> Iterator[KeyFile]:
-    """Yield the file, for this command alone; changes not committed in the block are undone."""
+    """Open the file for this command alone. Changes that the block does not commit are undone."""
     with _usable(path):
         place = f"{path.absolute().as_uri()}?mode=rw"
         connection = sqlite3.connect(place, timeout=WAIT, uri=True, isolation_level=None)

@@ -50,7 +50,7 @@ _RECORD_KINDS = (int, str, str, str, str, str)
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A subject's key, and its handle."""
+    """Key of a subject, the person that rows are about, and its handle."""
 
     handle: bytes
     key: bytes
@@ -120,10 +120,12 @@ class Keyring:
         return [name for (name,) in self._file.all("SELECT DISTINCT name FROM columns ORDER BY name", (str,))]
 
     def rotate(self, name: str) -> int:
-        """Add a new version of a column's key, and return it; earlier pseudonyms can still be restored."""
+        """Add a new version of a column's key, and return its number; earlier pseudonyms can still be restored."""
         last = max(self.versions(name).values(), key=lambda key: key.version)
         if last.version + 1 >= 1 << 8 * VERSION_BYTES:
-            raise InputError(f"{self.path}: the key {quoted(name)} has been rotated too often")
+            raise InputError(
+                f"{self.path}: the key {quoted(name)} has been rotated too often; use a key of another name"
+            )
         self._add(name, last.version + 1, last.mode)
         self.record("column key rotated", column=name, version=last.version + 1)
         return last.version + 1
@@ -137,9 +139,9 @@ class Keyring:
         self._master = master
         self.record("master key rotated")
 
-    def subjects(self, who: Sequence[str]) -> dict[str, Subject]:
-        """Return the keys of subjects, created where missing."""
-        tags = {self._tag(subject): subject for subject in who}
+    def subjects(self, identifiers: Sequence[str]) -> dict[str, Subject]:
+        """Return the keys of subjects by identifier; missing keys are created."""
+        tags = {self._tag(subject): subject for subject in identifiers}
         keys: dict[str, Subject] = {}
         wanted_tags = list(tags)
         for start in range(0, len(wanted_tags), ASKED):
@@ -162,9 +164,9 @@ class Keyring:
         rows = self._file.all("SELECT wrapped FROM subjects WHERE handle = ?", (bytes,), [handle])
         return Subject(handle, self._unwrap(rows[0][0])) if rows else None
 
-    def forget(self, who: str) -> bool:
-        """Destroy a subject's key and record that, without the identifier; return whether there was one."""
-        known = bool(self._file.run("DELETE FROM subjects WHERE tag = ?", [self._tag(who)]))
+    def forget(self, identifier: str) -> bool:
+        """Destroy a subject's key, and record this without the identifier. Return False if there was no key."""
+        known = bool(self._file.run("DELETE FROM subjects WHERE tag = ?", [self._tag(identifier)]))
         if known:
             self.record("subject forgotten")
         return known
@@ -212,8 +214,8 @@ class Keyring:
             versions[version] = ColumnKey(name, version, mode, cell_cipher(mode, key))
         return versions
 
-    def _tag(self, who: str) -> bytes:
-        return hmac.digest(self._index_key, who.encode(), "sha256")
+    def _tag(self, identifier: str) -> bytes:
+        return hmac.digest(self._index_key, identifier.encode(), "sha256")
 
     def _mac(self, row: Sequence[Any]) -> str:
         return hmac.new(self._records_key, b"record\n" + dump(list(row)).encode(), hashlib.sha256).hexdigest()
@@ -225,7 +227,7 @@ class Keyring:
         try:
             return aes_key_unwrap(self._master, wrapped)
         except (InvalidUnwrap, ValueError):
-            raise InputError(f"{self.path}: its keys were not wrapped by this master key") from None
+            raise InputError(f"{self.path}: its keys are encrypted with another master key; give that one") from None
 
 
 def refuse_existing(path: Path) -> None:
@@ -246,7 +248,7 @@ def read_master(path: Path) -> bytes:
     """Read a master key; raise InputError if other users may read it, or it is not one."""
     text = files.read_private(path).strip()
     if not re.fullmatch(rb"[0-9a-f]{%d}" % (2 * MASTER_BYTES), text):
-        raise InputError(f"{path}: not a master key that smc publish keys wrote")
+        raise InputError(f"{path}: not a master key that smc publish keys wrote; give that file")
     return bytes.fromhex(text.decode())
 
 
@@ -276,7 +278,7 @@ def make_keyring(path: Path, master: bytes) -> None:
 
 @contextmanager
 def opened(path: Path, master: bytes) -> Iterator[Keyring]:
-    """Yield the keys in a file, for this command alone; changes not committed in the block are undone.
+    """Open a file of keys for this command alone. Changes that the block does not commit are undone.
 
     Args:
         path: the file

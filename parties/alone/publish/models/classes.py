@@ -20,7 +20,7 @@ MOST_COUNTS = 1 << 27  # a gigabyte of counts
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Columns of counts: rows, rows by value for each sensitive column, then public rows.
+    """Layout of a table of counts: a column of all rows, a column for each sensitive value, a column of public rows.
 
     `whole` int64[columns] are the counts of the whole table.
     """
@@ -80,7 +80,7 @@ class Classes:
         return self.counts[:, self.layout.place(column)]
 
     def known(self, column: str) -> Counts:
-        """Return the histogram by known values: a missing value makes no class more diverse."""
+        """Return the histogram without missing values, which do not make a class more diverse."""
         return self.histogram(column)[:, self._is_known(column)]
 
     def whole(self, column: str) -> Counts:

@@ -58,7 +58,9 @@ def ordered(p: Floats, q: Floats) -> Measure:
 
 
 def hierarchical(p: Floats, q: Floats, hierarchy: Hierarchy) -> Measure:
-    """Return the earth mover's distance where two values are apart by the level of their common group, as a share.
+    """Return the earth mover's distance; two values are as far apart as the level of their lowest common group.
+
+    That level is divided by the height of the hierarchy.
 
     Args:
         p: distributions, float64[classes, values]

@@ -78,7 +78,7 @@ class RecursiveLDiversity(PrivacyModel):
     larger: ClassVar[bool] = False
 
     def measure(self, classes: Classes) -> Measure:
-        """Return the most frequent value's rows over those of the l-th and rarer; infinite with fewer than l values."""
+        """Return the most frequent value's rows divided by those of the l-th and rarer; infinite for fewer than l."""
         rows = -np.sort(-classes.known(self.column), axis=1)
         rest = rows[:, self.l - 1 :].sum(axis=1)
         return np.where(rest > 0, rows[:, 0] / np.maximum(rest, 1), np.inf)

@@ -4,7 +4,7 @@ A model is one class, in a file of this folder or of another package (entry poin
 
 Two properties make searches fast. Without suppression, every model here is monotone: if all classes fit, so do all
 classes of any coarser table, whose classes are unions. With suppression of classes that do not fit, monotony holds only
-for models that `lift`: a class that fits goes on fitting after any other class is joined to it.
+for models with `lifts`: a class that fits still fits after any other class is joined to it.
 """
 
 from __future__ import annotations

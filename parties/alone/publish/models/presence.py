@@ -53,7 +53,7 @@ class Presence(PrivacyModel):
         return (measure >= self.least - ROUNDING) & (measure <= self.most + ROUNDING)
 
     def reached(self, classes: Classes) -> Any:
-        """Return the least and the greatest share."""
+        """Return the least and the greatest share, as a list; None without classes."""
         measure = self.measure(classes)
         return [float(measure.min()), float(measure.max())] if len(measure) else None
 

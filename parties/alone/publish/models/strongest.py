@@ -49,7 +49,7 @@ def headline(
     chance: float,
     chances: Mapping[str, Floats] | None = None,
 ) -> dict[str, Any]:
-    """Return the strongest attack, and the worst-hit people, ready for JSON.
+    """Return the attack that is right most often, and the one that is right most often when surest, as JSON.
 
     Args:
         right: for each attack, whether it is right about each person, bool[people]

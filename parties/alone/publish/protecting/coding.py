@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from parties.alone.publish.protecting.method import Columns, Method
 from parties.alone.publish.protecting.rows import Rows, spelled
@@ -37,16 +38,9 @@ class TopBottomCoding(Method):
             raise ValueError(f"bottom must be below top, and {self.bottom:g} is not below {self.top:g}")
         return self
 
+    @override
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with values within the bounds; raise InputError for a mean of fewer than three values.
-
-        Args:
-            rows: The rows after the methods before.
-            random: Random generator of the method.
-
-        Returns:
-            The changed rows, and fields for the report.
-        """
+        """Return the rows with values within the bounds; raise InputError for a mean of fewer than three values."""
         del random
         changed, figures = {}, {}
         for name in self.columns:

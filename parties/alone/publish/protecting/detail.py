@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from parties.alone.publish.protecting.method import Columns, Method
 from parties.alone.publish.protecting.rows import Rows
@@ -37,16 +38,9 @@ class LevelOfDetail(Method):
             raise ValueError("other: must not be empty")
         return self
 
+    @override
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with small categories merged; raise InputError if the population lacks a value.
-
-        Args:
-            rows: The rows after the methods before.
-            random: Random generator of the method.
-
-        Returns:
-            The changed rows, and fields for the report.
-        """
+        """Return the rows with small categories merged; raise InputError if the population lacks a value."""
         del random
         changed, figures = {}, {}
         for name in self.columns:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from parties.alone.publish.hierarchy import TOP
 from parties.alone.publish.protecting.method import AtLeastTwo, Method
@@ -44,16 +45,9 @@ class LocalSuppression(Method):
             raise ValueError(f"importance: {others[0]} is not among the columns")
         return self
 
+    @override
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with `*` in some cells; raise InputError for fewer than k rows, or too many columns.
-
-        Args:
-            rows: The rows after the methods before.
-            random: Random generator of the method.
-
-        Returns:
-            The changed rows, and fields for the report.
-        """
+        """Return the rows with `*` in some cells; raise InputError for fewer than k rows, or too many columns."""
         del random
         names = self.columns or rows.quasi
         if not names:
@@ -61,7 +55,10 @@ class LocalSuppression(Method):
                 "columns: none is a quasi-identifier; give this role to the columns in which k rows must be alike"
             )
         if len(names) > MOST_COLUMNS:
-            raise InputError(f"columns: at most {MOST_COLUMNS}, not {len(names)}")
+            raise InputError(
+                f"columns: {len(names)} quasi-identifiers, at most {MOST_COLUMNS} are taken; "
+                "give fewer columns this role"
+            )
         if len(rows) < self.k:
             raise InputError(
                 f"{rows.place}: {len(rows)} rows, but k = {self.k} rows must be alike; give more rows or a smaller k"
@@ -77,7 +74,7 @@ class LocalSuppression(Method):
 
 
 def suppressed(codes: Counts, k: int, prices: list[int]) -> Any:
-    """Return the cells to hide, bool[rows, columns]; deterministic.
+    """Return the mask of the cells to hide, bool[rows, columns]; deterministic.
 
     Args:
         codes: values of the rows, int64[rows, columns], at least k rows
@@ -151,7 +148,7 @@ def _shown_again(codes: Counts, hidden: Any, k: int) -> Any:
 
 
 def _move(line: Line, classes: dict[Line, list[int]], codes: Counts, k: int) -> tuple[Line, list[int]] | None:
-    """Return a class to which rows of this one may move by showing one cell more, and these rows; None without one."""
+    """Return a class that rows of the class `line` may join by showing one more cell, and these rows; else None."""
     members = classes[line]
     for column in [i for i, code in enumerate(line) if code == HIDDEN]:
         by_value: dict[int, list[int]] = {}

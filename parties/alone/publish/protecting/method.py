@@ -22,10 +22,10 @@ class Method(Settings):
 
     @abstractmethod
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the changed rows, and figures for the report.
+        """Return the changed rows, and figures for the report by name.
 
         Args:
-            rows: the rows
+            rows: the rows after all earlier methods
             random: source of randomness
 
         Raises:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
+from typing_extensions import override
 
 from parties.alone.publish.protecting.method import AtLeastTwo, Columns, Method
 from parties.alone.publish.protecting.rows import Rows, spelled
@@ -30,16 +31,9 @@ class Microaggregation(Method):
     aggr: AtLeastTwo = 3
     by: Literal["mdav", "univariate"] = "mdav"
 
+    @override
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with the columns replaced by means; raise InputError for fewer than k rows.
-
-        Args:
-            rows: The rows after the methods before.
-            random: Random generator of the method.
-
-        Returns:
-            The changed rows, and fields for the report.
-        """
+        """Return the rows with the columns replaced by means; raise InputError for fewer than k rows."""
         del random
         values = rows.matrix(self.columns)
         if len(rows) < self.aggr:
@@ -49,7 +43,9 @@ class Microaggregation(Method):
             )
         if self.by == "mdav":
             if len(rows) > MOST_ROWS:
-                raise InputError(f"{rows.place}: mdav takes at most {MOST_ROWS:,} rows, not {len(rows):,}")
+                raise InputError(
+                    f"{rows.place}: mdav takes at most {MOST_ROWS:,} rows, not {len(rows):,}; set by to univariate"
+                )
             groups = [mdav(standardised(values), self.aggr)] * values.shape[1]
         else:
             groups = [univariate(column, self.aggr) for column in values.T]
@@ -72,7 +68,7 @@ def means(values: Floats, groups: Counts) -> Floats:
     """Return the mean of each row's group, float[rows].
 
     Args:
-        values: float[rows]
+        values: numbers of a column, float[rows]
         groups: group of each row, int64[rows]
     """
     averages: Floats = (np.bincount(groups, values) / np.bincount(groups))[groups]

@@ -1,9 +1,9 @@
-"""Additive noise: normal, independent for each column or with the columns' own correlations.
+"""Additive noise: normal, independent for each column or with the columns' correlations.
 
 Kim, "A method for limiting disclosure in microdata based on random noise and transformation" (1986). Noise of
-covariance d S, S the columns' own, keeps correlations. If the noisy values are shrunk by sqrt(1 + d), their covariance
-is S itself. This is not differential privacy: an attacker with much knowledge can remove the noise (see `smc blur
-attack`).
+covariance d S keeps correlations, where S is the columns' covariance. If the noisy values are shrunk by sqrt(1 + d),
+their covariance is S itself. This is not differential privacy: an attacker with much knowledge can remove the noise
+(see `smc blur attack`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from parties.alone.publish.protecting.method import Columns, Method
 from parties.alone.publish.protecting.rows import Rows, spelled
@@ -33,16 +34,9 @@ class Noise(Method):
             raise ValueError('transformed is for noise by = "correlated"')
         return self
 
+    @override
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with noise, rounded to the column's decimals; raise InputError for fewer than two rows.
-
-        Args:
-            rows: The rows after the methods before.
-            random: Random generator of the method.
-
-        Returns:
-            The changed rows, and fields for the report.
-        """
+        """Return the rows with noise, rounded to the column's decimals; raise InputError for fewer than two rows."""
         values = rows.matrix(self.columns)
         if len(values) < 2:
             raise InputError(f"{rows.place}: noise needs at least two rows, to measure their variance")
@@ -58,7 +52,7 @@ def added(values: Floats, d: float, correlated: bool, transformed: bool, random:
     """Return values with noise, float[rows, columns].
 
     Args:
-        values: float[rows, columns]
+        values: numbers to change, float[rows, columns]
         d: variance of the noise as a share of each column's variance
         correlated: whether the noise has the columns' correlations
         transformed: whether the result keeps the columns' covariance
@@ -77,5 +71,5 @@ def added(values: Floats, d: float, correlated: bool, transformed: bool, random:
 
 
 def _decimals(rows: Rows, name: str) -> int:
-    """Return the most decimals of a column's values."""
+    """Return the largest number of decimals among a column's values."""
     return max(len(text.partition(".")[2].partition("e")[0]) for text in set(rows.column(name).tolist()))

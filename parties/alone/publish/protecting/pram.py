@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from parties.alone.publish.protecting.method import Columns, Method
 from parties.alone.publish.protecting.rows import Rows
@@ -44,16 +45,9 @@ class Pram(Method):
             raise ValueError("matrix already sets all probabilities; remove pd and invariant")
         return self
 
+    @override
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with redrawn values, missing ones unchanged; raise InputError if the matrix lacks a value.
-
-        Args:
-            rows: The rows after the methods before.
-            random: Random generator of the method.
-
-        Returns:
-            The changed rows, and fields for the report.
-        """
+        """Return the rows with redrawn values, missing ones unchanged; raise InputError if the matrix lacks a value."""
         changed, figures = {}, {}
         for name in self.columns:
             column = rows.column(name).copy()
@@ -87,7 +81,7 @@ class Pram(Method):
 
 
 def first_stage(number: int, keep: float) -> Floats:
-    """Return float[n, n]: a value stays with probability `keep`, and becomes each other one with equal probability.
+    """Return the matrix float[n, n]: a value stays with probability `keep`, else all others are equally likely.
 
     Args:
         number: number of values, n

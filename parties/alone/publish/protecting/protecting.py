@@ -51,7 +51,7 @@ NUMERIC = (Microaggregation, RankSwapping, TopBottomCoding, Noise)
 
 
 def methods_of(plan: PublishPlan) -> list[Method]:
-    """Return the plan's methods in their order; raise InputError without methods, or with other measures."""
+    """Return the plan's methods in order. Raise InputError without methods, or if it has models, rules or masks."""
     if plan.models:
         raise InputError(
             "models: belong to smc publish anonymise; for smc publish protect, write a separate plan with [[methods]]"
@@ -74,7 +74,7 @@ def methods_of(plan: PublishPlan) -> list[Method]:
 
 
 def read(rows: RowQuery, plan: PublishPlan) -> Rows:
-    """Return all rows of a plan's columns, without identifiers; raise InputError without rows or a column.
+    """Return all rows of a plan's columns, without identifiers. Raise InputError if rows or a column are missing.
 
     Args:
         rows: The source table.
@@ -163,7 +163,7 @@ def write(rows: Rows, path: Path, escape_formulas: bool) -> None:
 
 
 def report_of(data: dict[str, Any]) -> Report:
-    """Return the report as text."""
+    """Return the figures of the protected rows as a text report."""
     from parties.alone.publish.recoding.report import NAMES, figure
 
     def worded(figures: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Rank swapping: each value changes places with one at most P percent of the rows away by rank.
+"""Rank swapping: each value is exchanged with a value whose rank differs by at most P percent of the rows.
 
 Moore, "Controlled data-swapping techniques for masking public use microdata sets" (1996). The values of a column stay,
 and with them every statistic of one column; dependencies between columns are blurred.
@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
+from typing_extensions import override
 
 from parties.alone.publish.protecting.method import Columns, Method
 from parties.alone.publish.protecting.rows import Rows
@@ -22,16 +23,9 @@ class RankSwapping(Method):
     columns: Columns
     p: Annotated[float, Field(strict=True, gt=0, le=100)] = 5.0
 
+    @override
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with each column's values exchanged; missing values stay.
-
-        Args:
-            rows: The rows after the methods before.
-            random: Random generator of the method.
-
-        Returns:
-            The changed rows, and fields for the report.
-        """
+        """Return the rows with each column's values exchanged; missing values stay."""
         changed, not_swapped = {}, {}
         for name in self.columns:
             numbers = rows.numbers(name)
@@ -47,7 +41,7 @@ class RankSwapping(Method):
 
 
 def partners(number: int, window: int, random: np.random.Generator) -> Counts:
-    """Return the rank with which each rank changes places, int64[number]: at most `window` away, or itself.
+    """Return the rank with which each rank is exchanged, int64[number]: at most `window` away, or itself.
 
     Args:
         number: number of ranks

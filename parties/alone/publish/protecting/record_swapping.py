@@ -1,4 +1,4 @@
-"""Targeted record swapping, and the confidentiality edit before tabulation: rows of two areas change places.
+"""Targeted record swapping, and the confidentiality edit before tabulation: pairs of rows exchange their areas.
 
 Two rows that agree in `similar` and lie in different areas exchange their area. So every table without the area stays,
 and so does the number of rows of each area with each combination of `similar`; other figures of an area become
@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from parties.alone.publish.protecting.method import AtLeastTwo, Method, Share
 from parties.alone.publish.protecting.rows import Rows
@@ -21,23 +22,16 @@ from smc.errors import InputError
 
 
 class RecordSwapping(Method):
-    """Swap all rows of classes below `k` by the quasi-identifiers, and random others up to a `rate` of the rows."""
+    """Swap all rows in classes of fewer than `k` rows, and random other rows until the share `rate` is swapped."""
 
     column: Name
     similar: tuple[Name, ...] = ()
     rate: Share = 0.05
     k: AtLeastTwo = 3
 
+    @override
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with areas exchanged; raise InputError if there is only one area.
-
-        Args:
-            rows: The rows after the methods before.
-            random: Random generator of the method.
-
-        Returns:
-            The changed rows, and fields for the report.
-        """
+        """Return the rows with areas exchanged; raise InputError if there is only one area."""
         at_risk = rows.class_sizes(rows.quasi) < self.k
         mixed = random.permutation(len(rows))
         wanted = mixed[np.argsort(~at_risk[mixed], kind="stable")]
@@ -52,16 +46,9 @@ class ConfidentialityEdit(Method):
     similar: tuple[Name, ...] = ()
     rate: Share = 0.05
 
+    @override
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with areas exchanged; raise InputError if there is only one area.
-
-        Args:
-            rows: The rows after the methods before.
-            random: Random generator of the method.
-
-        Returns:
-            The changed rows, and fields for the report.
-        """
+        """Return the rows with areas exchanged; raise InputError if there is only one area."""
         sizes = rows.class_sizes([self.column])
         areas = (1 / sizes).sum()
         probability = np.minimum(1.0, self.rate * len(rows) / areas / sizes)
@@ -73,7 +60,7 @@ def swapped(
     rows: Rows,
     name: str,
     similar: tuple[str, ...],
-    wanted: Counts,
+    candidates: Counts,
     least: int,
     most: int,
     random: np.random.Generator,
@@ -84,8 +71,8 @@ def swapped(
         rows: the rows
         name: column of the area
         similar: columns in which exchanged rows agree
-        wanted: indices of rows to swap, in their order
-        least: number of first rows of `wanted` that are always swapped, if possible
+        candidates: indices of rows to swap, in their order
+        least: number of first rows of `candidates` that are always swapped, if possible
         most: number of swapped rows after which others stay
         random: source of randomness
 
@@ -98,8 +85,8 @@ def swapped(
     areas = np.unique(column.astype(str), return_inverse=True)[1]
     if not len(areas) or areas.max() == 0:
         raise InputError(f"column {name}: all rows have one value, so there is nothing to swap")
-    partner = partners(areas, rows.codes(similar), wanted, least, most, random)
-    without_partner = int((partner[wanted[:least]] == wanted[:least]).sum())
+    partner = partners(areas, rows.codes(similar), candidates, least, most, random)
+    without_partner = int((partner[candidates[:least]] == candidates[:least]).sum())
     figures = {"swapped": int((partner != np.arange(len(rows))).sum()), "without_partner": without_partner}
     return rows.replaced({name: column[partner]}), figures
 

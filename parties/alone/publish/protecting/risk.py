@@ -29,7 +29,7 @@ def individual_risks(frequencies: Counts, populations: Floats) -> Floats:
 
     Args:
         frequencies: rows of each class, f
-        populations: people for whom they stand, at least f
+        populations: number of people whom the rows of each class represent, at least f
     """
     f = frequencies.astype(np.float64)
     pi = np.minimum(1.0, f / populations)
@@ -51,7 +51,7 @@ def individual_risks(frequencies: Counts, populations: Floats) -> Floats:
 
 
 def class_risks(rows: Rows) -> dict[str, Any]:
-    """Return the figures of classes by the quasi-identifiers, ready for JSON."""
+    """Return the number of unique rows and the re-identification risks of classes of equal rows, as JSON."""
     if not rows.quasi or not len(rows):
         return {}
     codes = rows.codes(rows.quasi)
@@ -68,14 +68,14 @@ def class_risks(rows: Rows) -> dict[str, Any]:
 
 
 def number_risks(original: Floats, protected: Floats, random: np.random.Generator) -> dict[str, Any]:
-    """Return the shares of rows that are linked to their own original, and of rows whose values all disclose it.
+    """Return the share of rows that are linked to their own original, and of rows with values all near the original.
 
-    A row is linked to the nearest original; ties count as the probability of a hit. Values disclose the original if all
-    are within `INTERVAL`.
+    A row is linked to the nearest original; with ties, it counts as the probability of a correct link. Near means
+    within `INTERVAL`.
 
     Args:
-        original: float[rows, columns]
-        protected: float[rows, columns]
+        original: numbers before protection, float[rows, columns]
+        protected: numbers after it, in the same order of rows, float[rows, columns]
         random: source of randomness
     """
     places = random.permutation(len(original))[:LINKED]

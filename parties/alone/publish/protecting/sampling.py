@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from typing_extensions import override
 
 from parties.alone.publish.protecting.method import Method, Share
 from parties.alone.publish.protecting.rows import Rows, spelled
@@ -24,16 +25,9 @@ class Sampling(Method):
     strata: tuple[Name, ...] = ()
     weight: Name = "weight"
 
+    @override
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the sample; raise InputError if the column of weights exists already.
-
-        Args:
-            rows: The rows after the methods before.
-            random: Random generator of the method.
-
-        Returns:
-            The changed rows, and fields for the report.
-        """
+        """Return the sample; raise InputError if the column of weights exists already."""
         if self.weight in rows.columns:
             raise InputError(f"weight: there is a column {quoted(self.weight)} already; set weight to another name")
         strata = rows.codes(self.strata)

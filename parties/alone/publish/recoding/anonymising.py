@@ -58,7 +58,7 @@ def algorithm_of(cells: Cells, plan: PublishPlan) -> Algorithm:
 
 
 def anonymised(cells: Cells, plan: PublishPlan, models: Sequence[PrivacyModel]) -> Outcome:
-    """Return the table recoded by the plan's algorithm.
+    """Return the partition of the rows by the plan's algorithm, the levels of its recoding, and the report.
 
     Args:
         cells: the table
@@ -100,11 +100,11 @@ def anonymised(cells: Cells, plan: PublishPlan, models: Sequence[PrivacyModel]) 
 def recoded_locally(
     cells: Cells, partition: Partition, models: Sequence[PrivacyModel], algorithm: LatticeAlgorithm, utility: str
 ) -> Partition:
-    """Return a partition with the suppressed rows of a lattice's solution anonymised again, repeatedly; local recoding.
+    """Return a partition with local recoding: the suppressed rows of a lattice's solution are anonymised in rounds.
 
-    Each time, levels are searched at which at least half of the remaining rows fit; models compare with the whole
-    table. Finally, each class gets the smallest box. Classes of later times are coarser, so rows of an earlier class
-    may look as if they could be in them.
+    Each round searches for levels at which at least half of the remaining rows fit; models compare with the whole
+    table. Finally, each class gets the smallest box. Classes of later rounds are coarser, so their boxes may also
+    hold rows of earlier classes.
 
     Args:
         cells: the table
@@ -133,7 +133,7 @@ def recoded_locally(
 
 
 def report(cells: Cells, partition: Partition, models: Sequence[PrivacyModel]) -> dict[str, Any]:
-    """Return information loss and remaining risk, ready for JSON.
+    """Return numbers of rows and classes, information loss and remaining risk, as JSON.
 
     Args:
         cells: the table
@@ -153,12 +153,12 @@ def report(cells: Cells, partition: Partition, models: Sequence[PrivacyModel]) -
 
 
 def checked(classes: Classes, models: Sequence[PrivacyModel], labels: Sequence[Codes]) -> dict[str, Any]:
-    """Return whether classes satisfy the models, with their measures, sizes of classes, and risks.
+    """Return whether classes satisfy the models, with their measures, sizes of classes, and risks, as JSON.
 
     Args:
         classes: the classes
         models: the models
-        labels: as in `risks`
+        labels: for each quasi-identifier, the label of each class by number, int64[classes]
     """
     verdicts = []
     for model in models:
@@ -204,7 +204,7 @@ def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[RowQuery, Cells]:
         opened: stack that closes the table
 
     Raises:
-        InputError: as in `read`, or a column in clear identifies rows
+        InputError: a value is in no hierarchy, a row is not in the public table, or a column in clear identifies rows
     """
     rows = opened.enter_context(rows_of(plan))
     public = None if plan.public is None else opened.enter_context(rows_of(plan.public))
@@ -251,7 +251,7 @@ def order_of(columns: Mapping[str, ColumnPlan], rows: RowQuery) -> list[str]:
 
 
 def masks_of(columns: Mapping[str, ColumnPlan]) -> dict[str, MaskPlan | None]:
-    """Return the columns' masks."""
+    """Return the mask of each column, by name; None for a column without one."""
     return {name: column.mask for name, column in columns.items()}
 
 

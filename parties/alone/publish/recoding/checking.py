@@ -27,7 +27,7 @@ from smc.errors import InputError
 
 
 def check(plan: PublishPlan, data: str | None) -> dict[str, Any]:
-    """Return the report on a published table, or on the plan's own source.
+    """Return the report on a published table, or on the plan's source, as JSON: verdicts on the models, and risks.
 
     Args:
         plan: the plan
@@ -79,7 +79,7 @@ def counted_among(
         InputError: a label is neither in the hierarchy nor a range, or classes overlap
     """
     columns = [spans_of(h, labels) for h, labels in zip(hierarchies, labels, strict=True)]
-    places = place_in(list(zip(*columns, strict=True)), hierarchies, codes, alone=True)
+    places = place_in(list(zip(*columns, strict=True)), hierarchies, codes, exclusive=True)
     places = np.where(places == SUPPRESSED, len(classes), places)
     public = np.bincount(places, weights=counts, minlength=len(classes) + 1).astype(np.int64)
     published = np.concatenate([classes.counts, np.zeros((1, classes.layout.width), dtype=np.int64)])

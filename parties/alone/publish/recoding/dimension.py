@@ -19,7 +19,7 @@ from parties.base.arrays import Floats
 
 
 class Dimension:
-    """Dimension number `place` of the space: the cells of a column, by number.
+    """Dimension `place` of the space: a column whose distinct values are numbered.
 
     `values` float64[numbers] are the column's numbers if it is cut as numbers, else None. `width` is the range of all
     values.
@@ -71,7 +71,9 @@ class Dimension:
         return widths
 
     def keys(self, boxes: Boxes, low: ValueCodes, high: ValueCodes) -> ValueCodes:
-        """Return the keys that divide boxes with these extents: values, or groups below the one holding all.
+        """Return the key of each piece by which its box may be cut.
+
+        It is the piece's number, or its group one level below the lowest group that holds the whole box.
 
         Args:
             boxes: the boxes

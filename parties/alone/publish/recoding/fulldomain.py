@@ -59,7 +59,7 @@ class Search:
         return suppressed(self.rollup.classes(node), self._monotone) <= self.most
 
     def holds(self, node: Node) -> bool:
-        """Return whether a node is a solution."""
+        """Return whether a node is a solution: few enough rows are suppressed."""
         return suppressed(self.rollup.classes(node), self.models) <= self.most
 
     def solutions(self, algorithm: Literal["flash", "incognito"] = "flash") -> Solutions:
@@ -148,7 +148,7 @@ def unreachable(whole: Classes, models: Sequence[PrivacyModel], most: int) -> In
     Args:
         whole: all rows as one class
         models: the models
-        most: most suppressed rows
+        most: number of rows that may be suppressed
     """
     rows = int(whole.layout.whole[0])
     failing = next(model for model in models if not model.fits(whole).all())

@@ -19,7 +19,7 @@ Solutions: TypeAlias = NDArray[np.bool_]  # an axis for each quasi-identifier
 
 @dataclass(frozen=True)
 class Lattice:
-    """Lattice with the top levels `heights`."""
+    """Lattice of generalisation levels; `heights` are the top levels of the columns."""
 
     heights: Node
 

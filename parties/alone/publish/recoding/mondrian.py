@@ -34,7 +34,7 @@ COUNTS = 1 << 22  # counts of their parts
 def mondrian(
     cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool] = (), relaxed: bool = False
 ) -> Partition:
-    """Return the partition.
+    """Return the partition of the rows into boxes by Mondrian.
 
     Args:
         cells: the table
@@ -96,14 +96,14 @@ class _Cutter:
         parts = []
         for turn in order:
             chosen = turn[remaining]
-            still_remaining = [remaining[widths[chosen, remaining] == 0]]
-            for i, dimension in enumerate(self._dimensions):
-                those = remaining[(chosen == i) & (widths[i, remaining] > 0)]
-                if len(those):
-                    low, high = (end[those] for end in extents[i])
-                    cut_parts, failed = self._cut_at(dimension, boxes.of(those), low, high)
-                    parts.append(cut_parts)
-                    still_remaining.append(those[failed])
+            is_wide = widths[chosen, remaining] > 0
+            still_remaining = [remaining[~is_wide]]
+            for i in np.unique(chosen[is_wide]):
+                those = remaining[is_wide & (chosen == i)]
+                low, high = (end[those] for end in extents[i])
+                cut_parts, failed = self._cut_at(self._dimensions[i], boxes.of(those), low, high)
+                parts.append(cut_parts)
+                still_remaining.append(those[failed])
             remaining = np.concatenate(still_remaining)
         none = boxes.of(np.zeros(0, dtype=np.int64))
         return boxes.of(np.sort(np.concatenate([small, remaining]))), joined(parts) if parts else none
@@ -132,9 +132,9 @@ class _Cutter:
         return cut_parts, failed
 
     def _keep(self, boxes: Boxes, box: ValueCodes, begins: Counts) -> tuple[Boxes, NDArray[np.bool_]]:
-        """Return the parts of boxes with several parts that all fit, and whether each box fails, bool[boxes].
+        """Return the parts of the boxes that can be cut, and the boxes that cannot, bool[boxes].
 
-        Parts begin at the pieces `begins`.
+        A box can be cut if it has several parts and all of them fit the models. Parts begin at the pieces `begins`.
         """
         group = np.zeros(len(box), dtype=np.int64)
         group[begins] = 1
@@ -164,7 +164,7 @@ def _sorted(box: ValueCodes, keys: ValueCodes, size: int) -> Counts:
 
 
 def _before(boxes: Boxes) -> tuple[Counts, Counts]:
-    """Return the rows before each piece in its box, and the rows of each box."""
+    """Return the number of rows before each piece in its box, and the number of rows of each box."""
     before = np.cumsum(boxes.counts) - boxes.counts
     before -= np.repeat(before[boxes.starts], boxes.sizes)
     return before, np.add.reduceat(boxes.counts, boxes.starts)
@@ -193,7 +193,7 @@ def _begins(right: NDArray[np.bool_], box: ValueCodes) -> Counts:
 
 
 def _halved(boxes: Boxes, box: ValueCodes) -> tuple[Boxes, ValueCodes, Counts]:
-    """Return boxes cut into halves of equal rows, up to one: a piece across the middle becomes two."""
+    """Return the boxes, each cut into halves that differ by at most one row; a piece across the middle is divided."""
     before, rows = _before(boxes)
     remaining = np.clip(((rows + 1) // 2)[box] - before, 0, boxes.counts)
     divided = (remaining > 0) & (remaining < boxes.counts)

@@ -120,8 +120,8 @@ def at_node(cells: Cells, rollup: Rollup, node: Node, fits: Fits) -> Partition:
 
     Args:
         cells: the table
-        rollup: classes of nodes
-        node: the node
+        rollup: classes of rows at each node
+        node: levels of the hierarchies, one for each quasi-identifier
         fits: whether each class fits, bool[classes]
     """
     groups = rollup.groups(node)
@@ -190,15 +190,15 @@ def range_of(low: float, high: float) -> Span:
     return Span(label, 0, low, high, True)
 
 
-def numbers_of(cells: Cells, wanted: Sequence[bool]) -> list[np.ndarray | None]:
-    """Return the values of each wanted column as numbers, float64[values]; None if some are not numbers.
+def numbers_of(cells: Cells, is_numeric: Sequence[bool]) -> list[np.ndarray | None]:
+    """Return the values of each selected column as numbers, float64[values]; None if some are not numbers.
 
     Args:
         cells: Distinct rows of the table, coded.
-        wanted: For each column whether it is wanted.
+        is_numeric: For each column, whether its values are returned.
     """
     numbers: list[np.ndarray | None] = []
-    for hierarchy, want in zip(cells.hierarchies, wanted, strict=True):
+    for hierarchy, want in zip(cells.hierarchies, is_numeric, strict=True):
         values = [number(value) for value in hierarchy.values] if want else [None]
         numbers.append(None if None in values else np.array(values, dtype=np.float64))
     return numbers

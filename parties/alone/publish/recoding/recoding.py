@@ -86,11 +86,11 @@ class Recoding:
         return [name for name, column in self.plans().items() if column.shown]
 
     def made(self) -> list[PrivacyModel]:
-        """Return the models."""
+        """Return the privacy models of the recoding, made from its settings."""
         return [validated(ModelPlan, model).made() for model in self.models]
 
     def unchecked(self) -> list[str]:
-        """Return descriptions of the models that hold for both parties' rows."""
+        """Return descriptions of the models for both parties' rows, which one party cannot check."""
         return [validated(ModelPlan, model).made().words for model in self.of_both]
 
     def plans(self) -> dict[str, ColumnPlan]:
@@ -184,14 +184,16 @@ class Recoding:
         return json.dumps(content, ensure_ascii=False, indent=1)[:-2] + f',\n "boxes": [\n{boxes}\n ]\n}}\n'
 
 
-def place_in(boxes: Sequence[Box], hierarchies: Sequence[Hierarchy], quasi: ValueCodes, alone: bool = False) -> Counts:
+def place_in(
+    boxes: Sequence[Box], hierarchies: Sequence[Hierarchy], quasi: ValueCodes, exclusive: bool = False
+) -> Counts:
     """Return the index of the first box that holds each cell, int64[cells]; `SUPPRESSED` if no box does.
 
     Args:
         boxes: the boxes
         hierarchies: hierarchies of the quasi-identifiers
         quasi: the cells, int[columns, cells]
-        alone: raise InputError if two boxes hold one cell
+        exclusive: raise InputError if two boxes hold one cell
     """
     classes = np.full(quasi.shape[1], SUPPRESSED, dtype=np.int64)
     if not boxes:
@@ -209,8 +211,10 @@ def place_in(boxes: Sequence[Box], hierarchies: Sequence[Hierarchy], quasi: Valu
         for i in order[DENSE:]:
             held = sides[i].holds(box, part[i][cell])
             box, cell = box[held], cell[held]
-        if alone and len(np.unique(cell)) < len(cell):
-            raise InputError("classes overlap, so presence cannot be counted")
+        if exclusive and len(np.unique(cell)) < len(cell):
+            raise InputError(
+                "presence needs classes that do not overlap; set algorithm to mondrian, flash, samarati or incognito"
+            )
         classes[start + cell[::-1]] = box[::-1]  # the first box is written last
     return classes
 
@@ -290,7 +294,7 @@ class _Span(Settings):
 
 
 class _File(BaseModel):
-    """The file; additional content of a joint recoding is ignored."""
+    """Content of a recoding file. Further content of a joint recoding is ignored."""
 
     columns: dict[str, _Column]
     models: list[ModelPlan]

@@ -42,7 +42,7 @@ class Space:
 
     @property
     def whole(self) -> Part:
-        """All cells."""
+        """The part with all cells, the public table's included."""
         return np.arange(len(self.cells.counts)), self.cells.counts
 
     def classes(self, members: Counts | ValueCodes, counts: Counts, groups: Counts, number: int) -> Classes:
@@ -67,7 +67,7 @@ class Space:
         return classes
 
     def of_parts(self, parts: Sequence[Part]) -> Classes:
-        """Return parts as classes."""
+        """Return the counts of classes of rows, one class for each part."""
         return self.classes(*_joined(parts), len(parts))
 
     def around(self, parts: Sequence[Part]) -> Partition:

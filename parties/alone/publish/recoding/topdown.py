@@ -23,12 +23,15 @@ ROUNDS = 3  # of the search for two distant rows, each time the farthest from th
 
 
 def topdown(cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool] = ()) -> Partition:
-    """Return the classes of the top-down algorithm. Raise InputError as `mondrian` does.
+    """Return the classes of the top-down algorithm.
 
     Args:
         cells: Distinct rows of the table, coded.
         models: Privacy models that each class must satisfy.
         numeric: For each column whether it is cut as numbers.
+
+    Raises:
+        InputError: The table has no rows or does not fit as one class, or a model bounds presence.
     """
     if not cells.rows:
         raise InputError("the table has no rows")

@@ -60,15 +60,9 @@ class Discernibility(Utility):
         """Return the sum of squares, which only grows as classes are joined."""
         return float((classes.sizes.astype(np.float64) ** 2).sum())
 
+    @override
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
-        """Return the sum of the squared class sizes; a suppressed row counts as many rows as the table has.
-
-        Args:
-            node: Level of each column.
-            groups: Class of each distinct row.
-            classes: Counts of each class.
-            fits: Which classes satisfy the models.
-        """
+        """Return the sum of the squared class sizes; a suppressed row counts as many rows as the table has."""
         sizes = classes.sizes.astype(np.float64)
         return float((sizes[fits] ** 2).sum() + sizes[~fits].sum() * self.rows)
 
@@ -79,18 +73,12 @@ class AverageClass(Utility):
     name: ClassVar[str] = "class-size"
 
     def bound(self, classes: Classes) -> float:
-        """Return a lower bound: the number of classes only falls."""
+        """Return a lower bound of the average size: more general nodes have fewer classes."""
         return (self.rows - self.most) / max(len(classes), 1)
 
+    @override
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
-        """Return the average size of a published class; the number of all rows if no class is published.
-
-        Args:
-            node: Level of each column.
-            groups: Class of each distinct row.
-            classes: Counts of each class.
-            fits: Which classes satisfy the models.
-        """
+        """Return the average size of a published class; the number of all rows if no class is published."""
         fits = fits & (classes.sizes > 0)
         return float(classes.sizes[fits].sum() / fits.sum()) if fits.any() else float(self.rows)
 
@@ -131,7 +119,7 @@ class _ByCell(Utility):
         return 0.0
 
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
-        """Return the average over rows and quasi-identifiers."""
+        """Return the average price over rows and quasi-identifiers."""
         prices = np.zeros(len(classes))
         for price, level, column in zip(self._prices, node, groups, strict=True):
             prices += price[level][column]
@@ -156,14 +144,9 @@ class Entropy(_ByCell):
     name: ClassVar[str] = "entropy"
 
     @staticmethod
+    @override
     def prices(hierarchy: Hierarchy, codes: ValueCodes, cells: Cells) -> list[Floats]:
-        """Return the entropy of the values in each group.
-
-        Args:
-            hierarchy: Hierarchy of the column.
-            codes: Codes of the distinct rows.
-            cells: Distinct rows of the table with their numbers of rows.
-        """
+        """Return the entropy of the values in each group."""
         rows = np.bincount(codes, weights=cells.counts, minlength=len(hierarchy.values))
         bits = np.where(rows > 0, rows * np.log2(np.where(rows > 0, rows, 1)), 0.0)
         prices = []

@@ -107,14 +107,14 @@ def packed_bytes(width: int, numbers: int) -> int:
 def sealed_share(
     public: dict[str, Any], key: EllipticCurvePublicKey, party: int, mask: BitMatrix, seed: bytes
 ) -> bytes:
-    """Return a party's sealed share.
+    """Return a party's share, encrypted to the third party.
 
     Args:
         public: content of the file without the shares, to which the share is bound
         key: the third party's public key
         party: number of the party
         mask: the party's mask, uint8[width, numbers]
-        seed: secret seed of the encryption, see `seal`
+        seed: secret seed of the encryption, 32 bytes or more; not used for anything else
     """
     return seal(key, _bound(public), packed(mask), seed, bytes([party]))
 
@@ -127,11 +127,14 @@ def load(path: Path) -> SealedTable:
             raise ValueError
         return SealedTable.model_validate(json.loads(data))
     except (ValidationError, ValueError, RecursionError):
-        raise InputError(f"{path}: not a sealed table, as smc publish joint-table writes it, or damaged") from None
+        raise InputError(
+            f"{path}: not a sealed table, as smc publish joint-table writes it, or damaged; "
+            "ask a party for its file again"
+        ) from None
 
 
 def open_table(path: Path, table: SealedTable, key: EllipticCurvePrivateKey) -> OpenedTable:
-    """Return the opened table.
+    """Return the numbers of a sealed table, decrypted with the third party's key.
 
     Args:
         path: the file, for errors

@@ -67,7 +67,7 @@ def unseal(key: EllipticCurvePrivateKey, info: bytes, sealed: bytes, associated:
         cipher, nonce = _schedule(shared, info)
         return cipher.decrypt(nonce, data, associated)
     except (InvalidTag, ValueError):
-        raise InputError("it was changed, or sealed for something else") from None
+        raise InputError("it was changed, or sealed for another job or key") from None
 
 
 def derived(seed: bytes) -> EllipticCurvePrivateKey:
@@ -86,7 +86,7 @@ def _shared(exchanged: bytes, point: bytes, recipient: bytes) -> bytes:
 
 
 def _schedule(shared: bytes, info: bytes) -> tuple[AESGCM, bytes]:
-    """Return key and nonce of the one message (RFC 9180, 5.1, mode_base)."""
+    """Return the cipher with its key, and the nonce, for the only message (RFC 9180, 5.1, mode_base)."""
     context = b"\0" + _extract(_SUITE, b"", b"psk_id_hash", b"") + _extract(_SUITE, b"", b"info_hash", info)
     secret = _extract(_SUITE, shared, b"secret", b"")
     key = _expand(_SUITE, secret, b"key", context, _KEY_BYTES)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class BetterSettings(TargetSettings, DecisionSettings):
-    """`smc evaluate better`."""
+    """Settings of `smc evaluate better`."""
 
     than: Name | None = public(None, "Other scores", "Column of scores to compare with", column=True)
 

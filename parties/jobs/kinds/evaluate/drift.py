@@ -28,7 +28,7 @@ MOST_VALUES = 4096  # of all columns
 
 
 class DriftSettings(DecisionSettings):
-    """`smc evaluate drift`."""
+    """Settings of `smc evaluate drift`."""
 
     columns: Columns | None = public(None, "Columns", "Columns to compare, separated by commas", column=True)
     level: Annotated[float, Field(strict=True, ge=1e-6, le=0.5)] = public(
@@ -64,7 +64,9 @@ class Drift(Release):
                     f"columns: {quoted(column)} has only one value, so the tables cannot differ; leave the column out"
                 )
         if sum(sizes) > MOST_VALUES:
-            raise InputError(f"columns: they have {sum(sizes):,} values, at most {MOST_VALUES:,} are compared")
+            raise InputError(
+                f"columns: they have {sum(sizes):,} values, at most {MOST_VALUES:,} are compared; name fewer columns"
+            )
         ends = np.cumsum(sizes)[:-1]
 
         def decide(engine: Engine, numbers: Numbers) -> list[int]:

@@ -24,7 +24,7 @@ from smc.errors import InputError
 
 
 class ReportSettings(TargetSettings, DrawnSettings):
-    """`smc evaluate report`."""
+    """Settings of `smc evaluate report`."""
 
     by: Name | None = public(
         None,
@@ -41,8 +41,8 @@ class ReportSettings(TargetSettings, DrawnSettings):
 class Report(Scoring):
     """Judge scores, or a model, on the rows of both parties. Both learn the figures, with noise unknown to either.
 
-    For each bin of the score the rows with either label are opened, with noise of scale 1 / epsilon on each
-    number. Epsilon is spent once. The area under the ROC curve, the distance of Kolmogorov and Smirnov,
+    For each bin of the score, the numbers of rows with each label are opened, with noise of scale 1 / epsilon on
+    each number. Epsilon is spent once. The area under the ROC curve, the distance of Kolmogorov and Smirnov,
     calibration, confusion, lift and the stability of groups follow from these numbers at no further cost. Their
     intervals include the noise.
     """

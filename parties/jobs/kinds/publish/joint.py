@@ -29,7 +29,7 @@ SHOWN = 20  # classes on a terminal
 
 
 class JointSettings(RecodedSettings):
-    """`smc publish joint`."""
+    """Settings of `smc publish joint`."""
 
     score: Literal["balance", "ncp"] = public(
         "balance",
@@ -130,7 +130,7 @@ class PublishJoint(Recoded, StoppingKind):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the search. `data` are this party's distinct rows."""
+        """Run the search, and return the opened cuts. `data` are this party's distinct rows."""
         from protocols.publish.mondrian import Progress, mondrian
 
         watched = self.stopping(engine, on_step)

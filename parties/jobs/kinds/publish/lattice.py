@@ -31,7 +31,7 @@ COUNTABLE = 1 << 22  # maximum possible classes of all nodes: counting such a ru
 
 
 class LatticeSettings(RecodedSettings):
-    """`smc publish lattice`."""
+    """Settings of `smc publish lattice`."""
 
     recode: Columns | None = recoded(unless="plan")
     plan: LocalPath | None = own_file("Plan", "Take hierarchies and columns from a plan, publish.toml.")
@@ -206,7 +206,10 @@ class PublishLattice(Recoded):
             joint = joint_in(path, self.schema, self.settings.recode or (), "lattice")
             state = self.states.decode(joint["found"])
             if state.node not in self.full_domain.lattice.heights[sum(state.node or ())]:
-                raise InputError(f"{path}: the recoding is for other hierarchies than these")
+                raise InputError(
+                    f"{path}: the recoding is for other hierarchies than these; "
+                    "give the recoding of an earlier run with these"
+                )
         except (KeyError, TypeError, ValueError, IndexError):
             raise InputError(f"{path}: not a recoding that smc publish lattice wrote") from None
         node: Node = state.node
@@ -216,7 +219,7 @@ class PublishLattice(Recoded):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the search. `data` are this party's distinct rows."""
+        """Run the search, and return its final state. `data` are this party's distinct rows."""
         from protocols.publish.lattice import Asking, levels
         from protocols.publish.lattice_search import bounds
 

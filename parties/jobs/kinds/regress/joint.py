@@ -206,6 +206,7 @@ class RegressJoint(BySchema):
         return [
             f"We and {peer} both learn {self._model} for {self.target} of both tables' rows together: {learnt}.",
             f"{changes(self.at_most, settings.adjacency == 'replace', 'any result is', factor)}.",
+            *self.rounded,
             nothing_else_of_either(peer, settings.max_rows, least),
         ]
 
@@ -280,7 +281,7 @@ class RegressJoint(BySchema):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Run the method. `data` is the value of `Method.own`."""
+        """Run the method, and return the opened values. `data` is the result of `Method.own`."""
 
         def tell(step: int, opened: State) -> None:
             words = f"step {step + 1} of {self.method.steps}" if self.method.steps > 1 else self.method.words
@@ -309,6 +310,7 @@ class RegressJoint(BySchema):
         about |= {} if settings.regularisation is None else {"lambda": settings.regularisation}
         about |= {"epsilon": settings.epsilon, "adjacency": settings.adjacency}
         about |= {} if self.at_most is None else {"at_most": self.at_most}
+        about |= {"rounded": self.rounded} if self.rounded else {}
         about |= self.method.fields(state)
         weights, spread = self.method.weights(state), self.method.spread(state)
         about |= {} if spread is None else result.noise(self.features, weights, spread)

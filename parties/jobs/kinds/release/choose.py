@@ -41,7 +41,7 @@ Text = Annotated[str, Field(min_length=1, max_length=100_000)]
 
 
 class ChooseSettings(ChoiceSettings):
-    """`smc release choose`."""
+    """Settings of `smc release choose`."""
 
     column: Name | None = public(None, "Column", "Column whose values are scored", column=True, unless="utility")
     scores: Text | None = public(
@@ -123,7 +123,7 @@ class Choose(Release):
         check_width(width, law)
 
         def count(rows: Rows) -> Numbers:
-            """Return the own scores of all candidates in all groups, int64[candidates * groups]."""
+            """Return this party's scores of all candidates in all groups, int64[candidates * groups]."""
             if self.settings.utility is None:
                 return cells.sums(rows, *from_zero).reshape(-1)
             last = len(cells.domains[-1])

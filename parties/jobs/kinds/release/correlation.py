@@ -45,7 +45,7 @@ EACH = 1 - (1 - CONFIDENCE) / 6  # confidence of each sum, so that all six hold 
 
 
 class CorrelationSettings(GroupSettings, DrawnSettings):
-    """`smc release correlation`."""
+    """Settings of `smc release correlation`."""
 
     numeric: Columns | None = public(None, "Numbers", "Two columns of numbers, separated by a comma", column=True)
 
@@ -68,7 +68,7 @@ class Correlation(Release):
     def ask(self) -> Question:
         named = required(self.settings.numeric, "release correlation.numeric")
         if len(named) != 2:
-            raise InputError(f"numeric: a correlation needs two columns, not {len(named)}")
+            raise InputError(f"numeric: a correlation needs two columns, not {len(named)}; name two")
         cells = self.summed(*(self.settings.by or ()), *named)
         first, second = (self._values(column) for column in named)
         noise = self.noise(first.span**2 * second.span**2 * (2 if self.replaced else 1))
@@ -76,7 +76,7 @@ class Correlation(Release):
         groups = cells.groups.number // down.shape[1]
 
         def count(rows: Rows) -> Any:
-            """Return the nine own sums of each group, int64[9 groups]."""
+            """Return this party's nine sums of each group, int64[9 groups]."""
             by_first = cells.sums(rows, *across).reshape(3, groups, -1)  # of each value of the first column
             return own_vector(np.einsum("pv,qgv->pqg", down, by_first))
 

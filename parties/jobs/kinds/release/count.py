@@ -20,7 +20,7 @@ MOST_PREDICATES = 256
 
 
 class CountSettings(GaussianSettings, DrawnSettings):
-    """`smc release count`."""
+    """Settings of `smc release count`."""
 
 
 class Count(Release):

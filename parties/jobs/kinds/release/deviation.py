@@ -57,7 +57,8 @@ class Deviation(Release):
         noise = self.noise(values.span**2 * (2 if self.replaced else 1))
         return sums(
             f"the standard deviation and the mean of {of} over the rows of both tables{cells.groups.words}, from three "
-            "numbers of each: sums of squares of what it is above its lower bound, below the upper one, and of both",
+            "sums: of the square of its excess above the lower bound, of the square of its shortfall below the upper "
+            "bound, and of twice their product",
             [Part(3 * many, self.settings.max_rows * values.span**2, False, noise)],
             lambda rows: own_vector(cells.sums(rows, below**2, 2 * above * below, above**2)),
             lambda state: cells.grouped(deviations(state, values, noise)),

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class EdgesSettings(ReleaseSettings):
-    """`smc release edges`."""
+    """Settings of `smc release edges`."""
 
     numeric: Columns | None = public(
         None, "Columns of numbers", "Columns to find edges for, separated by commas", column=True
@@ -59,8 +59,8 @@ class EdgesSettings(ReleaseSettings):
 
 
 class Edges(Release):
-    """Find edges that cut the rows of both parties into equal parts of a column. Both learn them, for a common
-    schema.
+    """Find edges that cut the rows of both parties into equal parts of a column. Both learn the edges,
+    for a common schema (smc schema --edges).
 
     The counts of groups of neighbouring numbers are opened with noise, and the edges follow. Missing values do
     not count.
@@ -88,7 +88,7 @@ class Edges(Release):
             places[column] = [[p for _, p in ordered[i : i + size]] for i in range(0, len(ordered), size)]
 
         def own_rows(rows: Rows) -> Numbers:
-            """Return the number of own rows in each group, column by column."""
+            """Return the number of this party's rows in each group, column by column."""
             tables = marginals(rows, self.schema, columns[0], self.where, [(column,) for column in columns])
             return own_vector(
                 *(

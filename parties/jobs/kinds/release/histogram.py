@@ -21,7 +21,7 @@ from parties.jobs.settings import Name, public
 
 
 class HistogramSettings(DrawnSettings):
-    """`smc release histogram`."""
+    """Settings of `smc release histogram`."""
 
     by: Name | None = public(None, "Column", "Column whose values are counted", column=True)
 

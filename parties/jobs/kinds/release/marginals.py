@@ -26,7 +26,7 @@ SPELT = 6  # maximum sets listed in a sentence
 
 
 class MarginalsSettings(columns.SetSettings):
-    """`smc release marginals`."""
+    """Settings of `smc release marginals`."""
 
     sets: Annotated[str, Field(max_length=20_000)] | None = public(
         None,
@@ -41,7 +41,7 @@ class Marginals(Release):
     """Count the values of columns together, for many sets of columns. Both learn the counts, with noise.
 
     Name the sets (--sets age,sex, repeated), or take all sets of --ways columns from --columns. A row counts
-    once in each of m marginals: with --delta the noise is Gaussian and grows with the root of m; without, it is
+    once in each of the m sets. With --delta the noise is Gaussian and grows with the root of m. Without, it is
     Laplace noise of scale m / epsilon. Results made from the counts, such as synthetic rows, cost nothing more.
     """
 
@@ -53,7 +53,7 @@ class Marginals(Release):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> Marginals:
-        """Put the sets and the columns into the schema's order."""
+        """Return the task with the sets and the columns in the schema's order."""
         if settings.sets is None:
             chosen = settings.model_copy(update={"columns": columns.ordered(settings.columns, schema)})
             _ = _sets(chosen)
@@ -62,7 +62,7 @@ class Marginals(Release):
             raise InputError("sets: name the marginals, or the columns and how many are counted together")
         sets = [columns.ordered(names, schema) for names in _read(settings.sets)]
         if len(set(sets)) < len(sets):
-            raise InputError("sets: the same columns are named twice")
+            raise InputError("sets: two sets name the same columns; remove one")
         text = "; ".join(map(",".join, sets))
         return super().canonical(settings.model_copy(update={"sets": text}), schema)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class MedianSettings(ChoiceSettings, RoundedSettings):
-    """`smc release median`."""
+    """Settings of `smc release median`."""
 
 
 class Median(Release):

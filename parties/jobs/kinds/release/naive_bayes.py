@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 
 class NaiveBayesSettings(GaussianSettings):
-    """`smc release naive-bayes`."""
+    """Settings of `smc release naive-bayes`."""
 
     delta: Annotated[float, Field(strict=True, ge=0, lt=1, allow_inf_nan=False)] | None = public(
         None,
         "Delta",
-        "Delta, the probability that epsilon fails; it selects Gaussian noise. 0 = no delta, Laplace noise",
+        "Probability that the guarantee of epsilon fails; selects Gaussian noise. 0 = no delta, Laplace noise",
         none="the largest power of ten up to 1 / (2,000 max_rows), if Gaussian noise then has less than half the "
         "variance of Laplace noise; else none",
     )
@@ -68,7 +68,7 @@ class NaiveBayes(Release):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> NaiveBayes:
-        """Name the target and the columns, in the schema's order."""
+        """Return the task with the target and the columns named, in the schema's order."""
         settings = with_features(settings, schema)
         if settings.delta is None and settings.epsilon is not None and not settings.exact:
             epsilon, many, small = exact(settings.epsilon), len(settings.columns), default_delta(settings.max_rows)

@@ -16,7 +16,7 @@ from parties.jobs.settings import Name, public
 
 
 class SumSettings(GroupSettings, DrawnSettings):
-    """`smc release sum`."""
+    """Settings of `smc release sum`."""
 
     column: Name | None = public(
         None,

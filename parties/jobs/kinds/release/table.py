@@ -23,7 +23,7 @@ from smc.errors import InputError
 
 
 class TableSettings(DrawnSettings):
-    """`smc release table`."""
+    """Settings of `smc release table`."""
 
     by: Columns | None = public(
         None, "Columns", "Columns whose combinations are counted, separated by commas", column=True
@@ -52,7 +52,7 @@ class Table(Histogram):
     def ask(self) -> Question:
         for column in self.settings.within or ():
             if column not in (self.settings.by or ()):
-                raise InputError(f"within: {quoted(column)} is not one of the columns of by")
+                raise InputError(f"within: {quoted(column)} is not one of the columns of by; name it there too")
         return super().ask()
 
     @override

@@ -27,7 +27,7 @@ class ChoiceSettings(GroupSettings):
 
 
 class TopSettings(ChoiceSettings):
-    """`smc release top`."""
+    """Settings of `smc release top`."""
 
     first: Annotated[int, Field(strict=True, ge=1, le=100)] = public(
         3, "How many", "Number of most frequent values to open"

@@ -33,14 +33,14 @@ COUNTABLE_PAIRS = 1 << 17  # pairs of 512 vertices
 
 
 class TrianglesSettings(GaussianSettings):
-    """`smc release triangles`."""
+    """Settings of `smc release triangles`."""
 
     columns: Columns | None = public(None, "Ends", "Two columns: the vertices that a row joins", column=True)
     delta: Delta | None = public(
         None,
         "Delta",
-        "Delta, the probability that epsilon fails. With it the result has an interval",
-        none="none; the samples alone add at most 2^-38",
+        "Probability that the guarantee of epsilon fails. With a delta, the result has an interval",
+        none="none; inexact sampling of the noise adds at most 2^-38",
     )
     gives_no_row_away: ClassVar[bool] = True  # bound too small by k: probability delta e^(-(k - 1) epsilon / 2)
     usual: ClassVar[str] = "gmw"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class CompareSettings(TimesSettings, DecisionSettings):
-    """`smc survive compare`."""
+    """Settings of `smc survive compare`."""
 
     arm: Name | None = arm_column()
     level: Annotated[float, Field(strict=True, ge=1e-6, le=0.5)] = public(

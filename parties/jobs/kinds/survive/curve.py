@@ -25,7 +25,7 @@ DIGITS, BAR = 6, 20  # decimals of a result; letters of a bar
 
 
 class CurveSettings(TimesSettings, DrawnSettings):
-    """`smc survive curve`."""
+    """Settings of `smc survive curve`."""
 
     arm: Name | None = arm_column("all rows are one group")
 

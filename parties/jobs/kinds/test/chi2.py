@@ -19,7 +19,7 @@ MOST_CELLS = 4096  # a bit more than 2,000 AND gates each
 
 
 class Chi2Settings(SignificanceSettings):
-    """`smc test chi2`."""
+    """Settings of `smc test chi2`."""
 
     columns: Columns | None = public(None, "Two columns", "Two columns, separated by a comma", column=True)
 

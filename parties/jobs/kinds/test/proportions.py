@@ -13,7 +13,8 @@ class Proportions(Trend):
     """Test whether the share of an outcome differs between two groups of the rows of both parties. Both learn yes
     or no.
 
-    The test of two proportions uses the pooled variance. Its square is chi-square of the table of two by two.
+    The test of two proportions uses the pooled variance. The square of its statistic is the chi-square statistic of
+    the two-by-two table.
     """
 
     name = "test proportions"

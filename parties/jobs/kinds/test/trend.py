@@ -29,7 +29,7 @@ MOST_WIDTH = 60  # bits of a sum
 
 
 class TrendSettings(SignificanceSettings):
-    """`smc test trend`."""
+    """Settings of `smc test trend`."""
 
     target: Name | None = public(None, "Outcome", "Column of the outcome", column=True)
     value: Name | None = public(
@@ -43,8 +43,8 @@ class Trend(Significance):
     """Test whether the share of an outcome rises or falls over ordered groups of the rows of both parties. Both
     learn yes or no.
 
-    The test is Cochran's and Armitage's. The scores of the groups are their numbers, or else 0, 1, 2 ... in the
-    order of the schema.
+    This is the Cochran-Armitage test. If the groups are numbers, these are the scores. Else the scores are 0, 1,
+    2 ... in the order of the schema.
     """
 
     name, Settings = "test trend", TrendSettings
@@ -90,7 +90,7 @@ class Trend(Significance):
             )
 
         def own(counts: Any) -> Numbers:
-            """Return N, R, A, B, C of own rows, see `protocols.significance`."""
+            """Return N, R, A, B, C of this party's rows, as `protocols.significance` defines them."""
             of_yes, rows = (table := by_group(counts))[:, 0], table.sum(axis=1)
             return np.array([rows.sum(), of_yes.sum(), of_yes @ weights, rows @ weights, rows @ weights**2])
 
@@ -105,17 +105,17 @@ class Trend(Significance):
     def _value(self, values: tuple[str, ...]) -> str:
         value: str | None = self.settings.value
         if len(values) < 2:
-            raise InputError("target: needs at least two values")
+            raise InputError("target: needs at least two values; choose another column")
         if value is None and len(values) != 2:
             raise InputError(f"value: the outcome has {len(values)} values: name the value whose share is tested")
         if value is not None and value not in values:
-            raise InputError(f"value: {quoted(value)} is not one of the outcome's values")
+            raise InputError(f"value: {quoted(value)} is not one of the outcome's values; name one of them")
         return values[-1] if value is None else value
 
     def _scores(self, groups: tuple[str, ...]) -> list[int]:
         """Return the scores of the groups as integers from 0. A linear change of scores keeps the statistic."""
         if len(groups) < 2:
-            raise InputError("by: needs at least two groups")
+            raise InputError("by: needs at least two groups; choose another column")
         numbers = [decimal(group) for group in groups]
         if None in numbers:
             return list(range(len(groups)))

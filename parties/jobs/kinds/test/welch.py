@@ -29,7 +29,7 @@ MOST_WIDTH = 60  # bits of a sum of squares
 
 
 class WelchSettings(SignificanceSettings):
-    """`smc test welch`."""
+    """Settings of `smc test welch`."""
 
     column: Name | None = public(None, "Column of numbers", "Column whose means are compared", column=True)
     by: Name | None = public(None, "Groups", "Column of the two groups", column=True)

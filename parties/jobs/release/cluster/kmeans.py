@@ -28,7 +28,7 @@ def weighted(places: Points, rows: PlaceCounts, clusters: int) -> tuple[Points, 
 
     Each start is drawn by k-means++ (Arthur, Vassilvitskii, SODA 2007), from numbers that are equal on every machine,
     and runs until nothing changes, or for 100 rounds. The smallest sum of squared distances wins. Without any row the
-    centroids lie as in `packed`.
+    centroids are the centres of equal balls that fill the box of bounds.
 
     Args:
         places: Points in fixed point, [places, dimensions].

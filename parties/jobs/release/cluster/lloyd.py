@@ -83,7 +83,7 @@ def planned(
     adjacency: Adjacency,
     together: int = 1,
 ) -> Lloyd:
-    """Return the plan of the rounds.
+    """Return the plan of all rounds of k-means: the numbers that each opens, with its noise.
 
     Args:
         rows: Bound on a party's rows.

@@ -33,7 +33,7 @@ class Axis:
 
     @classmethod
     def read(cls, column: str, categories: Sequence[str], selected_values: Container[str], bounds: str) -> Axis:
-        """Return an axis.
+        """Return the axis of a column of numbers, with its bounds parsed.
 
         Args:
             column: Name of the column.
@@ -192,7 +192,7 @@ class OwnPoints:
             yield np.array(columns).T, lines[:, -1]
 
     def sums(self, centroids: Points) -> Points:
-        """Return the sums of the points nearest to each centroid, see `cluster_sums`."""
+        """Return each cluster's number of points, times UNIT, and their sum, int64[clusters, 1 + dimensions]."""
         total = np.zeros((len(centroids), 1 + len(self.axes)), dtype=np.int64)
         for points, numbers in self:
             total += cluster_sums(points, numbers, centroids)

@@ -40,7 +40,7 @@ def fields(axes: Sequence[Axis], places: Points, rows: NDArray[np.int64]) -> dic
 
 
 def text(document: Document) -> str:
-    """Return the result as text."""
+    """Return the result as text: a line for each cluster with its rows and centroid, and notes."""
     lines = [["cluster", "rows", *map(shown, document["columns"])]]
     for number, cluster in enumerate(document["clusters"], 1):
         lines.append([str(number), amount(cluster["rows"]), *(f"{value:,.5g}" for value in cluster["centroid"])])
@@ -54,7 +54,7 @@ def clusters_as_csv(document: Document) -> str:
 
 
 def notes(document: Document) -> list[str]:
-    """Return the selection, the method and the noise of the clusters as lines."""
+    """Return the selection, the method and the noise of the clusters as lines of text."""
     if document["method"] == "in-process":
         method_line = f"{document['iterations']} rounds of k-means, the first on {document['first']} cells"
     else:

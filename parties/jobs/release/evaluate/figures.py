@@ -100,7 +100,7 @@ class Figures:
         return points
 
     def calibration(self, edges: Floats) -> list[dict[str, Any]]:
-        """Return the share of positive rows in each bin."""
+        """Return the share of positive rows in each bin, with its interval and the bin's rows."""
         lines = []
         for bin_index, (low, high) in enumerate(pairwise(edges.tolist())):
             below = np.zeros_like(self.counts)

@@ -80,7 +80,7 @@ def _check_tree(node: Node, schema: Schema) -> None:
 
 
 def scores(model: Model, schema: Schema, positive: str, codes: dict[str, Codes], rows: int) -> Floats:
-    """Return the score of each row, float[rows].
+    """Return the score of each row for the positive class, float[rows].
 
     Args:
         model: The model.

@@ -65,7 +65,7 @@ def _model(text: str) -> models.Model:
 
 @dataclass(frozen=True)
 class Scored:
-    """Counting of own rows by group (if there are groups), label and bin."""
+    """Counting of this party's rows by group (if there are groups), label and bin."""
 
     target: str
     positive: str
@@ -78,7 +78,7 @@ class Scored:
     places: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]  # indices of groups, labels and column bins
 
     def count(self, rows: Any) -> Counts:
-        """Return the own rows of each cell, int64[groups, 2, bins], counted in one pass."""
+        """Return this party's rows of each cell, int64[groups, 2, bins], counted in one pass."""
         schema, where = self.task.schema, self.task.where
         order = [*schema.features(self.task.target), self.task.target]
         groups, labels = (_rank(places) for places in self.places[:2])
@@ -156,7 +156,7 @@ class Scoring(Release):
     @classmethod
     @override
     def named(cls, settings: Any) -> tuple[str, ...]:
-        """Include the model's columns."""
+        """Return the columns of the job, and those that the model reads."""
         columns = super().named(settings)
         if settings.classifier is None:
             return columns
@@ -229,7 +229,7 @@ class Scoring(Release):
         Args:
             known: The counting of rows.
             learnt: Description of the result.
-            numbers: Count of own numbers.
+            numbers: Count of a party's numbers.
             count: Function that reads this party's numbers from its rows.
             decide: Protocol that opens the bit.
             about: Further fields of the result.

@@ -1,4 +1,4 @@
-"""Survival times by a schema: bins of a column, events and arms; own rows are counted by all three.
+"""Survival times by a schema: bins of a column, events and arms; a party's rows are counted by all three.
 
 A row with a missing time, event or arm is not counted. An event is a flag, or a column of two values.
 """
@@ -26,7 +26,7 @@ MOST_ARMS = 16
 
 
 def arm_column(none: str = "") -> AnyField:
-    """Return the field `arm`."""
+    """Return the field `arm`: the column of the groups to compare. `none` is the effect of omission."""
     return public(None, "Arm", "Column of the groups to compare", none=none, column=True)
 
 
@@ -55,7 +55,7 @@ class Times:
     places: tuple[tuple[int, ...], ...]  # indices of arms, events (censored first) and bins
 
     def count(self, rows: Any) -> Counts:
-        """Return the own rows of each arm, censored or not, in each bin: int64[arms, 2, bins]."""
+        """Return this party's rows of each arm, censored or not, in each bin: int64[arms, 2, bins]."""
         counts = self.cells.count(rows, self.cells.by[-1])
         return counts.reshape(-1, *counts.shape[-2:])[np.ix_(*self.places)]
 
@@ -79,7 +79,9 @@ def times(task: Release) -> Times:
     arms = [i for i, value in enumerate(arm_values[0]) if value != MISSING] if arm_values else [0]
     names = tuple(arm_values[0][i] for i in arms) if arm_values else ("",)
     if not 1 <= len(names) <= MOST_ARMS:
-        raise InputError(f"arm: {quoted(settings.arm)} has {len(names)} values, 1 to {MOST_ARMS} are compared")
+        raise InputError(
+            f"arm: {quoted(settings.arm)} has {len(names)} values, 1 to {MOST_ARMS} are compared; choose with where"
+        )
     happened = two_values("event", event, event_values, settings.event_value, "an event")
     bins = tuple(values[place] for place in order)
     return Times(cells, names, bins, edges, unit, (tuple(arms), happened, order))

@@ -45,7 +45,7 @@ def aim_seconds(plan: AimProblem) -> float:
 
 
 def fit_seconds(columns: int, cells: float, share: float = 1.0) -> float:
-    """Return the seconds for a fit.
+    """Return the expected seconds for the fit of one graphical model.
 
     Args:
         columns: Number of columns.

@@ -60,7 +60,7 @@ def agreed(
 
 
 def most(settings: SynthesiseSettings) -> int:
-    """Return the largest number of rows."""
+    """Return the upper bound on the number of synthetic rows."""
     return settings.rows or 2 * settings.max_rows
 
 
@@ -80,12 +80,12 @@ def _from_party_0(
     engine: Engine, settings: SynthesiseSettings, columns: int, codes: NDArray[Any] | None, counted: int | None = None
 ) -> RowCodes:
     """Return party 0's rows at both parties; `counted` is their number on a counting engine."""
-    from protocols.release.selection import tell
+    from protocols.release.selection import send_from_party0
 
     with engine.session.phase("rows"):
         total = None if codes is None else np.array([len(codes)])
-        (row_count,) = tell(engine, "number of rows", total, (1,)).tolist()
+        (row_count,) = send_from_party0(engine, "number of rows", total, (1,)).tolist()
         row_count = counted or row_count
         if not 1 <= row_count <= most(settings):
             raise ProtocolError("the peer sent an impossible number of synthetic rows")
-        return tell(engine, "rows", codes, (row_count, columns), np.uint16)
+        return send_from_party0(engine, "rows", codes, (row_count, columns), np.uint16)

@@ -229,7 +229,9 @@ def test_a_table_that_grows_and_shrinks(capsys: Any) -> None:
     assert all(len(known) == 1 for known in signatures.values())
     people([(*PEOPLE[0][:3], "measles")])
     assert published() == 2
-    refusal = "1 rows have a new sensitive value that is not in the signature of their class; their earlier value must"
+    refusal = (
+        "1 rows have a new sensitive value that is not among the m values of their class; keep their earlier value"
+    )
     assert refusal in capsys.readouterr().err
     assert Path("people.history").read_text() == before
 
@@ -239,7 +241,7 @@ def test_a_table_that_grows_and_shrinks(capsys: Any) -> None:
     ("old", "new", "message"),
     [
         ("m = 2\n", "", "history: m-invariance needs [history] with file, row and m; add them"),
-        ("m = 2\n", "m = 4\n", "column 'disease': there are 3 values, and m = 4 takes as many"),
+        ("m = 2\n", "m = 4\n", "column 'disease': there are 3 values, fewer than m = 4"),
         ('role = "identifier"', 'role = "other"', "column 'name': a counterfeit row would have no value"),
         ('role = "sensitive"', 'role = "quasi-identifier"', "needs exactly one sensitive column"),
         ("[history]", '[[models]]\nmodel = "k-anonymity"\nk = 2\n[history]', "excludes other models and methods"),
@@ -261,7 +263,7 @@ def test_histories_do_not_mix(capsys: Any) -> None:
     assert published() == 0
     Path("growing.toml").write_text(PLAN.replace("m = 2", "m = 3"))
     assert published() == 2
-    assert "rows were published with a signature of 2 values, and m is 3" in capsys.readouterr().err
+    assert "rows were published with 2 possible values, fewer than m = 3" in capsys.readouterr().err
     Path("people.history").unlink()
     models = '[[models]]\nmodel = "k-anonymity"\nk = 2\n'
     Path("plan.toml").write_text(PLAN.replace("m = 2\n", models))

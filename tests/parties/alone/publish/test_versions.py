@@ -327,7 +327,7 @@ def test_a_class_of_one_persons_rows(capsys: Any) -> None:
     assert told[1] == {"model": "2-anonymity, by person", "holds": True, "reached": 2, "rows_below": 0}
     assert anonymise("zip.toml", *known) == 0
     assert anonymise("zip.toml") == 2
-    assert "history.json: was begun with --person" in capsys.readouterr().err
+    assert "history.json: this history was begun with --person" in capsys.readouterr().err
     visits("ab?b")
     assert anonymise("zip.toml", *known) == 2
     assert "column 'who': this column is empty in a row; name the person of each row" in capsys.readouterr().err

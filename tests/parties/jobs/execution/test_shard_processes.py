@@ -111,7 +111,7 @@ def test_a_shard_that_has_no_door(options: LinkOptions) -> None:
     assert shards._told(dead) == (dead, NOWHERE)
     line, where = shards._told(Line())
     assert where == NOWHERE
-    assert str(line.recv().error) == "its process has not begun"
+    assert str(line.recv().error) == "its process has not started"
     with pytest.raises(LinkError, match="the port is in use"):
         shards._told(Line(Failed(LinkError("the port is in use"))))
 
@@ -121,7 +121,7 @@ def test_what_the_peers_shard_is_met_at(options: LinkOptions) -> None:
     shards = Begun(replace(options, listen=None, connect="peer.example:7000"))
     answer = shards._calling(2, NOWHERE).recv()
     assert isinstance(answer, Failed)
-    assert str(answer.error) == "the peer's could not be begun"
+    assert str(answer.error) == "the peer's process could not start"
     for host in ("127.0.0.1", "192.0.2.8", "198.51.100.1"):
         with pytest.raises(MachineError, match=f"has the address {host}, which is not the host of the session"):
             shards._calling(2, door(Address(host, 80)))
@@ -289,7 +289,7 @@ def test_a_shard_whose_process_cannot_start_is_dead(
     shards = Processes(Begun(options).session, options, PROFILE)
     ((line, where),) = shards._listening([0])
     assert (where, shards.pids, closed) == (NOWHERE, {0: 7} if starts else {}, ["there"])
-    assert str(line.recv().error) == "its process has not begun"
+    assert str(line.recv().error) == "its process has not started"
 
 
 def test_processes_begin_while_another_thread_loads_modules() -> None:

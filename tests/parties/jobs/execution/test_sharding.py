@@ -161,7 +161,7 @@ def test_a_peer_hears_nothing_of_where_it_has_us_dial(parties: Parties, monkeypa
     for listener in banners:
         listener.close()
     assert isinstance(ours, LinkError)
-    assert re.match(r"shard 1 of 3 has failed twice, the last time so: the program at .* does not use TLS", str(ours))
+    assert re.match(r"shard 1 of 3 has failed twice; its last error: the program at .* does not use TLS", str(ours))
     assert len(told) == 2
     assert "TLS" not in "".join(told)
 

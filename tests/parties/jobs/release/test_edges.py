@@ -160,7 +160,7 @@ def test_a_schema_takes_the_edges(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("[]", "no edges"),
-        ('{"edges": [{"column": "sex", "edges": [1]}]}', "'sex' is no integer or real"),
+        ('{"edges": [{"column": "sex", "edges": [1]}]}', "'sex' is not an integer or real column"),
         ('{"edges": [{"column": "size", "edges": [1]}]}', "no attribute 'size'"),
         ('{"edges": [{"column": "age", "edges": []}]}', "'age' has no edge"),
         ('{"edges": [{"column": "age", "edges": [7, 3]}]}', "must increase"),

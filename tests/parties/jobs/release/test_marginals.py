@@ -81,7 +81,7 @@ def test_a_specification_means_the_same_at_the_peer() -> None:
         ({"columns": ("age", "sx")}, "did you mean"),
         ({"columns": ("age", "age")}, "each column once"),
         ({"columns": ("age",)}, "cannot be counted 2 together"),
-        ({"sets": "age,sex; sex,age"}, "named twice"),
+        ({"sets": "age,sex; sex,age"}, "two sets name the same columns"),
         ({"sets": "age,sex,visits,outcome"}, "1 to 3 columns"),
         ({"sets": "; ,"}, "1 to 3 columns"),
         ({"sets": ";"}, "name the columns"),

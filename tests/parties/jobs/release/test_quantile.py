@@ -202,7 +202,7 @@ def test_cost_is_counted_ahead() -> None:
     ("said", "why"),
     [
         ({}, "epsilon: is missing"),
-        ({"exact": True, "at": 1 / 3}, "at: three digits"),
+        ({"exact": True, "at": 1 / 3}, "give at most three"),
         ({"exact": True, "column": "sex"}, "column: a quantile needs bounds"),
     ],
 )

@@ -18,7 +18,9 @@ from mlxtend.frequent_patterns import apriori, association_rules
 from parties import cli
 from parties.jobs import kinds
 from parties.notebook import JointRules
-from parties.sources import from_frame
+from parties.sources import TableSettings, from_frame, open_table
+from parties.sources.in_memory import InMemory
+from parties.sources.source import Source
 from parties.tables.schema import Schema
 from protocols.baskets import Baskets
 from smc.engines import Profile, engine_of
@@ -42,6 +44,15 @@ def task_of(**said: Any) -> Any:
 
 def frame_of(lines: list[Line]) -> pd.DataFrame:
     return pd.DataFrame(lines, columns=["receipt", "item", "shop"], dtype=str)
+
+
+def in_memory(frame: pd.DataFrame, folder: Path) -> Source:
+    """The rows as a small CSV file."""
+    frame.to_csv(folder / "rows.csv", index=False)
+    table = TableSettings.model_validate({"source": str(folder / "rows.csv"), "schema": "s.toml"})
+    opened = open_table(table, SCHEMA, "shop")
+    assert isinstance(opened, InMemory)
+    return opened
 
 
 def baskets_of(lines: list[Line]) -> list[set[str]]:
@@ -138,8 +149,10 @@ def test_a_source_collects_them(tmp_path: Path) -> None:
     frame = frame_of(lines)
     shuffled = frame.sample(frac=1, random_state=1)
     named = shuffled.assign(receipt=[f"r-{name}" for name in shuffled["receipt"]])
-    for rows in (frame, shuffled, named, frame.assign(receipt=frame["receipt"].astype(int))):
-        with from_frame(rows, SCHEMA, "shop") as source:
+    as_numbers = frame.assign(receipt=frame["receipt"].astype(int))
+    sources = [from_frame(rows, SCHEMA, "shop") for rows in (frame, shuffled, named, as_numbers)]
+    for opened in (*sources, in_memory(named, tmp_path)):
+        with opened as source:
             collected = source.baskets("receipt")
             prints.append(source.fingerprint_of_baskets("receipt", key))
         of: dict[int, set[str]] = {}
@@ -162,9 +175,11 @@ def test_a_source_collects_them(tmp_path: Path) -> None:
         ([("1", "milk", "north")], "receipts", r"there is no such column \(did you mean 'receipt'\?\)"),
     ],
 )
-def test_rows_without_a_basket_are_refused(rows: list[Any], key: str, why: str) -> None:
-    with from_frame(frame_of(rows), SCHEMA, "shop") as source, pytest.raises(InputError, match=why):
-        source.baskets(key)
+def test_rows_without_a_basket_are_refused(tmp_path: Path, rows: list[Any], key: str, why: str) -> None:
+    frame = frame_of(rows)
+    for opened in (from_frame(frame, SCHEMA, "shop"), in_memory(frame, tmp_path)):
+        with opened as source, pytest.raises(InputError, match=why):
+            source.baskets(key)
 
 
 @pytest.mark.parametrize(

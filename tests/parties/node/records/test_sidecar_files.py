@@ -138,7 +138,7 @@ def test_what_is_too_large_is_one_line_and_nothing_is_written(place: Place, monk
             raise OverflowError("Data or associated data too long. Max 2**31 - 1 bytes")
 
     monkeypatch.setattr(sidecar_files, "_key", lambda word, salt: sidecar_files._Key(salt, bytes(8), Small()))  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=f"^{path} is too large to be encrypted: 2 GB is the most$"):
+    with pytest.raises(InputError, match=f"^{path} is too large to be encrypted: at most 2 GB fit; move it elsewhere$"):
         SidecarFiles(place.path).write(path, b"{}")
     assert others(place) == before
 

@@ -292,7 +292,7 @@ SUM = ["patients.csv", "--by", "sex", "--sum", "cost"]
         ([*BY, "--base", "5", "--threshold", "3"], "--base: rounds every cell; give either --base or rules"),
         ([*SUM, "--base", "5"], "--base: rounds counts only; remove --base or --sum"),
         ([*BY, "--rounding", "random"], "--rounding: needs --base; add --base NUMBER"),
-        ([*BY, "--across", "county"], "a column can be used once: by, across, or summed"),
+        ([*BY, "--across", "county"], "a column can be used only once: in --by, --across or --sum"),
         ([*BY, "--across", "benefits"], "people.csv: there is no column 'benefits' (did you mean 'benefit'?)"),
         ([*BY, "--sum", "benefit"], "people.csv, column 'benefit': '$"),
         (["x.csv", "--by", "a"], "cannot read x.csv"),

@@ -242,4 +242,4 @@ def test_the_first_box_that_holds_a_cell(
         assert place_in(boxes, cells.hierarchies, cells.quasi).tolist() == expected
         if any(sum(held) > 1 for held in holding):
             with pytest.raises(InputError, match="classes overlap"):
-                place_in(boxes, cells.hierarchies, cells.quasi, alone=True)
+                place_in(boxes, cells.hierarchies, cells.quasi, exclusive=True)

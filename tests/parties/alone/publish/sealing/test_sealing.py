@@ -48,5 +48,5 @@ def test_what_is_changed_is_refused() -> None:
     flipped = [bytes([*sealed[:i], sealed[i] ^ 1, *sealed[i + 1 :]]) for i in (0, 1, 64, 65, len(sealed) - 1)]
     cases = [(key, INFO, bad) for bad in (*flipped, b"", sealed[:40], sealed[:70], sealed + b"\0")]
     for opener, info, bad in [*cases, (key, b"another", sealed), (other, INFO, sealed)]:
-        with pytest.raises(InputError, match="changed, or sealed for something else"):
+        with pytest.raises(InputError, match="changed, or sealed for another job or key"):
             unseal(opener, info, bad)
