@@ -16,14 +16,12 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.jobs.holders import Givers
 
+_COMPUTE_ONLY = click.option(
+    "--compute-only", cls=Advanced, is_flag=True, help="The two computing parties have no rows; only the holders do."
+)
 COUNTED: tuple[Callable[[Command], Command], ...] = (  # for an estimate
     click.option("--holders", cls=Advanced, type=int, metavar="N", help="Count N further holders of rows."),
-    click.option(
-        "--compute-only",
-        cls=Advanced,
-        is_flag=True,
-        help="The two computing parties have no rows; only the holders do.",
-    ),
+    _COMPUTE_ONLY,
 )
 NAMES = ("holders", "holders_at", "compute_only")
 _OPTIONS: tuple[Callable[[Command], Command], ...] = (
@@ -34,12 +32,7 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
         help="Certificates of holders: further parties that give rows and compute nothing.",
     ),
     click.option("--holders-at", cls=Advanced, metavar="HOST:PORT", help="Listen here for the holders."),
-    click.option(
-        "--compute-only",
-        cls=Advanced,
-        is_flag=True,
-        help="The two computing parties have no rows; only the holders do.",
-    ),
+    _COMPUTE_ONLY,
 )
 
 
