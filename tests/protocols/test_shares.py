@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from protocols.association import Problem, frequent
 from protocols.counts import LevelCounts, RowCounts
 from protocols.feasibility import Grouped, left_netlist
 from protocols.inputs import both_inputs, both_rows, split_netlist
@@ -135,3 +137,16 @@ def test_whoever_subtracts_its_own_rows_is_left_with_none_or_k(parties: int, k: 
         elif found != safe:  # refused, though safe
             assert not found
             assert max(numbers) < k <= sum(numbers) <= 2 * k - 2
+
+
+def test_a_share_of_all_rows_is_compared_modulo_2_64() -> None:
+    """Shares of 20 rows that wrap around as signed numbers: 7 of 20 are 35 %, 6 are not."""
+    problem = Problem(columns=(0, 1), max_rows=20, support=Fraction(35, 100))
+    rows, counts = (-(1 << 63), 20 - (1 << 63)), np.array([[5, -(1 << 63)], [2, 6 - (1 << 63)]])
+
+    def party(session: Any) -> Any:
+        engine = make_engine(session, "clear")
+        engine.masked_numbers = True
+        return frequent(engine, problem, [(0,), (1,)], counts[session.party], rows[session.party])
+
+    assert run_local(party)[0] == [(0,)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def offsets(party: int, random: int | None) -> Any:
 
 def of_holders(party: int, holders: Sequence[Any]) -> Any:
     """What holders with these data send the party, see `protocols.shares`."""
-    numbers = itertools.count()
+    numbers, holders = itertools.count(), deepcopy(holders)  # some follow the run, and both parties ask at their time
 
     def ask(question: Question, size: int) -> Shares:
         number, total = next(numbers), np.zeros(size, dtype=np.uint64)
