@@ -226,6 +226,8 @@ def test_nodes_that_show_different_jobs_get_nothing(consortium: Consortium) -> N
         ((Split(0, (Open(),) * 5), True), (Split(0, (Open(),) * 5), True), ProtocolError, "cannot have"),
         (NO_COLUMN, NO_COLUMN, ProtocolError, "cannot have"),
         (None, None, ProtocolError, "numbers that the job does not have"),
+        ([[1]], [[1]], ProtocolError, "numbers that the job does not have"),
+        ([[1]], [[2]], JobMismatchError, "after"),
     ],
 )
 def test_a_holder_answers_only_what_both_ask_of_this_job(
