@@ -295,7 +295,7 @@ class Accounts:
         table.
         """
         job, version = record.proposal, self._offers.version(record.table)
-        if not version:
+        if not version or job.holding is not None:  # the versions of the holders' tables are theirs alone
             return None
         withdrawn = set(map(self._first, self._jobs.withdrawn()))
         candidates = (

@@ -22,7 +22,6 @@ from parties.node.policy.decisions import Decision, decide
 from parties.node.policy.request import Request, request_for
 from parties.node.policy.rules import serves, unlimited
 from parties.node.proposal import Proposal
-from parties.node.records.kinds import Side
 from parties.node.settings import NodeFile
 from parties.tables.toml_text import toml_key
 from smc.errors import InputError
@@ -44,7 +43,7 @@ class Circumstances:
     post_quantum: bool | None = None  # whether that group is post-quantum
 
 
-Question: TypeAlias = tuple[Proposal, PeerIdentity, Circumstances, Side]  # a job with all that its judge looks at
+Question: TypeAlias = tuple[Proposal, PeerIdentity, Circumstances, Literal["us", "peer"]]  # a job with all that its judge looks at
 
 
 @dataclass(frozen=True)
@@ -202,8 +201,12 @@ class Gate:
             party: Number of this party in the job.
         """
         table = job.tables[party]
+        if not job.gives(party):
+            return None
         if table and table not in self._offers.tables:
             return f"there is no table '{table}' here (set peer_table, --peer-table, to another name)"
+        if job.holding is not None and self._offers.tables[table].settings.max_rows > job.holding.holder_rows:
+            return f"max_rows of the table here is above the {job.holding.holder_rows:,} rows that the job takes of each"
         return refusal(job.task, self._offers.inputs(party, table))
 
     def remedy(self, job: Proposal, party: int) -> str:
