@@ -158,7 +158,7 @@ class Holders:
     """Open links to all holders of a job, which all consent."""
 
     def __init__(self, party: int, links: Sequence[Link]) -> None:
-        self._party, self._links = party, links
+        self._party, self.links = party, links
         self._number = 0
 
     def ask(self, question: Question, size: int) -> Shares:
@@ -175,10 +175,9 @@ class Holders:
         from protocols.shares import SEED_BYTES, mask
 
         asked = question_bytes(question, self._number)
-        for link in self._links:
-            send_sized(link.channel, "question", asked)
+        self.send(asked)
         total = np.zeros(size, dtype=np.uint64)
-        for link in self._links:
+        for link in self.links:
             if self._party == 0:
                 seed = bytes(self._received(link, SEED_BYTES))
                 total += mask(seed, asked, self._number, size)
@@ -189,8 +188,12 @@ class Holders:
 
     def end(self) -> None:
         """Tell all holders that there is no further question; a digest of the answer would reveal a small number."""
-        for link in self._links:
-            send_sized(link.channel, "question", canonical({"end": True}).encode())
+        self.send(canonical({"end": True}).encode())
+
+    def send(self, question: bytes) -> None:
+        """Send one message to all holders."""
+        for link in self.links:
+            send_sized(link.channel, "question", question)
 
     @staticmethod
     def _received(link: Link, size: int) -> Any:
@@ -276,7 +279,7 @@ def open_holders(
     """
     data, deadline = canonical(job).encode(), time.monotonic() + wait
     more: dict[str, Any] = {"listen": givers.address, "timeout": timeout, "classical": classical}
-    doors = [_Door(LinkOptions(identity, peer, **more)) for peer in givers.certificates]
+    doors = [Door(LinkOptions(identity, peer, **more), LINK_JOB) for peer in givers.certificates]
     port = Port(
         parse_address(givers.address, lowest_port=0),
         identity,
@@ -318,12 +321,12 @@ def open_holders(
         yield Holders(party, links)
 
 
-class _Door:
-    """The place of one holder: takes its first stream."""
+class Door:
+    """The place of one holder: takes its first stream. The hellos compare `job`."""
 
-    def __init__(self, options: LinkOptions) -> None:
+    def __init__(self, options: LinkOptions, job: Mapping[str, Any]) -> None:
         self.options = options
-        self.hello = hello_for(0, LINK_JOB, options)
+        self.hello = hello_for(0, job, options)
         self._outbox = outbox_for(options, self.hello)
         self._streams: queue.Queue[Stream] = queue.Queue()
         self._free: queue.Queue[None] = queue.Queue()

@@ -140,9 +140,15 @@ def reached(file: NodeFile) -> list[tuple[PeerIdentity, LinkOptions]]:
     names = Counter(who.peer_name for who, _ in peers)
     if twice := [name for name in names if names[name] > 1]:
         raise InputError(f"peers: two are called {quoted(twice[0])}: give each its own name")
-    shares = [who.settings.share for who, _ in peers]
+    whole = (
+        1.0 if file.node.role == "holder" else None
+    )  # its two peers compute together: a job is charged to one of them
+    shares = [who.settings.share if whole is None else whole for who, _ in peers]
     rest = max(0.0, 1 - sum(share for share in shares if share is not None)) / max(1, shares.count(None))
-    return [(replace(who, share=rest if who.settings.share is None else who.settings.share), way) for who, way in peers]
+    return [
+        (replace(who, share=rest if share is None else share), way)
+        for (who, way), share in zip(peers, shares, strict=True)
+    ]
 
 
 def acquaintances(file: NodeFile) -> list[PeerDescription]:

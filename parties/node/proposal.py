@@ -281,9 +281,7 @@ def propose(
         raise InputError(f"the job: {explained(error, Proposal)}") from None
 
 
-def _holding(
-    file: JobFile, inputs: Inputs, nodes: tuple[str, ...], holders: Mapping[str, str]
-) -> Holding | None:
+def _holding(file: JobFile, inputs: Inputs, nodes: tuple[str, ...], holders: Mapping[str, str]) -> Holding | None:
     """Return who takes part in the job of a job file; None without holders."""
     if not file.holders:
         for key in ("holder_table", "to", "compute_only"):

@@ -43,7 +43,9 @@ class Circumstances:
     post_quantum: bool | None = None  # whether that group is post-quantum
 
 
-Question: TypeAlias = tuple[Proposal, PeerIdentity, Circumstances, Literal["us", "peer"]]  # a job with all that its judge looks at
+Question: TypeAlias = tuple[
+    Proposal, PeerIdentity, Circumstances, Literal["us", "peer"]
+]  # a job with all that its judge looks at
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,9 @@ class Gate:
         if table and table not in self._offers.tables:
             return f"there is no table '{table}' here (set peer_table, --peer-table, to another name)"
         if job.holding is not None and self._offers.tables[table].settings.max_rows > job.holding.holder_rows:
-            return f"max_rows of the table here is above the {job.holding.holder_rows:,} rows that the job takes of each"
+            return (
+                f"max_rows of the table here is above the {job.holding.holder_rows:,} rows that the job takes of each"
+            )
         return refusal(job.task, self._offers.inputs(party, table))
 
     def remedy(self, job: Proposal, party: int) -> str:

@@ -17,9 +17,10 @@ from functools import partial
 from parties.base.machine_failure import own_trouble
 from parties.jobs.execution.engine_selection import choice_for, memory_of_shard
 from parties.jobs.execution.profiles import shards_of
+from parties.jobs.holders import Door
 from parties.jobs.inputs import AwayError, MachineError
 from parties.link.channel import PeerTroubleError
-from parties.link.listening import RefusedError, Take
+from parties.link.listening import Admit, RefusedError, Take
 from parties.link.opening import Link, hello_for, link_over, open_link, outbox_for
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
@@ -38,11 +39,13 @@ from parties.node.links.executor import (
     Linked,
     Met,
     Order,
+    Paying,
     Preparing,
     Reached,
     Stopped,
     Worker,
 )
+from parties.node.links.giving import BothNodes, Paid, asking, both_dialled
 from parties.node.links.pauses import Pauses
 from parties.node.links.progress import Running
 from parties.node.links.validity import lapsed
@@ -79,11 +82,12 @@ class Sessions:
         link: str = "lan",  # kind of link assumed by predictions
         standing: Callable[[], Wire | None] = lambda: None,  # the connection of the standing link
         limits: LimitSettings | None = None,
+        way: Callable[[str], LinkOptions | None] = lambda _: None,  # to another connected peer, by its name
     ) -> None:
         self._ledger, self._jobs, self._runs = ledger, ledger.jobs, ledger.runs
         self._who, self._options = who, options
         self._peer, self._limit, self._connected, self._events = who.peer_name, limit, connected, events
-        self._link, self._standing, self._limits = link, standing, limits or LimitSettings()
+        self._link, self._standing, self._limits, self._way = link, standing, limits or LimitSettings(), way
         self._lock = threading.RLock()  # taken before the ledger's, never after
         self._running: dict[str, Running] = {}
         self._pauses = Pauses(SHORTEST_PAUSE, LONGEST_PAUSE)
@@ -188,6 +192,18 @@ class Sessions:
 
         return outbox_for(options, hello), take
 
+    def door(self, identifier: str, holder: str) -> Admit:
+        """Return the admission of a holder to the session of a job. Raise RefusedError if none is under way.
+
+        Args:
+            identifier: The job.
+            holder: Name of the holder.
+        """
+        session = self._running.get(identifier)
+        if session is None or holder not in session.doors:
+            raise RefusedError("the two nodes have not begun yet")
+        return session.doors[holder].admit
+
     # The connecting node.
 
     def _dial_ready(self) -> None:
@@ -207,8 +223,11 @@ class Sessions:
                     continue
                 self._start(record, session, partial(self._dialled, record))
 
-    def _dialled(self, record: Record) -> AbstractContextManager[Link]:
+    def _dialled(self, record: Record) -> AbstractContextManager[Link | BothNodes]:
         """Dial for a session; a small session is another stream on the standing link's connection."""
+        if record.number is not None:
+            others = filter(None, map(self._way, record.names[1:]))
+            return both_dialled([replace(self._options, connection=self._standing()), *others], record.proposal)
         options, proposal = self._options_for(record), record.proposal
         cost = None if options.measure else predicted(proposal.task, self._runs.inputs(record), self._link)
         if cost is not None and (cost.most or cost.bytes) <= SMALL_BYTES:
@@ -252,17 +271,20 @@ class Sessions:
         try:
             for attempt in self._ledger.gate.attempts():
                 with attempt, self._lock:
-                    shards = self._room_for(identifier)
+                    shards, doors = self._room_for(identifier)
                     if (record := self._runs.begin(identifier, self._peer, attempt.word)) is None:
                         raise RefusedError("the rules do not allow it now")
-                    begun = record, Running(shards=shards)
+                    begun = record, Running(shards=shards, doors=doors)
                     self._running[identifier] = begun[1]
             return begun
         except InputError as error:
             raise RefusedError(str(error)) from None
 
-    def _room_for(self, identifier: str) -> tuple[int, int]:
-        """Return the shards of a job and their bytes. Raise RefusedError if there is no room for its session now."""
+    def _room_for(self, identifier: str) -> tuple[tuple[int, int], dict[str, Door]]:
+        """Return the shards of a job and their bytes, and the places of its holders.
+
+        Raise RefusedError if there is no room for its session now, or if a participant is away.
+        """
         if self._stopping.is_set():
             raise RefusedError("the node is stopping")
         if why := lapsed(self._who):
@@ -274,7 +296,18 @@ class Sessions:
         if why := too_large(*shards, (sum(one[0] for one in others), sum(one[1] for one in others)), self._limits):
             self._unbegun[identifier] = why
             raise RefusedError(why)
-        return shards
+        return shards, self._doors(identifier)
+
+    def _doors(self, identifier: str) -> dict[str, Door]:
+        record, doors = self._jobs.known(identifier), dict[str, Door]()
+        for name in () if record is None else record.names[1:]:
+            if (options := self._way(name)) is None:
+                self._unbegun[identifier] = f"waits for {name}, which is not connected"
+                raise RefusedError(self._unbegun[identifier])
+            assert record is not None
+            if record.number is None:
+                doors[name] = Door(asking(options, identifier), record.proposal.job)
+        return doors
 
     def _shards_of(self, identifier: str) -> tuple[int, int]:
         """Return the number of a job's shard processes, and the forecast of the bytes that they take."""
@@ -291,14 +324,14 @@ class Sessions:
         self,
         record: Record,
         session: Running,
-        dial: Callable[[], AbstractContextManager[Link]],
+        dial: Callable[[], AbstractContextManager[Link | BothNodes]],
         cut: Callable[[str], object] | None = None,
     ) -> None:
         """Hand the session to a worker."""
         job, identifier = record.proposal, record.id
         tell = partial(self._heard, identifier, session)
         try:
-            order = self._order(record)
+            order = replace(self._order(record), doors=session.doors)
             typical = predicted(job.task, order.inputs, self._link)
             session.costs_of_steps = typical.steps if typical is not None else ()
         except Exception as error:
@@ -312,7 +345,9 @@ class Sessions:
         """Return the worker's order for the job."""
         stored, terms = self._runs.openings(record.id), self._ledger.accounts.terms(record)
         checkpoint = record.tree, record.profile, record.participants["us"].rows
-        return Order(record.proposal, self._runs.inputs(record), *checkpoint, self._who.identity, stored, terms)
+        word = partial(self._ledger.hearing.statement, record.id, self._peer)
+        inputs, identity = self._runs.inputs(record), self._who.identity
+        return Order(record.proposal, inputs, *checkpoint, identity, stored, terms, word=word)
 
     def _end(self, identifier: str) -> None:
         """End the session: no session of this job is under way any more."""
@@ -329,11 +364,11 @@ class Sessions:
                     session.linked, session.cost = True, total
                 case Preparing(words):
                     session.doing = words
-                case Met(step, profile, both, earlier):
+                case Met(step, profile, both, earlier, rows):
                     session.begun, session.first, session.started = True, step, time.monotonic()
                     self._table_pauses.forget(identifier)
                     self._unbegun.pop(identifier, None)
-                    self._runs.met(identifier, step, profile, both, earlier)
+                    self._runs.met(identifier, step, profile, both, earlier, rows)
                     session.counted = True
                     self._troubles.pop(identifier, None)
                     self._events.well()
@@ -344,6 +379,12 @@ class Sessions:
                     self._events.log("level", job=identifier, depth=event.step)
                 case Counted(step):
                     self._runs.counted(identifier, step)
+                case Paying(step):
+                    session.leaving = True
+                    self._runs.pay(identifier, step)
+                case Paid():
+                    self._ledger.hearing.hear(event.name, event.statement)
+                    self._runs.check_paid(identifier, event.name, event.step)
                 case Written():
                     self._runs.write_opening(identifier, event)
                 case Leaving():

@@ -141,6 +141,11 @@ class Record(BaseModel):
         return self.proposal.tables[self.party]
 
     @property
+    def gives(self) -> bool:
+        """True if we give rows."""
+        return self.proposal.gives(self.party)
+
+    @property
     def peer_table(self) -> str:
         """The peer's table; for a holder, that of computing party 0."""
         return self.proposal.tables[1 - self.party if self.party < 2 else 0]
