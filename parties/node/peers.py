@@ -140,15 +140,12 @@ def reached(file: NodeFile) -> list[tuple[PeerIdentity, LinkOptions]]:
     names = Counter(who.peer_name for who, _ in peers)
     if twice := [name for name in names if names[name] > 1]:
         raise InputError(f"peers: two are called {quoted(twice[0])}: give each its own name")
-    whole = (
-        1.0 if file.node.role == "holder" else None
-    )  # its two peers compute together: a job is charged to one of them
-    shares = [who.settings.share if whole is None else whole for who, _ in peers]
+    shares = [who.settings.share for who, _ in peers]
+    if file.node.role == "holder":  # its two peers compute together, and a job is charged to one of them
+        shares = [1.0, 1.0]
     rest = max(0.0, 1 - sum(share for share in shares if share is not None)) / max(1, shares.count(None))
-    return [
-        (replace(who, share=rest if share is None else share), way)
-        for (who, way), share in zip(peers, shares, strict=True)
-    ]
+    all_shares = [rest if share is None else share for share in shares]
+    return [(replace(who, share=share), way) for (who, way), share in zip(peers, all_shares, strict=True)]
 
 
 def acquaintances(file: NodeFile) -> list[PeerDescription]:

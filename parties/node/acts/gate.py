@@ -43,9 +43,8 @@ class Circumstances:
     post_quantum: bool | None = None  # whether that group is post-quantum
 
 
-Question: TypeAlias = tuple[
-    Proposal, PeerIdentity, Circumstances, Literal["us", "peer"]
-]  # a job with all that its judge looks at
+# a job with all that its judge looks at
+Question: TypeAlias = tuple[Proposal, PeerIdentity, Circumstances, Literal["us", "peer"]]
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,8 @@ class Hearing:
             raise ProtocolError("the peer contradicts its earlier statement about a job")
         if theirs.signed is not None and not record.sessions:
             raise ProtocolError("the peer has signed the result of a job that had no session here")
+        if side == "peer" and relaying.passes_on(record) and theirs.end == "computed" and theirs.signed is None:
+            raise ProtocolError("the peer has computed a job and does not sign the result")
         settled = record.ours.settled
         if theirs != former and not done:
             news, ours = list(heard(record, theirs, side)), record.ours.signed

@@ -106,6 +106,12 @@ class Record(BaseModel):
         """The local names of all participants that this node has a link with."""
         return [self.peer, *(one.name for one in self.further.values() if one.name)]
 
+    @property
+    def titles(self) -> dict[Side, str]:
+        """The names of all participants for our people; ours is empty, and one without a link has its fingerprint."""
+        further = {side: one.name or f"holder {side[:23]}" for side, one in self.further.items()}
+        return {"us": "", "peer": self.peer, **further}
+
     def side_of(self, name: str) -> Side | None:
         """Return the participant with this local name; None if it takes no part."""
         if name == self.peer:
