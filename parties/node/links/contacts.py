@@ -104,7 +104,7 @@ class Contacts:
             control_options(options),
             partial(self._hear, name),
             partial(self._ledger.jobs.to_greet, name),
-            partial(self._ledger.hearing.statement, peer=name),
+            partial(self._read, name),
             partial(self._connected, name),
             partial(self._no_link, name),
             partial(self._meet, name),
@@ -122,6 +122,7 @@ class Contacts:
             lambda: control.connection,
             self._node.limits,
             self._way,
+            self._call,
         )
         links = Rate(LINKS_AT_ONCE, 1 / SECONDS_A_LINK)
         begun = self._node.limits.sessions_a_day
@@ -171,6 +172,14 @@ class Contacts:
             return self._door(name, label.removeprefix(giving.LABEL))(label)
         raise RefusedError("this is a node: start smc node at the other end as well")
 
+    def _call(self, holder: str, identifier: str) -> None:
+        """Call a holder to the session of a job that begins here."""
+        self.of[holder].control.say(giving.LABEL + identifier)
+
+    def _read(self, peer: str, key: str) -> bytes:
+        """Return a message of the standing link: our statement about a job, or the call to its session."""
+        return key.encode() if key.startswith(giving.LABEL) else self._ledger.hearing.statement(key, peer)
+
     def _door(self, holder: str, identifier: str) -> Admit:
         record = self._ledger.jobs.known(identifier)
         if record is None or record.peer not in self.of:
@@ -189,6 +198,11 @@ class Contacts:
         return self._ledger.pins.is_revoked(contact.who)
 
     def _hear(self, peer: str, data: bytes) -> None:
+        if data.startswith(giving.LABEL.encode()):
+            record = self._ledger.jobs.known(data.decode(errors="replace").removeprefix(giving.LABEL))
+            if record is not None and record.peer in self.of:
+                self.of[record.peer].sessions.called(record.id, peer)
+            return
         try:
             self._ledger.hearing.hear(peer, data)
         except errors() as error:

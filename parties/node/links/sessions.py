@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
@@ -83,11 +84,13 @@ class Sessions:
         standing: Callable[[], Wire | None] = lambda: None,  # the connection of the standing link
         limits: LimitSettings | None = None,
         way: Callable[[str], LinkOptions | None] = lambda _: None,  # to another connected peer, by its name
+        call: Callable[[str, str], object] = lambda name, job: None,  # calls a holder to the session of a job
     ) -> None:
         self._ledger, self._jobs, self._runs = ledger, ledger.jobs, ledger.runs
         self._who, self._options = who, options
         self._peer, self._limit, self._connected, self._events = who.peer_name, limit, connected, events
         self._link, self._standing, self._limits, self._way = link, standing, limits or LimitSettings(), way
+        self._call, self._called = call, defaultdict[str, set[str]](set)  # by job: the nodes that have called
         self._lock = threading.RLock()  # taken before the ledger's, never after
         self._running: dict[str, Running] = {}
         self._pauses = Pauses(SHORTEST_PAUSE, LONGEST_PAUSE)
@@ -129,6 +132,7 @@ class Sessions:
         self._pauses.forget(identifier)
         self._table_pauses.forget(identifier)
         self._unbegun.pop(identifier, None)
+        self._called.pop(identifier, None)
 
     def why_not_begun(self, identifier: str) -> str:
         """Return the reason why the last attempt to begin a job's session failed; empty if it has begun."""
@@ -192,6 +196,16 @@ class Sessions:
 
         return outbox_for(options, hello), take
 
+    def called(self, identifier: str, node: str) -> None:
+        """Give shares to the session of a job once both nodes that compute it have called.
+
+        Args:
+            identifier: The job.
+            node: Name of the node that calls.
+        """
+        self._called[identifier].add(node)
+        self._wake.set()
+
     def door(self, identifier: str, holder: str) -> Admit:
         """Return the admission of a holder to the session of a job. Raise RefusedError if none is under way.
 
@@ -213,7 +227,7 @@ class Sessions:
             if not self._connected():
                 continue
             for record in self._jobs.agreed(self._peer, "ready") if len(self._running) < self._limit else ():
-                if self._pauses.lasts(record.id):
+                if self._pauses.lasts(record.id) or self._is_uncalled(record):
                     continue
                 try:
                     record, session = self._begin(record.id)
@@ -222,6 +236,9 @@ class Sessions:
                         break
                     continue
                 self._start(record, session, partial(self._dialled, record))
+
+    def _is_uncalled(self, record: Record) -> bool:
+        return record.number is not None and not {*record.names} <= self._called[record.id]
 
     def _dialled(self, record: Record) -> AbstractContextManager[Link | BothNodes]:
         """Dial for a session; a small session is another stream on the standing link's connection."""
@@ -329,6 +346,9 @@ class Sessions:
     ) -> None:
         """Hand the session to a worker."""
         job, identifier = record.proposal, record.id
+        self._called.pop(identifier, None)
+        for holder in session.doors:
+            self._call(holder, identifier)
         tell = partial(self._heard, identifier, session)
         try:
             order = replace(self._order(record), doors=session.doors)

@@ -4,31 +4,81 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
+from parties.jobs.tree.result import named
+from parties.link.identity import load_certificate
+from parties.models.trees.tree import to_json
 from parties.node.events import Events
-from tests.support.consortium import HOLDERS, NODES, Consortium
+from parties.node.log.statement import Statement
+from parties.tables import schema as schemas
+from protocols.counts import RowCounts
+from protocols.edges import Questions
+from protocols.id3 import Problem, id3
+from smc.engines import make_engine
+from smc.errors import InputError
+from smc.local import run_local
+from tests.support.consortium import HOLDERS, NODES, VALUES, Consortium
 
 
-@pytest.fixture
-def consortium(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Consortium]:
-    monkeypatch.setattr(Events, "watch_process", lambda self: None)
-    made = Consortium(tmp_path)
-    try:
-        made.start()
-        yield made
-    finally:
-        made.stop()
+@pytest.fixture(scope="module")
+def consortium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Consortium]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Events, "watch_process", lambda self: None)
+        made = Consortium(tmp_path_factory.mktemp("consortium"))
+        try:
+            made.start()
+            yield made
+        finally:
+            made.stop()
+
+
+def tree_of_all(consortium: Consortium) -> Any:
+    """The plain tree of the rows of all, which one party grows alone."""
+    agreed = schemas.load(consortium.directory / "a" / "schema.toml")
+    rows = [row for own in consortium.rows.values() for row in own]
+    cells = np.array([[values.index(cell) for values, cell in zip(VALUES, row, strict=True)] for row in rows])
+    problem = Problem((2, 3), 2, 65535)
+
+    def program(session: Any) -> Any:
+        own = cells if session.party == 0 else cells[:0]
+        return id3(make_engine(session, "clear"), problem, RowCounts((2, 3), 2, own[:, :2], own[:, 2]))
+
+    return to_json(named(run_local(program)[0], agreed, "play", Questions((2, 3), (False, False))))
 
 
 def test_a_noisy_count_is_charged_once_at_each_holder_and_signed_by_all(consortium: Consortium) -> None:
     job = consortium.propose(protocol="release count", epsilon=1.0, to=["anna"])
     assert set(consortium.ended(job).values()) == {"done"}
-    for name in HOLDERS:
-        assert consortium[name].record(job).charged is not None
-        assert consortium[name].kinds(job).count("spent") == 1
-    for name in NODES:
-        assert consortium[name].record(job).charged is None
-    for member in consortium.members.values():
+    for name, member in consortium.members.items():
+        record, kinds = member.record(job), member.kinds(job)
+        assert kinds.count("spent") == (name in HOLDERS)
+        assert (record.charged is not None) == (name in HOLDERS)
         assert member.operator.verify().problems == []
+        entries = member.operator.audit(1000)[::-1]
+        logged = [entry.fields for entry in entries if (entry.job, entry.kind) == (job, "declared")]
+        certificates = {one: load_certificate(consortium.directory / one / f"{one}.crt") for one in consortium.names}
+        last = {fields["party"]: fields["said"] for fields in logged if fields["party"] != "us"}
+        assert len(last) == len(consortium.names) - 1
+        statements = [Statement.model_validate({**said, "proposal": record.proposal}) for said in last.values()]
+        assert all(side.end == "computed" and side.verdict == "approved" for side in statements)
+        signers = [who for side in statements for who in certificates if side.is_signed_by(certificates[who])]
+        assert {*signers, name} == {*consortium.names}
+    answers = [consortium[name].operator.result(job).document for name in (*NODES, "anna")]
+    assert answers[0] == answers[1] == answers[2]
+    with pytest.raises(InputError, match="its result is not for this holder"):
+        consortium["bert"].operator.result(job)
+
+
+def test_an_exact_tree_is_that_of_all_rows_and_its_bits_are_booked_at_each_holder(consortium: Consortium) -> None:
+    job = consortium.propose(protocol="id3", plain=True, to=["anna", "cleo"])
+    assert set(consortium.ended(job).values()) == {"done"}
+    for name in (*NODES, "anna", "cleo"):
+        assert consortium[name].operator.result(job).document["tree"] == tree_of_all(consortium)
+    booked = {name: [charge.bits for charge in member.record(job).bits] for name, member in consortium.members.items()}
+    assert booked["a"] == booked["b"] == []
+    assert len(booked["anna"]) > 1
+    assert booked["anna"] == booked["bert"] == booked["cleo"]
