@@ -291,24 +291,8 @@ class Runs:
             record = self._jobs.get(identifier)
             if self._jobs.has_ended(record):
                 return
-            if record.number is not None:
-                self._gave(record, state, total, report)
-                return
-            record = self._checkpoint(record, state, total)
-            if not record.repeats:  # a private kind that opens nothing would be free otherwise
-                record = self._charge(record)
-            job, current = record.proposal, outcome.traffic(total)
-            result = outcome.result(job, job.task.states.decode(state), record.repeats)
-            entry = {"outcome": result[job.task.about.noun], "opened": result["opened"], "repeats": record.repeats}
-            spent, costs = outcome.added(record.spent, current), Unlogged({"cost": report, "current": current})
-            record = self._jobs.apply(record, costs, kinds.Finished.model_validate({**entry, **spent}))
-            theirs = record.said_by("peer").signed
-            if theirs is not None and theirs.result != result:
-                record = self._jobs.apply(record, *failed(record, DIFFERENT, ProtocolError(DIFFERENT)))
-            else:
-                ours = self._log.sign(result)
-                both = [] if theirs is None else [both_signed(self._jobs.who(record), ours, theirs)]
-                record = self._jobs.apply(record, Unlogged({}, {"signed": ours}), *both)
+            finish = self._signed if record.number is None else self._gave
+            record = finish(record, state, total, report)
         self._jobs.tell(record)
 
     def broke(self, identifier: str, why: str, total: Cost) -> None:
@@ -436,12 +420,31 @@ class Runs:
             return record
         return self._jobs.apply(record, *self._spendings.spent(record, self._offers.person(record.table)))
 
-    def _gave(self, record: Record, state: Any, total: Cost, report: dict[str, Any]) -> None:
+    def _signed(self, record: Record, state: Any, total: Cost, report: dict[str, Any]) -> Record:
+        """End a session that has computed the result: sign it."""
+        record = self._checkpoint(record, state, total)
+        if not record.repeats:  # a private kind that opens nothing would be free otherwise
+            record = self._charge(record)
+        job, current = record.proposal, outcome.traffic(total)
+        result = outcome.result(job, job.task.states.decode(state), record.repeats)
+        entry = {"outcome": result[job.task.about.noun], "opened": result["opened"], "repeats": record.repeats}
+        spent, costs = outcome.added(record.spent, current), Unlogged({"cost": report, "current": current})
+        record = self._jobs.apply(record, costs, kinds.Finished.model_validate({**entry, **spent}))
+        theirs = record.said_by("peer").signed
+        if theirs is not None and theirs.result != result:
+            record = self._jobs.apply(record, *failed(record, DIFFERENT, ProtocolError(DIFFERENT)))
+        else:
+            ours = self._log.sign(result)
+            both = [] if theirs is None else [both_signed(self._jobs.who(record), ours, theirs)]
+            record = self._jobs.apply(record, Unlogged({}, {"signed": ours}), *both)
+        return record
+
+    def _gave(self, record: Record, state: Any, total: Cost, report: dict[str, Any]) -> Record:
         """End a session in which we have given shares of our rows, with the result if we get it."""
         if state is not None:
             record = self._checkpoint(record, state, total)
         costs = Unlogged({"cost": report, "current": outcome.traffic(total)})
-        self._jobs.apply(record, costs, self._declared(record, end="computed"))
+        return self._jobs.apply(record, costs, self._declared(record, end="computed"))
 
     @staticmethod
     def _declared(record: Record, **news: Any) -> kinds.Declared:
