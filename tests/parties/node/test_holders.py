@@ -13,13 +13,14 @@ from parties.jobs.tree.result import named
 from parties.link.identity import load_certificate
 from parties.models.trees.tree import to_json
 from parties.node.events import Events
+from parties.node.links.sessions import Sessions
 from parties.node.log.statement import Statement
 from parties.tables import schema as schemas
 from protocols.counts import RowCounts
 from protocols.edges import Questions
 from protocols.id3 import Problem, id3
 from smc.engines import make_engine
-from smc.errors import InputError
+from smc.errors import InputError, LinkError
 from smc.local import run_local
 from tests.support.consortium import HOLDERS, NODES, VALUES, Consortium
 
@@ -82,3 +83,33 @@ def test_an_exact_tree_is_that_of_all_rows_and_its_bits_are_booked_at_each_holde
     assert booked["a"] == booked["b"] == []
     assert len(booked["anna"]) > 1
     assert booked["anna"] == booked["bert"] == booked["cleo"]
+
+
+CUTS = [("a", event) for event in ("Met", "Reached", "Paid", "Written", "Leaving", "Finished")]
+CUTS += [("anna", event) for event in ("Met", "Reached", "Counted", "Paying", "Finished")]
+
+
+@pytest.mark.parametrize(("name", "event"), CUTS)
+def test_a_session_that_is_cut_goes_on_to_one_answer_and_one_charge(
+    consortium: Consortium, name: str, event: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line or a worker breaks right after an event is on the disk: of a node, or of a holder."""
+    cut: list[str] = []
+    heard = Sessions._heard
+
+    def cutting(self: Sessions, identifier: str, session: Any, what: Any) -> None:
+        heard(self, identifier, session, what)
+        if (self._who.identity.name, type(what).__name__) == (name, event) and not cut:
+            cut.append(identifier)
+            raise LinkError("cut")
+
+    monkeypatch.setattr(Sessions, "_heard", cutting)
+    job = consortium.propose(protocol="release count", epsilon=0.01, to=["anna"])
+    assert set(consortium.ended(job).values()) == {"done"}
+    assert cut == [job]
+    for holder in HOLDERS:
+        assert consortium[holder].kinds(job).count("spent") == 1
+    answers = [consortium[one].operator.result(job).document for one in (*NODES, "anna")]
+    assert answers[0] == answers[1] == answers[2]
+    for member in consortium.members.values():
+        assert member.operator.verify().problems == []
