@@ -225,6 +225,8 @@ class Decisions:
             record = self._jobs.find(identifier)
             if self._jobs.state(record) != "done" or record.ours.signed is None:
                 raise InputError(f"job {record.id[:8]} has no result to withdraw: it is {self._jobs.state(record)}")
+            if record.proposal.holding is not None:
+                raise InputError(f"job {record.id[:8]} has holders, whose results cannot be withdrawn yet")
             if record.ours.withdrawn is not None:
                 raise InputError(f"job {record.id[:8]}: its result is withdrawn already")
             job, signed, reason = record.proposal, record.ours.signed, why.strip()

@@ -118,6 +118,8 @@ class Gate:
         """
         if (job.proposer == who.party) != (proposed_by == "us"):
             return _refused(BY_NODE, "this node does not know the job")  # the peer claims that we proposed it
+        if self._file.node.role == "holder" and job.holding is None:
+            return _refused(BY_NODE, "this node is a holder: it gives rows to jobs that two other nodes compute")
         question = self._request((job, who, around, proposed_by))
         decision = self._decision(question)
         if proposed_by == "us":
@@ -307,4 +309,6 @@ def request(
         tls=around.tls,
         key_exchange=around.key_exchange,
         post_quantum=around.post_quantum,
+        holders=0 if job.holding is None else len(job.holding.holders),
+        compute=() if job.holding is None else job.holding.nodes,
     )

@@ -95,8 +95,8 @@ class Hearing:
         if record.proposal != theirs.proposal:
             raise ProtocolError("the peer has changed a job after it was proposed")
         done, former = self._jobs.state(record) == "done", record.participants[side].statement
-        if former is not None and theirs == former.model_copy(update={"signature": theirs.signature}):
-            theirs = former  # signed anew, which is no news
+        if former is not None and relaying.is_old(theirs, former):
+            theirs = former
         if former is not None and takes_back(_unsettled(former) if done else former, theirs):
             raise ProtocolError("the peer contradicts its earlier statement about a job")
         if theirs.signed is not None and not record.sessions:

@@ -89,6 +89,19 @@ def _read(theirs: Statement, relayed: Relayed) -> tuple[str, Statement]:
     return signer, passed_on
 
 
+def is_old(theirs: Statement, former: Statement) -> bool:
+    """Return whether a statement is what we have, signed anew, or older: a later one was passed on more quickly.
+
+    Args:
+        theirs: The statement that arrives.
+        former: The statement that we have.
+    """
+    if theirs.proposal.holding is None:
+        return False
+    is_older = takes_back(former, theirs) and not takes_back(theirs, former)
+    return is_older or theirs == former.model_copy(update={"signature": theirs.signature})
+
+
 def news(record: Record, passed_on: PassedOn) -> Iterable[Event]:
     """Return the events of statements that were passed on and are newer than what we have.
 
@@ -105,10 +118,9 @@ def news(record: Record, passed_on: PassedOn) -> Iterable[Event]:
             continue
         former = record.participants[signer].statement
         if former is not None:
-            is_older, is_newer = takes_back(former, later), takes_back(later, former)
-            if is_older and is_newer:
+            if takes_back(former, later) and takes_back(later, former):
                 raise ProtocolError("a holder has signed two statements about a job that contradict each other")
-            if not is_newer:
+            if not takes_back(later, former):  # it is no later one
                 continue
         events += heard(record, later, signer)
     return events

@@ -360,6 +360,13 @@ class Runs:
         if is_over:
             self._jobs.tell(record)
 
+    def end_overdue(self, peer: str) -> None:
+        """End the jobs with holders that have waited for a participant longer than their proposals allow."""
+        for record in self._jobs.overdue(peer):
+            assert record.proposal.holding is not None
+            why = f"it has no result within {record.proposal.holding.wait_hours} hours of its proposal (wait_hours)"
+            self.failed(record.id, LinkError(why), why)
+
     def unpaid(self, identifier: str, why: str) -> None:
         """End a job that must be computed while our budget does not allow it.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
+from parties.base.text import listed
 from parties.jobs.kind import Inputs, Kind, asked, revealed, shown_parameters
 from parties.node.exchanges import checkpoint, commitment, counting, readiness
 from parties.node.links import precheck
@@ -67,7 +68,7 @@ def job_view(
         columns=list(task.columns),
         parameters=shown_parameters(task),
         asked=[] if ended_badly or state == "done" else _asked(task, inputs),
-        reveals=revealed(task, record.peer),
+        reveals=[*_roles(record), *revealed(task, record.peer)],
         cost=None if ended_badly or record.number is not None else _cost(task, inputs, party, link),
         digest=job.digest,
         ours=_verdict(record.ours, record.reason).model_copy(update={"by": _by(record, approvals)}),
@@ -84,6 +85,27 @@ def job_view(
         exposure=exposure,
         why=note if state in ("queued", "interrupted") else (record.ours.end == "failed" and record.note) or why,
     )
+
+
+def _roles(record: Record) -> list[str]:
+    """Return who computes, who gives and who learns in a job with holders, a sentence each; none for two parties."""
+    holding = record.proposal.holding
+    if holding is None:
+        return []
+    titles = [title or "this node" for title in record.titles.values()]
+    sides = [*record.titles]
+    own = holding.everyone[record.party]
+    peer = holding.nodes[1 - record.party if record.party < 2 else 0]
+    names = {{"us": own, "peer": peer}.get(side, side): title for side, title in zip(sides, titles, strict=True)}
+    nodes, holders = ([names[one] for one in ones] for ones in (holding.nodes, holding.holders))
+    computing, to = " and ".join(nodes), [*nodes, *(names[one] for one in holding.to)]
+    return [
+        f"{computing} compute. If these two put their shares together, they learn the numbers of each holder.",
+        f"{listed([*(nodes if holding.nodes_give else ()), *holders])} give at most {holding.holder_rows:,} rows each.",
+        f"{listed(to)} learn the result. A holder learns the public state before each step, such as the tree so far.",
+        f"The job ends without a result {holding.wait_hours} hours after its proposal.",
+        *([] if record.number is None else [f"The consent of {nodes[0]} with {nodes[1]}, word for word, follows."]),
+    ]
 
 
 def _first(record: Record, holds: Callable[[Statement], bool]) -> str:

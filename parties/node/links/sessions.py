@@ -257,6 +257,7 @@ class Sessions:
         """Try repeatedly to open a table that is away, without a session; the peer learns when it is back."""
         while not self._stopping.wait(LOOK_SECONDS):
             with suppress(ClosedError):
+                self._runs.end_overdue(self._peer)
                 for record in self._jobs.agreed(self._peer, "table"):
                     if record.id in self._opening or self._table_pauses.lasts(record.id):
                         continue

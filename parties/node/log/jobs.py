@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -250,6 +250,19 @@ class Jobs:
         with self.log.lock:
             jobs = map(self.store.at, self.index.queue(peer, queue))
             return [record for record in jobs if record.id not in self.running]
+
+    def overdue(self, peer: str) -> list[Record]:
+        """Return the jobs with holders that wait longer than their proposal allows, and have no result here."""
+        with self.log.lock:
+            jobs = map(self.store.at, self.index.queue(peer, "waiting", "ready", "table", "peer"))
+            return [
+                record
+                for record in jobs
+                if (holding := record.proposal.holding) is not None
+                and record.ours.end == ""
+                and record.id not in self.running
+                and datetime.now(UTC) > record.proposal.proposed_at + timedelta(hours=holding.wait_hours)
+            ]
 
     def withdrawn(self) -> list[Record]:
         """Return the jobs whose result was withdrawn."""
