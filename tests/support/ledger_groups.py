@@ -76,7 +76,8 @@ class Group:
 
     def propose(self, **fields: Any) -> str:
         holders = [name for name in self.seats if name not in NODES]
-        job = {"protocol": "id3", "plain": True, "table": "days", "peer": "b", "holders": holders, **fields}
+        task = {} if "protocol" in fields else {"protocol": "id3", "plain": True}
+        job = {**task, "table": "days", "peer": "b", "holders": holders, **fields}
         return self["a"].decisions.propose(job).id
 
     def hear(self, speaker: str, hearer: str) -> None:
