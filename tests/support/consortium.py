@@ -16,7 +16,7 @@ from tests.support.ports import free_port
 from tests.support.waiting import eventually
 
 NODES, HOLDERS = ("a", "b"), ("anna", "bert", "cleo")
-ROWS = {"a": 0, "b": 0, "anna": 30, "bert": 0, "cleo": 17}
+ROWS = {"a": 21, "b": 0, "anna": 30, "bert": 0, "cleo": 17}
 SCHEMA = """target = "play"
 [attributes]
 wind = ["weak", "strong"]
@@ -95,7 +95,7 @@ class Consortium:
         for name in self.names:
             (directory / name).mkdir()
             create(name, ["127.0.0.1"], directory / name)
-        random = np.random.default_rng(7)
+        random = np.random.default_rng(0)
         self.rows: dict[str, list[tuple[str, ...]]] = {}
         for name in self.names:
             cells = [[values[i] for i in random.integers(0, len(values), ROWS[name])] for values in VALUES]

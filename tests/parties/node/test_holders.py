@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +37,10 @@ def consortium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Consortium]
             made.stop()
 
 
-def tree_of_all(consortium: Consortium) -> Any:
-    """The plain tree of the rows of all, which one party grows alone."""
+def tree_of(consortium: Consortium, names: Sequence[str]) -> Any:
+    """The plain tree of the rows of these members, which one party grows alone."""
     agreed = schemas.load(consortium.directory / "a" / "schema.toml")
-    rows = [row for own in consortium.rows.values() for row in own]
+    rows = [row for name in names for row in consortium.rows[name]]
     cells = np.array([[values.index(cell) for values, cell in zip(VALUES, row, strict=True)] for row in rows])
     problem = Problem((2, 3), 2, 65535)
 
@@ -74,15 +74,20 @@ def test_a_noisy_count_is_charged_once_at_each_holder_and_signed_by_all(consorti
         consortium["bert"].operator.result(job)
 
 
-def test_an_exact_tree_is_that_of_all_rows_and_its_bits_are_booked_at_each_holder(consortium: Consortium) -> None:
-    job = consortium.propose(protocol="id3", plain=True, to=["anna", "cleo"])
+@pytest.mark.parametrize("compute_only", [True, False])
+def test_an_exact_tree_is_that_of_all_who_give_and_its_bits_are_booked_there(
+    consortium: Consortium, compute_only: bool
+) -> None:
+    job = consortium.propose(protocol="id3", plain=True, to=["anna", "cleo"], compute_only=compute_only)
+    giving = HOLDERS if compute_only else consortium.names
+    tree = tree_of(consortium, giving)
+    assert compute_only or tree != tree_of(consortium, HOLDERS)
     assert set(consortium.ended(job).values()) == {"done"}
     for name in (*NODES, "anna", "cleo"):
-        assert consortium[name].operator.result(job).document["tree"] == tree_of_all(consortium)
+        assert consortium[name].operator.result(job).document["tree"] == tree
     booked = {name: [charge.bits for charge in member.record(job).bits] for name, member in consortium.members.items()}
-    assert booked["a"] == booked["b"] == []
     assert len(booked["anna"]) > 1
-    assert booked["anna"] == booked["bert"] == booked["cleo"]
+    assert booked == {name: booked["anna"] if name in giving else [] for name in consortium.names}
 
 
 CUTS = [("a", event) for event in ("Met", "Reached", "Paid", "Written", "Leaving", "Finished")]
