@@ -76,6 +76,11 @@ class Member:
         assert self._node is not None
         return self._node._ledger
 
+    @property
+    def contacts(self) -> Any:
+        assert self._node is not None
+        return self._node._contacts.of
+
     def record(self, identifier: str) -> Any:
         return self.ledger.jobs.find(identifier)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from parties.base.text import listed
 from parties.jobs.kind import Inputs, Kind, asked, revealed, shown_parameters
 from parties.node.exchanges import checkpoint, commitment, counting, readiness
 from parties.node.links import precheck
@@ -14,7 +13,7 @@ from parties.node.log.statement import Statement
 from parties.node.log.store import Record, lacks_signature, withdrawals
 from parties.node.prediction import predicted
 from parties.operator.budget import Exposure, Price
-from parties.operator.interface import Asked, JobResult, JobView, PredictedCost, Progress, State, Verdict
+from parties.operator.interface import OPEN, Asked, JobResult, JobView, PredictedCost, Progress, State, Verdict
 from smc.errors import InputError
 
 MOST_KEPT = 1000  # cached views
@@ -50,6 +49,9 @@ def job_view(
     only_signature = lacks_signature(record, state) and not note
     if only_signature:
         note = f"computed here: only {_first(record, lambda side: side.end != 'computed')}'s signature is missing"
+    if state == "waiting" and job.holding is not None:
+        lacking = [title or "this node" for side, title in record.titles.items() if _waits(record.said_by(side))]
+        note = f"waits for the consent of {', '.join(lacking)}"
     ended_badly = state in ("refused", "cancelled", "failed")
     return JobView(
         id=record.id,
@@ -83,7 +85,7 @@ def job_view(
         begun=record.sessions > 0,
         only_signature=only_signature,
         exposure=exposure,
-        why=note if state in ("queued", "interrupted") else (record.ours.end == "failed" and record.note) or why,
+        why=note if state in OPEN else (record.ours.end == "failed" and record.note) or why,
     )
 
 
@@ -98,11 +100,12 @@ def _roles(record: Record) -> list[str]:
     peer = holding.nodes[1 - record.party if record.party < 2 else 0]
     names = {{"us": own, "peer": peer}.get(side, side): title for side, title in zip(sides, titles, strict=True)}
     nodes, holders = ([names[one] for one in ones] for ones in (holding.nodes, holding.holders))
-    computing, to = " and ".join(nodes), [*nodes, *(names[one] for one in holding.to)]
+    computing, to = " and ".join(nodes), ", ".join([*nodes, *(names[one] for one in holding.to)])
+    giving = ", ".join([*(nodes if holding.nodes_give else ()), *holders])
     return [
         f"{computing} compute. If these two put their shares together, they learn the numbers of each holder.",
-        f"{listed([*(nodes if holding.nodes_give else ()), *holders])} give at most {holding.holder_rows:,} rows each.",
-        f"{listed(to)} learn the result. A holder learns the public state before each step, such as the tree so far.",
+        f"{giving} give at most {holding.holder_rows:,} rows each.",
+        f"{to} learn the result. A holder learns the public state before each step, such as the tree so far.",
         f"The job ends without a result {holding.wait_hours} hours after its proposal.",
         *([] if record.number is None else [f"The consent of {nodes[0]} with {nodes[1]}, word for word, follows."]),
     ]
@@ -112,6 +115,10 @@ def _first(record: Record, holds: Callable[[Statement], bool]) -> str:
     """Return the name of the first other participant of whose statement this holds; that of the peer if none does."""
     others = [(side, title) for side, title in record.titles.items() if side != "us"]
     return next((title for side, title in others if holds(record.said_by(side))), record.peer)
+
+
+def _waits(side: Statement) -> bool:
+    return side.verdict == "waiting"
 
 
 def _slowest(record: Record) -> Statement:

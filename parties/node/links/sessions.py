@@ -136,7 +136,8 @@ class Sessions:
 
     def why_not_begun(self, identifier: str) -> str:
         """Return the reason why the last attempt to begin a job's session failed; empty if it has begun."""
-        return self._unbegun.get(identifier, "")
+        record = self._jobs.known(identifier)
+        return self._unbegun.get(identifier, "") or ("" if record is None else self._absence(record))
 
     def progress(self, identifier: str) -> Progress | None:
         """Return the progress of a running job; None if it is not running."""
@@ -317,15 +318,19 @@ class Sessions:
         return shards, self._doors(identifier)
 
     def _doors(self, identifier: str) -> dict[str, Door]:
-        record, doors = self._jobs.known(identifier), dict[str, Door]()
-        for name in () if record is None else record.names[1:]:
-            if (options := self._way(name)) is None:
-                self._unbegun[identifier] = f"waits for {name}, which is not connected"
-                raise RefusedError(self._unbegun[identifier])
-            assert record is not None
-            if record.number is None:
-                doors[name] = Door(asking(options, identifier), record.proposal.job)
-        return doors
+        record = self._jobs.known(identifier)
+        if record is None or len(record.names) == 1:
+            return {}
+        if why := self._absence(record):
+            raise RefusedError(why)
+        ways = {} if record.number is not None else {name: self._way(name) for name in record.names[1:]}
+        job = record.proposal.job
+        return {name: Door(asking(way, identifier), job) for name, way in ways.items() if way is not None}
+
+    def _absence(self, record: Record) -> str:
+        """Return which participant of a job with holders is not connected; empty if all are."""
+        away = [name for name in record.names[1:] if self._way(name) is None]
+        return f"waits for {', '.join(away)}, not connected here" if away else ""
 
     def _shards_of(self, identifier: str) -> tuple[int, int]:
         """Return the number of a job's shard processes, and the forecast of the bytes that they take."""

@@ -132,7 +132,7 @@ def heard(record: Record, theirs: Statement, side: Side = "peer") -> Iterator[Ev
         side: The participant.
     """
     before = record.said_by(side)
-    if theirs.signature:
+    if theirs.signature and not (before.signature and theirs.declared() == before.declared()):
         yield kinds.Declared(party=side, digest=record.proposal.digest, said=theirs.said())
     yield Unlogged({}, dict(theirs), side)
     if theirs.verdict != "waiting" and theirs.verdict != before.verdict:

@@ -97,22 +97,24 @@ class Statement(BaseModel):
                 del fields[name]
         return canonical(fields).encode()
 
-    def _declared(self) -> dict[str, Any]:
+    def declared(self) -> dict[str, Any]:
+        """Return what the signature covers: the job's digest, and all but flags that only the sender and reader need."""
         return {"digest": self.proposal.digest, **self.model_dump(mode="json", exclude=UNSIGNED)}
 
     def authentic(self, identity: Identity) -> Self:
         """Return the statement with this party's signature, in a job with holders."""
         if self.proposal.holding is None:
             return self
-        return self.model_copy(update={"signature": sign(identity, self._declared(), "statement").hex()})
+        return self.model_copy(update={"signature": sign(identity, self.declared(), "statement").hex()})
 
     def is_signed_by(self, certificate: x509.Certificate) -> bool:
         """Return whether the holder of the certificate's key has made the statement about this very job."""
-        return check_signature(certificate, self._declared(), bytes.fromhex(self.signature), "statement")
+        return check_signature(certificate, self.declared(), bytes.fromhex(self.signature), "statement")
 
     def said(self) -> dict[str, Any]:
         """Return what others may read of the statement, without the proposal, the result and what was passed on."""
-        return self.model_dump(mode="json", exclude={"proposal", "signed", "withdrawn", "relayed"})
+        fields = {"proposal", "signed", "withdrawn", "relayed"}
+        return self.model_dump(mode="json", exclude=fields, exclude_defaults=True)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Statement:

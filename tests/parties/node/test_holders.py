@@ -23,6 +23,7 @@ from smc.engines import make_engine
 from smc.errors import InputError, LinkError
 from smc.local import run_local
 from tests.support.consortium import HOLDERS, NODES, VALUES, Consortium
+from tests.support.waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -118,3 +119,44 @@ def test_a_session_that_is_cut_goes_on_to_one_answer_and_one_charge(
     assert answers[0] == answers[1] == answers[2]
     for member in consortium.members.values():
         assert member.operator.verify().problems == []
+
+
+def test_a_job_waits_for_a_holder_that_is_away_and_names_it(consortium: Consortium) -> None:
+    consortium["cleo"].stop()
+    job = consortium.propose(protocol="release count", epsilon=0.01)
+    eventually(lambda: consortium["a"].job(job).why == "waits for the consent of cleo")
+    consortium["cleo"].start()
+    assert set(consortium.ended(job).values()) == {"done"}
+
+
+def test_a_connection_that_breaks_after_consent_is_named(
+    consortium: Consortium, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No session begins at the nodes; the job goes on when the holder is back."""
+    links = [consortium[name].contacts["bert"].control for name in NODES]
+    for link in links:
+        monkeypatch.setattr(link, "held", "as if it were not there")
+    job = consortium.propose(protocol="release count", epsilon=0.01)
+    eventually(lambda: consortium["a"].job(job).why == "waits for bert, not connected here")
+    assert consortium["a"].job(job).state == "queued"
+    monkeypatch.undo()
+    assert set(consortium.ended(job).values()) == {"done"}
+
+
+def test_a_holder_that_cannot_pay_ends_the_job_for_all_and_nobody_pays(consortium: Consortium) -> None:
+    job = consortium.propose(protocol="release count", epsilon=2.5)
+    assert set(consortium.ended(job).values()) == {"refused"}
+    for member in consortium.members.values():
+        assert "spent" not in member.kinds(job)
+
+
+def test_the_page_names_who_computes_who_gives_and_who_learns(consortium: Consortium) -> None:
+    job = consortium.propose(protocol="release count", epsilon=2.5, to=["anna"])
+    consortium.ended(job)
+    at_a, at_anna = (consortium[name].job(job).reveals for name in ("a", "anna"))
+    assert at_a[0].startswith("this node and b compute. If these two put their shares together")
+    assert at_a[1] == "anna, bert, cleo give at most 40 rows each."
+    assert at_a[2].startswith("this node, b, anna learn the result.")
+    assert at_anna[0].startswith("a and b compute.")
+    assert at_anna[1].startswith("this node, holder ")
+    assert "word for word" in at_anna[4]
