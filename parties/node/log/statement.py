@@ -98,7 +98,7 @@ class Statement(BaseModel):
         return canonical(fields).encode()
 
     def declared(self) -> dict[str, Any]:
-        """Return what the signature covers: the job's digest, and all but flags that only the sender and reader need."""
+        """Return what the signature covers: the digest of the job, and all but flags between sender and reader."""
         return {"digest": self.proposal.digest, **self.model_dump(mode="json", exclude=UNSIGNED)}
 
     def authentic(self, identity: Identity) -> Self:

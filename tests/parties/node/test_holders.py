@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,8 +68,15 @@ def test_a_noisy_count_is_charged_once_at_each_holder_and_signed_by_all(consorti
         assert all(side.end == "computed" and side.verdict == "approved" for side in statements)
         signers = [who for side in statements for who in certificates if side.is_signed_by(certificates[who])]
         assert {*signers, name} == {*consortium.names}
+        if name in NODES:  # all have paid, and said so, before anything was opened
+            order = [(entry.kind, entry.fields) for entry in entries if entry.job == job]
+            opened = next(i for i, (kind, _) in enumerate(order) if kind == "opened")
+            paid = {fields["party"] for kind, fields in order[:opened] if fields.get("said", {}).get("paid")}
+            assert len(paid) == len(HOLDERS)
     answers = [consortium[name].operator.result(job).document for name in (*NODES, "anna")]
     assert answers[0] == answers[1] == answers[2]
+    signed = {name: consortium[name].record(job).said_by("peer").signed for name in HOLDERS}
+    assert [name for name, word in signed.items() if word is not None] == ["anna"]
     with pytest.raises(InputError, match="its result is not for this holder"):
         consortium["bert"].operator.result(job)
 
