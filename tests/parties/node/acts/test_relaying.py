@@ -150,6 +150,18 @@ def test_a_holder_cannot_take_a_charge_back(group: Group) -> None:
         group["a"].hearing.hear("anna", forked.to_bytes())
 
 
+def test_a_holder_that_tells_the_nodes_different_things_is_caught(group: Group) -> None:
+    job = group.propose()
+    group.deliver()
+    group["bert"].decisions.decide(job, "approved")
+    group.deliver()
+    bert, identity = group["bert"].jobs.find(job).ours, group["bert"].log.peers.identity
+    for node, step in (("a", 0), ("b", 1)):
+        group[node].hearing.hear("bert", bert.model_copy(update={"paid": (step,)}).authentic(identity).to_bytes())
+    with pytest.raises(ProtocolError, match="contradict each other"):
+        group["b"].hearing.hear("a", group["a"].hearing.statement(job, "b"))
+
+
 def test_a_job_that_waits_too_long_ends_for_all(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     job = group.propose(wait_hours=1)
     group.deliver()
