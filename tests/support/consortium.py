@@ -59,8 +59,8 @@ class Member:
             self.operator = operator
             return {}
 
-        page = SimpleNamespace(start=serve, stop=lambda: None)
-        self._node = Node(load(self.directory / "party.toml"), page)  # type: ignore[arg-type]
+        page: Any = SimpleNamespace(start=serve, stop=lambda: None)
+        self._node = Node(load(self.directory / "party.toml"), page)
         self._node.start()
 
     def stop(self) -> None:

@@ -143,8 +143,10 @@ def test_a_holder_cannot_take_a_charge_back(group: Group) -> None:
     paid = anna.model_copy(update={"paid": (0,)}).authentic(identity)
     group["a"].hearing.hear("anna", paid.to_bytes())
     group["a"].hearing.hear("anna", anna.authentic(identity).to_bytes())  # an older one, as if on a slower way
-    side = group["a"].jobs.find(job).side_of("anna")
-    assert group["a"].jobs.find(job).said_by(side).paid == (0,)
+    record = group["a"].jobs.find(job)
+    side = record.side_of("anna")
+    assert side is not None
+    assert record.said_by(side).paid == (0,)
     forked = anna.model_copy(update={"paid": (1,)}).authentic(identity)
     with pytest.raises(ProtocolError, match="contradicts its earlier statement"):
         group["a"].hearing.hear("anna", forked.to_bytes())

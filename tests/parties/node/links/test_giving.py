@@ -10,12 +10,14 @@ import pytest
 
 from parties.base.canonical import canonical
 from parties.jobs.holders import SIZE_BYTES
+from parties.jobs.kind import Step
 from parties.node.links.giving import FITS, READY, TOO_MUCH, BothNodes, Turn, give
 from protocols.shares import SEED_BYTES, mask
 from smc.errors import JobMismatchError, ProtocolError
 
 JOB: Any = SimpleNamespace(task=SimpleNamespace(states=SimpleNamespace(decode=lambda state: state)))
 NUMBERS = np.array([3, 0, 5], dtype=np.int64)
+Messages = list[dict[str, Any]]
 START, STEP, GO = {"start": 0}, {"step": 0, "size": 1, "words": "", "state": None}, {"go": 0}
 QUESTION, END = {"number": 0}, {"end": True, "state": None}
 
@@ -39,7 +41,7 @@ class Channel:
         self.got.append((step, bytes(data)))
 
 
-def given(first: list[dict[str, Any]], second: list[dict[str, Any]], fits: bool = True) -> tuple[list[Any], list[Any]]:
+def given(first: Messages, second: Messages, fits: bool = True) -> tuple[list[Any], list[Any]]:
     """What the holder has done, and what each node got, if they send these messages."""
     done: list[Any] = []
     channels = [Channel(first), Channel(second)]
@@ -48,7 +50,11 @@ def given(first: list[dict[str, Any]], second: list[dict[str, Any]], fits: bool 
         done.append(("paid", step, sum(len(channel.got) for channel in channels)))
         return b"word"
 
-    turn = Turn(lambda step: done.append(("start", step)), lambda step: bool(done.append(step.number)) or fits, go)
+    def shown(step: Step) -> bool:
+        done.append(step.number)
+        return fits
+
+    turn = Turn(lambda step: done.append(("start", step)), shown, go)
     try:
         give(BothNodes([SimpleNamespace(channel=channel) for channel in channels]), JOB, NUMBERS, turn)  # type: ignore[misc]
     except (ProtocolError, JobMismatchError) as error:
@@ -57,7 +63,7 @@ def given(first: list[dict[str, Any]], second: list[dict[str, Any]], fits: bool 
 
 
 def test_a_holder_pays_before_its_word_leaves_and_gives_shares_of_its_numbers() -> None:
-    messages = [START, QUESTION, STEP, GO, END]
+    messages: Messages = [START, QUESTION, STEP, GO, END]
     done, (first, second) = given(messages, messages)
     assert done == [("start", 0), 0, ("paid", 0, 6)]  # ready, share and fits have left to each, no word
     assert [step for step, _ in first] == ["ready", "share", "fits", "paid size", "paid"]
