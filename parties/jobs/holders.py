@@ -331,6 +331,7 @@ class Door:
         self._streams: queue.Queue[Stream] = queue.Queue()
         self._free: queue.Queue[None] = queue.Queue()
         self._free.put(None)
+        self._closed = False
 
     @property
     def admit(self) -> Admit:
@@ -342,9 +343,20 @@ class Door:
                 self._free.get_nowait()
             except queue.Empty:
                 raise RefusedError("this holder is connected already") from None
-            return self._outbox, self._streams.put
+            return self._outbox, self._take
 
         return admit
+
+    def _take(self, stream: Stream) -> None:
+        self._streams.put(stream)
+        if self._closed:
+            self.close()
+
+    def close(self) -> None:
+        """Cut a stream that nobody has taken, now or later: the holder dials anew for another session."""
+        self._closed = True
+        with suppress(queue.Empty):
+            self._streams.get_nowait().cancel()
 
     def accepted(self, deadline: float, check_peer: Callable[[], object]) -> Stream | None:
         """Return the holder's stream, or None if it did not arrive in time.

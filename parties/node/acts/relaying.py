@@ -65,7 +65,7 @@ def opened(theirs: Statement, who: PeerIdentity) -> tuple[Statement, PassedOn]:
     holding = theirs.proposal.holding
     alone = theirs.model_copy(update={"relayed": ()})
     if holding is None:
-        if theirs != Statement(**{**dict(theirs), "rows": None, "paid": (), "signature": "", "relayed": ()}):
+        if theirs.rows is not None or theirs.paid or theirs.signature or theirs.relayed:
             raise ProtocolError("the peer's statement is that of a job with holders, and the job has none")
         return theirs, {}
     if who.signer(alone.is_signed_by) is None:

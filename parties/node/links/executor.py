@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -29,7 +28,7 @@ from parties.node.exchanges.commitment import Commitments, exchange
 from parties.node.exchanges.counting import BitsError
 from parties.node.exchanges.openings import Leaving, Stored, Written, WrittenFirst
 from parties.node.exchanges.readiness import PeerAwayError
-from parties.node.links.giving import DOOR_SECONDS, BothNodes, Givers, Paid, Turn, give, opened_doors
+from parties.node.links.giving import BothNodes, Givers, Paid, Turn, give, opened_doors
 from parties.node.links.precheck import precheck
 from parties.node.proposal import Proposal
 from parties.node.records import Committed, commit
@@ -62,6 +61,7 @@ class Order:
     stored: Stored = field(default_factory=Stored, repr=False)
     terms: Terms = field(default_factory=Terms)
     doors: Mapping[str, Door] = field(default_factory=dict, repr=False)  # of the job's holders, by name
+    gives: bool = True  # whether we have rows
     word: Callable[[], bytes] = field(default=bytes, repr=False)  # a holder's signed statement
 
 
@@ -236,7 +236,7 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
     start, repeated = checkpoint.common(session, task, task.states.decode(order.state), order.stored)
     first = task.states.steps(start)
     if task.states.is_done(start):
-        with _givers(order) as givers:
+        with _givers(link, order) as givers:
             tell(Met(first, ""))
             state, profile = start, "nothing to compute"
             _finish(link, order, givers, state)
@@ -275,7 +275,9 @@ def _finish(link: Link, order: Order, givers: Givers | None, state: State) -> No
 def _give(both: BothNodes, order: Order, tell: Tell) -> Finished:
     """Give shares of our rows to both computing nodes until the job ends."""
     task, total = order.job.task, both.session().meter.total
-    with opened(order) as (ours, fingerprint):
+    with ExitStack() as stack:
+        with both.opening():
+            ours, fingerprint = stack.enter_context(opened(order))
         rows = commit(order.identity, order.job.digest, fingerprint)
 
         def fits(step: Step) -> bool:
@@ -340,7 +342,7 @@ def _both_open(link: Link, order: Order, tell: Tell) -> Iterator[tuple[Opened, s
             tell(Preparing("opening its table"))
             with readiness.telling(session):
                 try:
-                    ours = *stack.enter_context(opened(order)), stack.enter_context(_givers(order))
+                    ours = *stack.enter_context(opened(order)), stack.enter_context(_givers(link, order))
                 except (AwayError, LinkError) as error:
                     ours = error
             ready = not isinstance(ours, AwayError | LinkError)
@@ -353,12 +355,12 @@ def _both_open(link: Link, order: Order, tell: Tell) -> Iterator[tuple[Opened, s
 
 
 @contextmanager
-def _givers(order: Order) -> Iterator[Givers | None]:
+def _givers(link: Link, order: Order) -> Iterator[Givers | None]:
     """Yield the links to the holders of the job; None if it has no holders."""
     if not order.doors:
         yield None
         return
-    with opened_doors(order.inputs.party, order.doors, time.monotonic() + DOOR_SECONDS) as givers:
+    with opened_doors(link, order.doors) as givers:
         yield givers
 
 
@@ -371,7 +373,7 @@ def opened(order: Order) -> Iterator[tuple[Opened, str]]:
         InputError: The rows differ from those of earlier sessions, or the job no longer fits our public bounds.
     """
     task, secret = order.job.task, commitment.key(order.identity, order.job, "choices")
-    if order.doors and not order.job.gives(order.inputs.party):
+    if not order.gives:
         yield Opened(task.of_nobody()), ""
         return
     if misfit := refusal(task, order.inputs):

@@ -13,6 +13,7 @@ A node stores the statement before it goes on. So every holder has paid before a
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -25,6 +26,7 @@ from parties.jobs.kind import State, Step
 from parties.link.identity import fingerprint
 from parties.link.opening import Link, link_over, open_link
 from parties.link.options import LinkOptions
+from parties.node.exchanges import readiness
 from parties.node.proposal import Proposal
 from smc.errors import LinkError, ProtocolError
 
@@ -32,9 +34,9 @@ if TYPE_CHECKING:
     from smc.session import Session
 
 LABEL = "rows "
-DOOR_SECONDS = 20.0  # for the streams of all holders, once a session has begun
+DOOR_SECONDS = 8.0  # for the streams of all holders, once a session has begun
 SILENCE_SECONDS = 3600.0  # of a node that computes a step; a dead link ends earlier
-READY, FITS, TOO_MUCH = b"\x01", b"\x01", b"\x00"
+FITS, TOO_MUCH = b"\x01", b"\x00"
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def asking(options: LinkOptions, identifier: str) -> LinkOptions:
         options: Options of the standing link.
         identifier: The job.
     """
-    return replace(options, label=LABEL + identifier, timeout=SILENCE_SECONDS, shape=None, kernels=(), measure=False)
+    return replace(options, label=LABEL + identifier, shape=None, kernels=(), measure=False)
 
 
 class Givers(Holders):
@@ -102,26 +104,33 @@ class Givers(Holders):
 
 
 @contextmanager
-def opened_doors(party: int, doors: Mapping[str, Door], deadline: float) -> Iterator[Givers]:
+def opened_doors(peer: Link, doors: Mapping[str, Door]) -> Iterator[Givers]:
     """Wait for the streams of all holders and yield their links once all have opened their tables.
 
     Args:
-        party: Number of this node.
+        peer: The link with the other node.
         doors: The places of the holders, by name.
-        deadline: The deadline, in `time.monotonic`.
 
     Raises:
-        LinkError: A holder does not come in time.
+        LinkError: A holder does not come in time, or its table is away; or the other node has left.
     """
+
+    def check_peer() -> None:
+        if peer.channel.ended.is_set():
+            raise LinkError("the peer has left while holders were awaited")
+
+    deadline = time.monotonic() + DOOR_SECONDS
     with ExitStack() as stack:
         links = {}
         for name, door in doors.items():
-            if (stream := door.accepted(deadline, lambda: None)) is None:
+            if (stream := door.accepted(deadline, check_peer)) is None:
                 raise LinkError(f"waits for holder {name}, which does not answer")
             links[name] = stack.enter_context(link_over(stream, door.options, door.hello))
-        for link in links.values():
-            link.channel.receive("ready", 1)
-        yield Givers(party, links)
+        for name, link in links.items():
+            with link.session().phase("checkpoint"):
+                if not readiness.exchange(link.session(), True, lambda: None):
+                    raise LinkError(f"waits for holder {name}, whose table is away")
+        yield Givers(peer.party, links)
 
 
 class BothNodes:
@@ -139,6 +148,23 @@ class BothNodes:
         """Return the session with party 0, whose meter stands for both."""
         return self.links[0].session()
 
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """Send signs of life to both nodes while the block opens our table; tell them whether it is open."""
+        with ExitStack() as stack:
+            for link in self.links:
+                stack.enter_context(link.session().phase("checkpoint"))
+            is_open = False
+            try:
+                with ExitStack() as alive:
+                    for link in self.links:
+                        alive.enter_context(readiness.telling(link.session()))
+                    yield
+                is_open = True
+            finally:
+                for link in self.links:
+                    readiness.exchange(link.session(), is_open, lambda: None)
+
 
 @contextmanager
 def both_dialled(ways: Sequence[LinkOptions], job: Proposal) -> Iterator[BothNodes]:
@@ -148,8 +174,11 @@ def both_dialled(ways: Sequence[LinkOptions], job: Proposal) -> Iterator[BothNod
         ways: Options of the links.
         job: The job, which the hellos compare.
     """
+    if len(ways) != 2:
+        raise LinkError("a node that computes the job is not connected")
     with ExitStack() as stack:
-        yield BothNodes([stack.enter_context(open_link(asking(way, job.id), job.job)) for way in ways])
+        asked = [replace(asking(way, job.id), timeout=SILENCE_SECONDS) for way in ways]
+        yield BothNodes([stack.enter_context(open_link(way, job.job)) for way in asked])
 
 
 @dataclass(frozen=True)
@@ -175,8 +204,6 @@ def give(both: BothNodes, job: Proposal, data: Any, turn: Turn) -> Any:
         ProtocolError: A message does not belong to the job.
     """
     links, number, announced = both.links, 0, -1
-    for link in links:
-        link.channel.send("ready", READY)
     while "end" not in (asked := same(links, "question")):
         match asked:
             case {"start": int(first)}:

@@ -373,13 +373,15 @@ class Sessions:
         checkpoint = record.tree, record.profile, record.participants["us"].rows
         word = partial(self._ledger.hearing.statement, record.id, self._peer)
         inputs, identity = self._runs.inputs(record), self._who.identity
-        return Order(record.proposal, inputs, *checkpoint, identity, stored, terms, word=word)
+        return Order(record.proposal, inputs, *checkpoint, identity, stored, terms, gives=record.gives, word=word)
 
     def _end(self, identifier: str) -> None:
         """End the session: no session of this job is under way any more."""
         with self._idle:
-            del self._running[identifier]
+            doors = self._running.pop(identifier).doors
             self._idle.notify_all()
+        for door in doors.values():
+            door.close()
         self._runs.over(identifier)
 
     def _heard(self, identifier: str, session: Running, event: Event) -> None:

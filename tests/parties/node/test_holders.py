@@ -97,10 +97,11 @@ def test_an_exact_tree_is_that_of_all_who_give_and_its_bits_are_booked_there(
     assert booked == {name: booked["anna"] if name in giving else [] for name in consortium.names}
 
 
-CUTS = [("a", event) for event in ("Met", "Reached", "Paid", "Written", "Leaving", "Finished")]
+CUTS = [("a", event) for event in ("Preparing", "Met", "Reached", "Paid", "Written", "Leaving", "Finished")]
 CUTS += [("anna", event) for event in ("Met", "Reached", "Counted", "Paying", "Finished")]
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize(("name", "event"), CUTS)
 def test_a_session_that_is_cut_goes_on_to_one_answer_and_one_charge(
     consortium: Consortium, name: str, event: str, monkeypatch: pytest.MonkeyPatch
@@ -132,6 +133,17 @@ def test_a_job_waits_for_a_holder_that_is_away_and_names_it(consortium: Consorti
     job = consortium.propose(protocol="release count", epsilon=0.01)
     eventually(lambda: consortium["a"].job(job).why == "waits for the consent of cleo")
     consortium["cleo"].start()
+    assert set(consortium.ended(job).values()) == {"done"}
+
+
+def test_a_job_waits_for_a_table_that_is_away_at_a_holder(consortium: Consortium) -> None:
+    """The others learn that it is away; once it is back the job runs, and nobody has paid before."""
+    table, away = (consortium.directory / "bert" / name for name in ("days.csv", "elsewhere.csv"))
+    table.rename(away)
+    job = consortium.propose(protocol="release count", epsilon=0.01)
+    eventually(lambda: consortium["a"].job(job).why == "bert waits for its table")
+    assert "spent" not in consortium["anna"].kinds(job)
+    away.rename(table)
     assert set(consortium.ended(job).values()) == {"done"}
 
 

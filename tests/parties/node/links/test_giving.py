@@ -11,7 +11,7 @@ import pytest
 from parties.base.canonical import canonical
 from parties.jobs.holders import SIZE_BYTES
 from parties.jobs.kind import Step
-from parties.node.links.giving import FITS, READY, TOO_MUCH, BothNodes, Turn, give
+from parties.node.links.giving import FITS, TOO_MUCH, BothNodes, Turn, give
 from protocols.shares import SEED_BYTES, mask
 from smc.errors import JobMismatchError, ProtocolError
 
@@ -65,18 +65,18 @@ def given(first: Messages, second: Messages, fits: bool = True) -> tuple[list[An
 def test_a_holder_pays_before_its_word_leaves_and_gives_shares_of_its_numbers() -> None:
     messages: Messages = [START, QUESTION, STEP, GO, END]
     done, (first, second) = given(messages, messages)
-    assert done == [("start", 0), 0, ("paid", 0, 6)]  # ready, share and fits have left to each, no word
-    assert [step for step, _ in first] == ["ready", "share", "fits", "paid size", "paid"]
-    assert (first[0][1], first[2][1], first[4][1]) == (READY, FITS, b"word")
-    assert len(first[1][1]) == SEED_BYTES
-    seed, masked = first[1][1], np.frombuffer(second[1][1], dtype="<u8")
+    assert done == [("start", 0), 0, ("paid", 0, 4)]  # share and fits have left to each, no word
+    assert [step for step, _ in first] == ["share", "fits", "paid size", "paid"]
+    assert (first[1][1], first[3][1]) == (FITS, b"word")
+    assert len(first[0][1]) == SEED_BYTES
+    seed, masked = first[0][1], np.frombuffer(second[0][1], dtype="<u8")
     shares = masked + mask(seed, canonical(QUESTION).encode(), 0, len(NUMBERS))
     assert shares.astype(np.int64).tolist() == NUMBERS.tolist()
 
 
 def test_a_step_whose_bits_do_not_fit_is_not_paid() -> None:
     done, (first, second) = given([START, STEP, END], [START, STEP, END], fits=False)
-    assert (first[1], second[1]) == (("fits", TOO_MUCH), ("fits", TOO_MUCH))
+    assert first == second == [("fits", TOO_MUCH)]
     assert done == [("start", 0), 0]
 
 
