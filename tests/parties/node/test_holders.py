@@ -11,6 +11,7 @@ import pytest
 from parties.jobs.tree.result import named
 from parties.link.identity import load_certificate
 from parties.models.trees.tree import to_json
+from parties.node.acts.runs import Runs
 from parties.node.events import Events
 from parties.node.links.sessions import Sessions
 from parties.node.log.statement import Statement
@@ -166,6 +167,15 @@ def test_a_holder_that_cannot_pay_ends_the_job_for_all_and_nobody_pays(consortiu
     assert set(consortium.ended(job).values()) == {"refused"}
     for member in consortium.members.values():
         assert "spent" not in member.kinds(job)
+
+
+def test_nothing_is_opened_if_a_holder_has_not_paid(consortium: Consortium, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Runs, "pay", lambda *_: None)
+    job = consortium.propose(protocol="release count", epsilon=0.01)
+    assert set(consortium.ended(job).values()) == {"failed"}
+    assert "has not declared that it has paid" in consortium["a"].job(job).why
+    for member in consortium.members.values():
+        assert not {"opened", "spent"} & {*member.kinds(job)}
 
 
 def test_the_page_names_who_computes_who_gives_and_who_learns(consortium: Consortium) -> None:
