@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -260,7 +260,10 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
                 if givers is not None:
                     givers.start(first)
                     engine.masked_numbers, data = True, joined(data, givers.ask)
-                with sharded(link, engine, chosen, memory_of_shard(choice_for(task, order.inputs))):
+                with (
+                    nullcontext() if givers is None else givers.informed(),
+                    sharded(link, engine, chosen, memory_of_shard(choice_for(task, order.inputs))),
+                ):
                     state = task.run(engine, data, start, _reporting(session, task, openings, tell, givers))
             _finish(link, order, givers, state)
     return Finished(task.states.encode(state), session.meter.total, cost_report(link, profile))

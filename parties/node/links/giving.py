@@ -6,6 +6,7 @@ Both nodes send a holder each message alike, or it answers nothing more:
 - *step*: the public state before a step. The holder answers whether the bits of the step fit its table's bound;
 - *go*: the step begins. The holder's ledger pays for it. It answers with its signed statement, which says so;
 - a question for shares, see `parties.jobs.holders`;
+- *refused*: the nodes stop before the step, with the reason;
 - *end*: the job is computed. Holders that get the result receive the last state.
 
 A node stores the statement before it goes on. So every holder has paid before a share of an opening leaves a node.
@@ -20,6 +21,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from parties.base.canonical import canonical
+from parties.base.text import printable
 from parties.jobs.contributing import answer, same
 from parties.jobs.holders import Door, Holders, receive_sized, send_sized
 from parties.jobs.kind import State, Step
@@ -27,8 +29,9 @@ from parties.link.identity import fingerprint
 from parties.link.opening import Link, link_over, open_link
 from parties.link.options import LinkOptions
 from parties.node.exchanges import readiness
+from parties.node.exchanges.counting import PastBitsError
 from parties.node.proposal import Proposal
-from smc.errors import LinkError, ProtocolError
+from smc.errors import JointRefusalError, LinkError, ProtocolError
 
 if TYPE_CHECKING:
     from smc.session import Session
@@ -88,6 +91,15 @@ class Givers(Holders):
         self.send(canonical({"go": step}).encode())
         for name, link in zip(self._names, self.links, strict=True):
             yield Paid(name, step, receive_sized(link.channel, "paid"))
+
+    @contextmanager
+    def informed(self) -> Iterator[None]:
+        """Tell all holders if the block ends by a refusal on which both nodes have agreed."""
+        try:
+            yield
+        except JointRefusalError as refusal:
+            self.send(canonical({"refused": str(refusal)}).encode())
+            raise
 
     def finished(self, job: Proposal, state: Any) -> None:
         """Tell all holders that the job is computed, and those that get the result the last state.
@@ -200,6 +212,7 @@ def give(both: BothNodes, job: Proposal, data: Any, turn: Turn) -> Any:
         turn: What to do at each message.
 
     Raises:
+        PastBitsError: The nodes stop before a step, whose bits do not fit somewhere.
         JobMismatchError: The nodes send different messages; nothing is answered.
         ProtocolError: A message does not belong to the job.
     """
@@ -216,6 +229,8 @@ def give(both: BothNodes, job: Proposal, data: Any, turn: Turn) -> Any:
                 word = turn.go(step)
                 for link in links:
                     send_sized(link.channel, "paid", word)
+            case {"refused": str(why)}:
+                raise PastBitsError(printable(why))
             case _:
                 answer(job.task, data, links, asked, number)
                 number += 1

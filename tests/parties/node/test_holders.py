@@ -11,6 +11,7 @@ import pytest
 from parties.jobs.tree.result import named
 from parties.link.identity import load_certificate
 from parties.models.trees.tree import to_json
+from parties.node.acts.accounts import Accounts
 from parties.node.acts.runs import Runs
 from parties.node.events import Events
 from parties.node.links.sessions import Sessions
@@ -176,6 +177,21 @@ def test_nothing_is_opened_if_a_holder_has_not_paid(consortium: Consortium, monk
     assert "has not declared that it has paid" in consortium["a"].job(job).why
     for member in consortium.members.values():
         assert not {"opened", "spent"} & {*member.kinds(job)}
+
+
+def test_bits_that_do_not_fit_at_one_holder_end_the_job_before_the_step(
+    consortium: Consortium, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anna has bits for one step: all stop before the second one, which nobody pays."""
+    fits = Accounts.bits_fit
+    monkeypatch.setattr(
+        Accounts, "bits_fit", lambda self, job, *rest: not (job.number == 2 and job.bits) and fits(self, job, *rest)
+    )
+    job = consortium.propose(protocol="id3", plain=True)
+    assert set(consortium.ended(job).values()) == {"failed"}
+    assert {len(consortium[name].record(job).bits) for name in HOLDERS} == {1}
+    assert {consortium[name].kinds(job).count("started") for name in consortium.names} == {1}
+    assert "has fewer left" in consortium["bert"].record(job).ours.why
 
 
 def test_the_page_names_who_computes_who_gives_and_who_learns(consortium: Consortium) -> None:
