@@ -13,7 +13,7 @@ from parties.node.log.statement import Statement
 from parties.node.log.store import Record, lacks_signature, withdrawals
 from parties.node.prediction import predicted
 from parties.operator.budget import Exposure, Price
-from parties.operator.interface import OPEN, Asked, JobResult, JobView, PredictedCost, Progress, State, Verdict
+from parties.operator.interface import Asked, JobResult, JobView, PredictedCost, Progress, State, Verdict
 from smc.errors import InputError
 
 MOST_KEPT = 1000  # cached views
@@ -49,7 +49,9 @@ def job_view(
     only_signature = lacks_signature(record, state) and not note
     if only_signature:
         note = f"computed here: only {_first(record, lambda side: side.end != 'computed')}'s signature is missing"
+    shows_note = state in ("queued", "interrupted")
     if state == "waiting" and job.holding is not None:
+        shows_note = True
         lacking = [title or "this node" for side, title in record.titles.items() if _waits(record.said_by(side))]
         note = f"waits for the consent of {', '.join(lacking)}"
     ended_badly = state in ("refused", "cancelled", "failed")
@@ -85,7 +87,7 @@ def job_view(
         begun=record.sessions > 0,
         only_signature=only_signature,
         exposure=exposure,
-        why=note if state in OPEN else (record.ours.end == "failed" and record.note) or why,
+        why=note if shows_note else (record.ours.end == "failed" and record.note) or why,
     )
 
 
