@@ -84,18 +84,6 @@ class Job:
         if why := refusal(self.task, Inputs(1, table, schema)):
             raise InputError(f"the schema or the bounds here do not fit the job: {why}")
 
-    def check_question(self, question: Question) -> None:
-        """Raise ProtocolError if the question does not belong to the job."""
-        if question is None or isinstance(question, list):
-            return
-        trees = question[0] if isinstance(question[0], tuple) else (question[0],)
-        domains = self.task.questions.domains if isinstance(self.task, JointTree) else ()
-        for node, _ in (pair for tree in trees for pair in walk(tree)):
-            if isinstance(node, Split) and not (
-                node.attribute in range(len(domains)) and len(node.children) == domains[node.attribute]
-            ):
-                raise ProtocolError("the nodes ask for a level of a tree that the job cannot have")
-
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of the task, as a node's operator sees them."""
@@ -167,7 +155,7 @@ def contribute(
         both = " and ".join(common_name(options.peer) for options in nodes)
         with status.waiting(f"waiting for the job of {both}", nodes[0].timeout, first=30, again=30):
             status.log(f"connected; waiting for the job of {both}")
-            job = Job(_same(links, "job"))
+            job = Job(same(links, "job"))
         names = {fingerprint(options.peer): common_name(options.peer) for options in nodes}
         with _refusing(links, UNFIT):
             job.check(fingerprint(nodes[0].identity.certificate), [*names], table)
@@ -179,14 +167,31 @@ def contribute(
         for link in links:
             link.channel.send("consent", CONSENT)
         number = 0
-        while "end" not in (asked := _same(links, "question")):
-            question = _question(asked, number)
-            job.check_question(question)
-            data = _numbers(opened.data, question)
-            _give(by_party, data, question, number)
-            status.say(f"question {number + 1}: shares of {len(data):,} numbers")
+        while "end" not in (asked := same(links, "question")):
+            size = answer(job.task, opened.data, by_party, asked, number)
+            status.say(f"question {number + 1}: shares of {size:,} numbers")
             number += 1
         return number
+
+
+def answer(task: Kind, data: Any, by_party: Sequence[Link], asked: Mapping[str, Any], number: int) -> int:
+    """Send both nodes their shares of own numbers for a question; return how many numbers these are.
+
+    Args:
+        task: The task.
+        data: Own data, as the task's `run` takes them; private.
+        by_party: Links to parties 0 and 1.
+        asked: The question, which both nodes have sent alike.
+        number: Number of the question in the run.
+
+    Raises:
+        ProtocolError: The job has no such question, or it is not the next one.
+    """
+    question = _question(asked, number)
+    _check_question(task, question)
+    numbers = _numbers(data, question)
+    _give(by_party, numbers, question, number)
+    return len(numbers)
 
 
 @contextmanager
@@ -217,8 +222,17 @@ def _refusing(links: Sequence[Link], answer: bytes) -> Iterator[None]:
         raise
 
 
-def _same(links: Sequence[Link], step: str) -> dict[str, Any]:
-    """Return the JSON object that both nodes send. Raise JobMismatchError if they differ."""
+def same(links: Sequence[Link], step: str) -> dict[str, Any]:
+    """Return the JSON object that both nodes send.
+
+    Args:
+        links: Links to both nodes.
+        step: Label of the step.
+
+    Raises:
+        JobMismatchError: The objects differ.
+        ProtocolError: A node sends something else.
+    """
     ours, theirs = (receive_sized(link.channel, step) for link in links)
     try:
         one, other = json.loads(ours), json.loads(theirs)
@@ -244,6 +258,19 @@ def _question(asked: Mapping[str, Any], number: int) -> Question:
         return trees, bool(asked["attributes"])
     except (KeyError, TypeError, ValueError, RecursionError):
         raise ProtocolError("the nodes ask for a level of something that is no tree") from None
+
+
+def _check_question(task: Kind, question: Question) -> None:
+    """Raise ProtocolError if the question does not belong to the job."""
+    if question is None or isinstance(question, list):
+        return
+    trees = question[0] if isinstance(question[0], tuple) else (question[0],)
+    domains = task.questions.domains if isinstance(task, JointTree) else ()
+    for node, _ in (pair for tree in trees for pair in walk(tree)):
+        if isinstance(node, Split) and not (
+            node.attribute in range(len(domains)) and len(node.children) == domains[node.attribute]
+        ):
+            raise ProtocolError("the nodes ask for a level of a tree that the job cannot have")
 
 
 def _numbers(data: Any, question: Question) -> Any:

@@ -198,7 +198,7 @@ class Holders:
     """Open links to all holders of a job. All of them have consented."""
 
     def __init__(self, party: int, links: Sequence[Link]) -> None:
-        self._party, self._links = party, links
+        self._party, self.links = party, links
         self._number = 0
 
     def ask(self, question: Question, size: int) -> Shares:
@@ -215,10 +215,9 @@ class Holders:
         from protocols.shares import SEED_BYTES, mask
 
         asked = question_bytes(question, self._number)
-        for link in self._links:
-            send_sized(link.channel, "question", asked)
+        self.send(asked)
         total = np.zeros(size, dtype=np.uint64)
-        for link in self._links:
+        for link in self.links:
             if self._party == 0:
                 seed = bytes(self._received(link, SEED_BYTES))
                 total += mask(seed, asked, self._number, size)
@@ -229,8 +228,12 @@ class Holders:
 
     def end(self) -> None:
         """Send the end to all holders, without a digest of the answer: it would reveal a small number."""
-        for link in self._links:
-            send_sized(link.channel, "question", canonical({"end": True}).encode())
+        self.send(canonical({"end": True}).encode())
+
+    def send(self, question: bytes) -> None:
+        """Send one message to all holders."""
+        for link in self.links:
+            send_sized(link.channel, "question", question)
 
     @staticmethod
     def _received(link: Link, size: int) -> Any:
@@ -318,7 +321,7 @@ def open_holders(
     """
     data, deadline = canonical(job).encode(), time.monotonic() + wait
     more: dict[str, Any] = {"listen": givers.address, "timeout": timeout, "classical": classical}
-    doors = [_Door(LinkOptions(identity, peer, **more)) for peer in givers.certificates]
+    doors = [Door(LinkOptions(identity, peer, **more), LINK_JOB) for peer in givers.certificates]
     port = Port(
         parse_address(givers.address, lowest_port=0),
         identity,
@@ -360,16 +363,17 @@ def open_holders(
         yield Holders(party, links)
 
 
-class _Door:
-    """Entry for one holder: accepts its first stream and refuses others."""
+class Door:
+    """Entry for one holder: accepts its first stream and refuses others. The hellos compare `job`."""
 
-    def __init__(self, options: LinkOptions) -> None:
+    def __init__(self, options: LinkOptions, job: Mapping[str, Any]) -> None:
         self.options = options
-        self.hello = hello_for(0, LINK_JOB, options)
+        self.hello = hello_for(0, job, options)
         self._outbox = outbox_for(options, self.hello)
         self._streams: queue.Queue[Stream] = queue.Queue()
         self._free: queue.Queue[None] = queue.Queue()
         self._free.put(None)
+        self._closed = False
 
     @property
     def admit(self) -> Admit:
@@ -381,9 +385,20 @@ class _Door:
                 self._free.get_nowait()
             except queue.Empty:
                 raise RefusedError("this holder is connected already") from None
-            return self._outbox, self._streams.put
+            return self._outbox, self._take
 
         return admit
+
+    def _take(self, stream: Stream) -> None:
+        self._streams.put(stream)
+        if self._closed:
+            self.close()
+
+    def close(self) -> None:
+        """Cut a stream that nobody has taken, now or later: the holder dials anew for another session."""
+        self._closed = True
+        with suppress(queue.Empty):
+            self._streams.get_nowait().cancel()
 
     def accepted(self, deadline: float, check_peer: Callable[[], object]) -> Stream | None:
         """Return the holder's stream, or None if it did not arrive in time.

@@ -56,7 +56,7 @@ class Offers:
         offer = self.tables.get(table)
         if offer is None:
             raise InputError(f"there is no table {quoted(table)}{instead(table, self.tables)}")
-        return Inputs(party, offer.settings, offer.schema, self.circuits, typed or {})
+        return Inputs(min(party, 1), offer.settings, offer.schema, self.circuits, typed or {})
 
     def version(self, table: str) -> str:
         """Return the version of the table's rows and people that this party's file states; empty if it states none."""

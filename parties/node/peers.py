@@ -143,8 +143,11 @@ def reached(file: NodeFile) -> list[tuple[PeerIdentity, LinkOptions]]:
     if twice := [name for name in names if names[name] > 1]:
         raise InputError(f"peers: two are called {quoted(twice[0])}: give each its own name")
     shares = [who.settings.share for who, _ in peers]
+    if file.node.role == "holder":  # its two peers compute together, and a job is charged to one of them
+        shares = [1.0, 1.0]
     rest = max(0.0, 1 - sum(share for share in shares if share is not None)) / max(1, shares.count(None))
-    return [(replace(who, share=rest if who.settings.share is None else who.settings.share), way) for who, way in peers]
+    all_shares = [rest if share is None else share for share in shares]
+    return [(replace(who, share=share), way) for (who, way), share in zip(peers, all_shares, strict=True)]
 
 
 def acquaintances(file: NodeFile) -> list[PeerDescription]:

@@ -12,21 +12,34 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    create_model,
+    model_serializer,
+    model_validator,
+)
 
 from parties.base.canonical import canonical, job_digest
 from parties.base.settings import Settings, explained, validated
 from parties.base.text import quoted
 from parties.jobs import kinds
+from parties.jobs.holders import Terms
 from parties.jobs.kind import Inputs, Kind, KindSettings
 from parties.jobs.settings import parameters, private_parameters, public_parameters
 from parties.link.handshake import MAX_JOB_BYTES
+from parties.node.records.kinds import Fingerprint
 from parties.operator.interface import MAX_PURPOSE
 from smc.errors import InputError
 
 Identifier = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 TableName = Annotated[str, Field(max_length=200)]  # empty if the job needs no table
+MOST_HOLDERS = 64
+WAIT_HOURS = 168  # a job with holders ends if it has no result a week after its proposal
 
 
 class JobHead(Settings):
@@ -37,6 +50,48 @@ class JobHead(Settings):
     table: Name | None = None
     peer_table: Name | None = None  # defaults to `table`
     purpose: Annotated[str, Field(max_length=MAX_PURPOSE)] = ""
+    holders: tuple[Name, ...] = ()  # further peers that give rows; the peer computes with us
+    holder_table: Name | None = None  # defaults to `table`
+    to: tuple[Name, ...] = ()  # the holders that get the result
+    compute_only: bool = False  # neither computing node has rows; `table` is for its schema
+    wait_hours: Annotated[int, Field(ge=1, le=8760)] = WAIT_HOURS
+
+
+class Holding(BaseModel):
+    """Who computes, who gives rows and who gets the result of a job with holders, by fingerprint.
+
+    `nodes` are the computing parties 0 and 1. Holder i is participant 2 + i of the job. `holder_rows` bounds the rows
+    of each that gives. The job ends `wait_hours` after its proposal if it has no result then.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    nodes: tuple[Fingerprint, Fingerprint]
+    holders: Annotated[tuple[Fingerprint, ...], Field(min_length=1, max_length=MOST_HOLDERS)]
+    holder_rows: Annotated[int, Field(ge=1)]
+    nodes_give: bool
+    to: tuple[Fingerprint, ...] = ()
+    wait_hours: Annotated[int, Field(ge=1, le=8760)] = WAIT_HOURS
+
+    @model_validator(mode="after")
+    def _others(self) -> Holding:
+        if len({*self.nodes, *self.holders}) != 2 + len(self.holders):
+            raise ValueError("a party is listed twice among those who compute and the holders")
+        if not {*self.to} <= {*self.holders}:
+            raise ValueError("to: names a party that is no holder of the job")
+        if self.terms.givers < 2:
+            raise ValueError("with one holder the answer could be of its rows alone: name two at least")
+        return self
+
+    @property
+    def everyone(self) -> tuple[Fingerprint, ...]:
+        """All participants by their numbers."""
+        return (*self.nodes, *self.holders)
+
+    @property
+    def terms(self) -> Terms:
+        """The terms as jobs by hand have them."""
+        return Terms(self.nodes, self.holders, self.holder_rows, self.nodes_give)
 
 
 class JobFile(JobHead, KindSettings):
@@ -90,7 +145,10 @@ def read_job(fields: Mapping[str, Any]) -> JobFile:
 
 
 class Proposal(BaseModel):
-    """A job in public terms. `tables` are the parties' names for their tables; `specification` is the task's."""
+    """A job in public terms. `tables` are the participants' names for their tables; `specification` is the task's.
+
+    A job of two parties has no `holding`, and is written without the key.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -98,8 +156,16 @@ class Proposal(BaseModel):
     proposer: Annotated[int, Field(strict=True, ge=0, le=1)]
     proposed_at: datetime
     purpose: Annotated[str, Field(max_length=MAX_PURPOSE)]
-    tables: tuple[TableName, TableName]
+    tables: Annotated[tuple[TableName, ...], Field(min_length=2, max_length=2 + MOST_HOLDERS)]
     specification: dict[str, Any]
+    holding: Holding | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = serialise(self)
+        if self.holding is None:
+            del fields["holding"]
+        return fields
 
     @model_validator(mode="after")
     def _whole(self) -> Proposal:
@@ -112,9 +178,29 @@ class Proposal(BaseModel):
                 raise ValueError(f"the specification {problem}")
         except InputError as error:
             raise ValueError(str(error)) from None
-        if self.task.reads_table and "" in self.tables:
+        if len(self.tables) != 2 + len(self.holding.holders if self.holding else ()):
+            raise ValueError("it has not one table for each participant")
+        if self.task.reads_table and any((name == "") == self.gives(i) for i, name in enumerate(self.tables)):
             raise ValueError("it names no table")
+        if self.holding is not None and (why := self._without_holders(self.holding)):
+            raise ValueError(why)
         return self
+
+    def _without_holders(self, holding: Holding) -> str:
+        """Return the reason why further holders cannot give rows for the task; empty if they can."""
+        terms, bound = holding.terms, getattr(self.task.settings, "max_rows", 0)
+        if why := self.task.without_holders:
+            return f"the job cannot take rows of holders: {why}"
+        if bound < terms.max_rows:
+            return (
+                f"it computes with {2 * bound:,} rows at most, but {terms.givers} parties may have "
+                f"{terms.holder_rows:,} each"
+            )
+        return ""
+
+    def gives(self, party: int) -> bool:
+        """Return whether this participant gives rows."""
+        return self.holding is None or party > 1 or self.holding.nodes_give
 
     @cached_property
     def task(self) -> Kind:
@@ -155,35 +241,72 @@ def _check_whole(file: JobFile) -> None:
         raise InputError("; ".join(f"{key}: is missing" for key in missing))
 
 
-def propose(file: JobFile, inputs: Inputs) -> Proposal:
+def propose(
+    file: JobFile, inputs: Inputs, nodes: tuple[str, ...] = (), holders: Mapping[str, str] | None = None
+) -> Proposal:
     """Return this party's proposal of a job.
 
     Args:
         file: Content of the job file.
         inputs: Inputs of this party.
+        nodes: Fingerprints of computing parties 0 and 1, for a job with holders.
+        holders: Fingerprints of the holders by their names here.
 
     Raises:
         InputError: A setting is missing or wrong.
     """
     _check_whole(file)
-    task = file.kind.proposed(file.settings, inputs)
+    settings, holding = file.settings, _holding(file, inputs, nodes, holders or {})
+    if holding is not None:
+        settings = settings.model_copy(update={"max_rows": holding.terms.max_rows})
+    task = file.kind.proposed(settings, inputs)
     if task.reads_table and inputs.table is not None and inputs.table.at_most and task.at_most is None:
         bounded = {"at_most": inputs.table.at_most} if "at_most" in file.kind.Settings.model_fields else {}
-        task = file.kind.proposed(file.settings.model_copy(update=bounded), inputs)
+        task = file.kind.proposed(settings.model_copy(update=bounded), inputs)
     if task.reads_table and file.table is None:
         raise InputError("table: is missing")
     names = (file.table or "", file.peer_table or file.table or "")
+    tables = ("", "") if file.compute_only else names if inputs.party == 0 else names[::-1]
     try:
         return Proposal(
             id=secrets.token_hex(16),
             proposer=inputs.party,
             proposed_at=datetime.now(UTC).replace(microsecond=0),
             purpose=file.purpose,
-            tables=names if inputs.party == 0 else names[::-1],
+            tables=(*tables, *[file.holder_table or file.table or ""] * len(file.holders)),
             specification=task.specification(),
+            holding=holding,
         )
     except ValidationError as error:
         raise InputError(f"the job: {explained(error, Proposal)}") from None
+
+
+def _holding(file: JobFile, inputs: Inputs, nodes: tuple[str, ...], holders: Mapping[str, str]) -> Holding | None:
+    """Return who takes part in the job of a job file; None without holders."""
+    if not file.holders:
+        for key in ("holder_table", "to", "compute_only"):
+            if getattr(file, key):
+                raise InputError(f'{key}: goes with holders; name them, as holders = ["anna", "bert"]')
+        return None
+    if "max_rows" not in file.kind.Settings.model_fields:
+        raise InputError(f"holders: {file.protocol} reads no rows of holders; remove holders")
+    for name in file.to:
+        if name not in holders:
+            raise InputError(f"to: {quoted(name)} is no holder of the job; name one of holders")
+    table, settings = inputs.required()[0], file.settings
+    rows = settings.max_rows if "max_rows" in settings.model_fields_set else table.max_rows  # type: ignore[attr-defined]
+    fields = {
+        "nodes": nodes,
+        "holders": tuple(holders[name] for name in file.holders),
+        "holder_rows": rows,
+        "nodes_give": not file.compute_only,
+        "to": tuple(holders[name] for name in file.to),
+        "wait_hours": file.wait_hours,
+    }
+    try:
+        return Holding.model_validate(fields)
+    except ValidationError as error:
+        raise InputError(f"holders: {explained(error, Holding)}") from None
 
 
 def repeated(terms: Proposal, proposer: int) -> Proposal:
@@ -193,6 +316,6 @@ def repeated(terms: Proposal, proposer: int) -> Proposal:
         terms: Proposal to repeat.
         proposer: Number of the party that proposes.
     """
-    fields = {name: getattr(terms, name) for name in ("purpose", "tables", "specification")}
+    fields = {name: getattr(terms, name) for name in ("purpose", "tables", "specification", "holding")}
     at = datetime.now(UTC).replace(microsecond=0)
     return Proposal(id=secrets.token_hex(16), proposer=proposer, proposed_at=at, **fields)

@@ -55,7 +55,7 @@ from __future__ import annotations
 import os
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -111,6 +111,8 @@ class LimitSettings(Settings):
 class NodeSettings(Settings):
     """The table [node]. It has all ports that the node opens; port 0 is any free one.
 
+    With `role = "holder"` the node gives rows to jobs that its two peers compute, and opens no port for them.
+
     `listen` is the address for connecting peers (that of a single peer may be given under [link] instead). `approvals`
     is the number of people who must approve our jobs, and jobs of a peer that no rule permits; the person who proposed
     a job counts as one. Jobs begun for one of the purposes in `emergency` are reviewed afterwards, by `smc audit
@@ -122,6 +124,7 @@ class NodeSettings(Settings):
     """
 
     state: LocalPath = Field(default=Path(STATE), validate_default=True)  # relative to the file, like all its paths
+    role: Literal["", "holder"] = ""
     listen: Here | None = None
     web: LocalAddress = WEB
     metrics: LocalAddress = METRICS
@@ -198,6 +201,10 @@ class NodeFile(CommandTables):
             raise ValueError("peers: their shares of budgets add up to more than 1")
         if self.node.listen is not None and (self.link.listen or self.link.connect) is not None:
             raise ValueError("node.listen: [link] already sets where to listen or connect")
+        if self.node.role == "holder" and [peer.connect is None for peer in self.peers] != [False, False]:
+            raise ValueError(
+                'node.role: a holder has two [[peers]], the nodes that compute, each with connect = "HOST:PORT"'
+            )
         return self
 
     def ports(self) -> dict[str, str]:

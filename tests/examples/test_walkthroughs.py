@@ -55,3 +55,12 @@ def test_node(tmp_path: Path) -> None:
     assert any(re.search(r"party1", text) for text in walk.printed)
     assert any("refused" in text and "advertising" in text for text in walk.printed), walk.printed
     assert any(re.search(r"0\.5\b.*\b1\.5\b", text) for text in walk.printed), walk.printed
+
+
+def test_consortium(tmp_path: Path) -> None:
+    """Three clinics and two universities: one clinic gets the number, each pays once, all logs are whole."""
+    walk, _ = followed("consortium", tmp_path)
+    numbers = [text for text in walk.printed if "release count" in text or "count" in text.lower()]
+    assert numbers, walk.printed
+    assert sum("declared" in text for text in walk.printed) == 1
+    assert any("whole" in text for text in walk.printed)

@@ -23,6 +23,7 @@ from parties.operator.budget import Exposure, Price, Simulation
 from parties.operator.interface import OPEN
 from parties.sources.settings import TableSettings
 
+TOLERANCE = 1e-9  # of a sum of shares
 MOST_APPROVED = 1000  # jobs under way that a consent takes into account
 
 
@@ -115,7 +116,7 @@ class Accounts:
     def price(self, record: Record) -> Price | None:
         """Return the price of a job on our table, forecast or charged; None if it spends nothing."""
         charged = record.charged
-        if not (uses := record.task.disclosure.spends if charged is None else charged.uses):
+        if not record.gives or not (uses := record.task.disclosure.spends if charged is None else charged.uses):
             return None
         price = shown.price(self._account(record.table, ()), uses)
         at = None if charged is None else charged.stamp
@@ -171,7 +172,7 @@ class Accounts:
     def exposure(self, record: Record) -> Exposure | None:
         """Return the bits that a job's exact answers open of our table; None if it opens none."""
         at_most, opened = record.task.disclosure.bits.at_most, sum(charge.bits for charge in record.bits)
-        if at_most == 0 and not opened:
+        if not record.gives or (at_most == 0 and not opened):
             return None
         return Exposure(at_most=at_most, opened=opened)
 
@@ -247,6 +248,8 @@ class Accounts:
         Then the shares alone bound the table's loss, by basic composition, and no peer learns of others' charges.
         """
         names = {who.peer_name for who in self._peers}
+        if sum(who.share for who in self._peers) > 1 + TOLERANCE:  # a holder's two nodes have the whole of it together
+            return False
         if any(charge.peer not in names for charge in whole.counted):
             return False
         return all(self._share(whole.table, name, whole.charges).fits(()) for name in names)
@@ -294,7 +297,7 @@ class Accounts:
         table.
         """
         job, version = record.proposal, self._offers.version(record.table)
-        if not version:
+        if not version or job.holding is not None:  # the versions of the holders' tables are theirs alone
             return None
         withdrawn = set(map(self._first, self._jobs.withdrawn()))
         candidates = (

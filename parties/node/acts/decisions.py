@@ -7,13 +7,14 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from parties.jobs.kind import asked
+from parties.link.identity import fingerprint
 from parties.node import proposal
 from parties.node.acts.gate import AskFirstError
 from parties.node.acts.parts import Parts
 from parties.node.acts.runs import Runs
 from parties.node.log.job_events import Event, Unlogged, decided, proposed, sizes, withdrawn
 from parties.node.log.jobs import now
-from parties.node.log.statement import MAX_LINE, OPERATOR, PROPOSER, Statement
+from parties.node.log.statement import MAX_LINE, OPERATOR, PROPOSER
 from parties.node.log.store import Record
 from parties.node.peers import PeerIdentity
 from parties.node.point.xacml import DecisionPointAnswer, said
@@ -49,7 +50,7 @@ class Decisions:
         if misfit := self._gate.misfit(terms, record.party):
             raise InputError(f"job {record.id[:8]} cannot be proposed again as it was: {misfit}")
         copy = proposal.repeated(terms, record.party)
-        return self._proposed(Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=copy)), who, {})
+        return self._proposed(self._jobs.draft(copy, "us", who.peer_name), who, {})
 
     def _proposed(self, draft: Record, who: PeerIdentity, typed: Mapping[str, Any]) -> Record:
         for attempt in self._gate.attempts():
@@ -80,8 +81,11 @@ class Decisions:
         who = self._log.peers.named(job.peer)
         if self._parts.pins.is_revoked(who):
             raise InputError(f"the certificate of {who.peer_name} is revoked here: no job with it can run")
-        terms = proposal.propose(job, self._offers.inputs(who.party, job.table or ""))
-        return job, who, Record(proposed_by="us", peer=who.peer_name, ours=Statement(proposal=terms))
+        ours, theirs = fingerprint(who.identity.certificate), fingerprint(who.peer)
+        nodes = (ours, theirs) if who.party == 0 else (theirs, ours)
+        holders = {name: fingerprint(self._log.peers.named(name).peer) for name in job.holders}
+        terms = proposal.propose(job, self._offers.inputs(who.party, job.table or ""), nodes, holders)
+        return job, who, self._jobs.draft(terms, "us", who.peer_name)
 
     def decide(
         self,
@@ -224,6 +228,8 @@ class Decisions:
             record = self._jobs.find(identifier)
             if self._jobs.state(record) != "done" or record.ours.signed is None:
                 raise InputError(f"job {record.id[:8]} has no result to withdraw: it is {self._jobs.state(record)}")
+            if record.proposal.holding is not None:
+                raise InputError(f"job {record.id[:8]} has holders, whose results cannot be withdrawn yet")
             if record.ours.withdrawn is not None:
                 raise InputError(f"job {record.id[:8]}: its result is withdrawn already")
             job, signed, reason = record.proposal, record.ours.signed, why.strip()

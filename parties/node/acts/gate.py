@@ -22,7 +22,6 @@ from parties.node.policy.decisions import Decision, decide
 from parties.node.policy.request import Request, request_for
 from parties.node.policy.rules import serves, unlimited
 from parties.node.proposal import Proposal
-from parties.node.records.kinds import Side
 from parties.node.settings import NodeFile
 from parties.tables.toml_text import toml_key
 from smc.errors import InputError
@@ -44,7 +43,8 @@ class Circumstances:
     post_quantum: bool | None = None  # whether that group is post-quantum
 
 
-Question: TypeAlias = tuple[Proposal, PeerIdentity, Circumstances, Side]  # a job with all that its judge looks at
+# a job with all that its judge looks at
+Question: TypeAlias = tuple[Proposal, PeerIdentity, Circumstances, Literal["us", "peer"]]
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,8 @@ class Gate:
         """
         if (job.proposer == who.party) != (proposed_by == "us"):
             return _refused(BY_NODE, "this node does not know the job")  # the peer claims that we proposed it
+        if self._file.node.role == "holder" and job.holding is None:
+            return _refused(BY_NODE, "this node is a holder: it gives rows to jobs that two other nodes compute")
         question = self._request((job, who, around, proposed_by))
         decision = self._decision(question)
         if proposed_by == "us":
@@ -202,8 +204,14 @@ class Gate:
             party: Number of this party in the job.
         """
         table = job.tables[party]
+        if not job.gives(party):
+            return None
         if table and table not in self._offers.tables:
             return f"there is no table '{table}' here (set peer_table, --peer-table, to another name)"
+        if job.holding is not None and self._offers.tables[table].settings.max_rows > job.holding.holder_rows:
+            return (
+                f"max_rows of the table here is above the {job.holding.holder_rows:,} rows that the job takes of each"
+            )
         return refusal(job.task, self._offers.inputs(party, table))
 
     def remedy(self, job: Proposal, party: int) -> str:
@@ -301,4 +309,6 @@ def request(
         tls=around.tls,
         key_exchange=around.key_exchange,
         post_quantum=around.post_quantum,
+        holders=0 if job.holding is None else len(job.holding.holders),
+        compute=() if job.holding is None else job.holding.nodes,
     )

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from parties.link.identity import fingerprint
-from parties.node.acts import limits
+from parties.node.acts import limits, relaying
 from parties.node.acts.limits import ExcessError, Refusals, Tally
 from parties.node.acts.parts import Parts
 from parties.node.acts.runs import DIFFERENT
@@ -19,7 +19,7 @@ from parties.node.peers import PeerIdentity
 from parties.node.proposal import Proposal
 from parties.node.records import Signed
 from parties.node.records.sealed import errors
-from smc.errors import ProtocolError, SmcError
+from smc.errors import InputError, ProtocolError, SmcError
 
 
 class Hearing:
@@ -28,15 +28,20 @@ class Hearing:
     def __init__(self, parts: Parts) -> None:
         self._parts, self._jobs, self._log, self._gate = parts, parts.jobs, parts.jobs.log, parts.gate
         self._tally = Tally(parts.jobs.log.connection)
-        self._refusals = Refusals()
+        self._refusals = Refusals(parts.jobs.log.peers.identity)
 
-    def statement(self, identifier: str) -> bytes:
-        """Return our present statement about a job; empty if there is none."""
+    def statement(self, identifier: str, peer: str = "") -> bytes:
+        """Return our present statement about a job; empty if there is none.
+
+        Args:
+            identifier: The job.
+            peer: Name of the participant that it is for, in a job with holders.
+        """
         with self._log.lock:
             record = self._jobs.store.get(identifier)
             if record is None:
                 return self._refusals.take(identifier)
-            statement = b"" if is_held(record) else record.ours.to_bytes()
+            statement = b"" if is_held(record) else relaying.statement(record, self._log.peers, peer).to_bytes()
         self._log.settle()  # a sent statement must not be lost
         return statement
 
@@ -53,6 +58,7 @@ class Hearing:
             ProtocolError: The statement is invalid, or exceeds the limits for a peer.
         """
         theirs, who = Statement.from_bytes(data), self._log.peers.named(peer)
+        theirs, passed_on = relaying.opened(theirs, who)
         if theirs.signed is not None and who.signer(theirs.signed.is_signed_by) is None:
             raise ProtocolError("the peer's signature under a job's result is wrong")
         if theirs.withdrawn is not None and not _is_right(theirs, who):
@@ -61,6 +67,10 @@ class Hearing:
             with self._log.writing(), self._counted(peer, theirs.proposal.id):
                 known = self._jobs.store.get(theirs.proposal.id)
                 record, answer = self._meet(theirs, who) if known is None else self._heard(known, theirs, who)
+                if record is None and passed_on:
+                    record = self._jobs.store.get(theirs.proposal.id)
+                if record is not None and (news := relaying.news(record, passed_on)):
+                    record, answer = self._jobs.apply(record, *news), True
         except ExcessError as error:
             if self._jobs.store.get(theirs.proposal.id) is not None:
                 raise  # the peer repeats the statement on the next link
@@ -80,29 +90,34 @@ class Hearing:
 
     def _heard(self, record: Record, theirs: Statement, who: PeerIdentity) -> tuple[Record | None, bool]:
         """Handle a statement about a known job; return the job if it changes, and whether to answer the peer."""
-        if record.peer != who.peer_name:
+        if (side := record.side_of(who.peer_name)) is None:
             raise ProtocolError("the peer's statement is about a job with another peer")
         if record.proposal != theirs.proposal:
             raise ProtocolError("the peer has changed a job after it was proposed")
-        done, former = self._jobs.state(record) == "done", record.participants["peer"].statement
+        done, former = self._jobs.state(record) == "done", record.participants[side].statement
+        if former is not None and relaying.is_old(theirs, former):
+            theirs = former
         if former is not None and takes_back(_unsettled(former) if done else former, theirs):
             raise ProtocolError("the peer contradicts its earlier statement about a job")
         if theirs.signed is not None and not record.sessions:
             raise ProtocolError("the peer has signed the result of a job that had no session here")
+        if side == "peer" and relaying.passes_on(record) and theirs.end == "computed" and theirs.signed is None:
+            raise ProtocolError("the peer has computed a job and does not sign the result")
         settled = record.ours.settled
         if theirs != former and not done:
-            news, ours = list(heard(record, theirs)), record.ours.signed
-            if theirs.signed is not None and ours is not None:
-                if theirs.signed.result != ours.result:
+            news, ours = list(heard(record, theirs, side)), record.ours.signed
+            if theirs.signed is not None:
+                others = [one.signed for one in record.statements if one is not None and one.signed is not None]
+                if any(theirs.signed.result != other.result for other in others):
                     news += failed(record, DIFFERENT, ProtocolError(DIFFERENT))
-                else:
+                elif ours is not None:
                     news.append(both_signed(who, ours, theirs.signed))
                     self._parts.heads.keep(
                         who, theirs.signed.evidence(who.signer(theirs.signed.is_signed_by) or who.peer)
                     )
             record = self._jobs.apply(record, *news)
         elif former is not None and theirs.settled and not former.settled:  # the peer knows that the job is done
-            record = self._jobs.apply(record, Unlogged({}, {"settled": True}, "peer"))
+            record = self._jobs.apply(record, Unlogged({}, {"settled": True}, side))
         if (
             self._jobs.state(record) == "done"
             and former is not None
@@ -113,6 +128,7 @@ class Hearing:
             raise ProtocolError("the peer contradicts its statement that a job has ended")
         # The peer does not know of the end, or not that we know of it.
         answer = theirs.unheard or (record.ours.settled and not (settled and theirs.settled))
+        answer = answer or (theirs != former and relaying.passes_on(record))
         return (None, False) if theirs == former and not answer else (record, answer)
 
     def _meet(self, theirs: Statement, who: PeerIdentity) -> tuple[Record | None, bool]:
@@ -133,12 +149,18 @@ class Hearing:
         if theirs.signed is not None:
             why = "it has had no session here"
             return self._turn_away(theirs, who, why, why)
-        draft = Record(proposed_by="peer", peer=name, ours=Statement(proposal=job))
+        if job.holding is not None and fingerprint(who.peer) not in job.holding.nodes:
+            raise ProtocolError("a peer that does not compute the job speaks of it before those who do")
+        try:
+            draft = self._jobs.draft(job, "peer", name)
+        except InputError as error:
+            return self._turn_away(theirs, who, str(error), str(error))
+        side, who = draft.side_of(name) or "peer", self._jobs.who(draft)
         judgement = self._gate.judge(job, who, "peer", self._parts.around(draft))
         if judgement.by == BY_NODE:
             return self._turn_away(theirs, who, judgement.reason, judgement.public)
-        begun = proposed(draft, who, self._parts.address(name))
-        return self._jobs.apply(draft, begun, *heard(draft, theirs), *self._gate.decided(draft, judgement)), True
+        begun = proposed(draft, who, self._parts.address(draft.peer))
+        return self._jobs.apply(draft, begun, *heard(draft, theirs, side), *self._gate.decided(draft, judgement)), True
 
     def _hear_of_archived(self, theirs: Statement, who: PeerIdentity) -> None:
         """Handle a statement about an archived job: the only news can be the withdrawal of its result."""

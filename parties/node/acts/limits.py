@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from parties.jobs.execution.profiles import shards_of
+from parties.link.identity import Identity
 from parties.link.settings import MIB
 from parties.node.log.statement import Statement
 from parties.node.settings import DAY_SECONDS, LimitSettings
@@ -126,8 +127,8 @@ def too_large(shards: int, memory: int, others: tuple[int, int], limits: LimitSe
 class Refusals:
     """Refusals of proposals that are not stored, kept until they are sent; the oldest drop out."""
 
-    def __init__(self) -> None:
-        self._waiting: dict[str, bytes] = {}
+    def __init__(self, identity: Identity) -> None:
+        self._identity, self._waiting = identity, dict[str, bytes]()
 
     def put(self, theirs: Statement, why: str) -> None:
         """Refuse a proposal.
@@ -137,7 +138,7 @@ class Refusals:
             why: Reason for the peer.
         """
         answer = Statement(proposal=theirs.proposal, verdict="refused", by="node", why=why[:500], settled=True)
-        self._waiting[theirs.proposal.id] = answer.to_bytes()
+        self._waiting[theirs.proposal.id] = answer.authentic(self._identity).to_bytes()
         while len(self._waiting) > MOST_REFUSALS:
             del self._waiting[next(iter(self._waiting))]
 

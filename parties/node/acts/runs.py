@@ -14,11 +14,11 @@ from parties.node.exchanges.commitment import Commitments
 from parties.node.exchanges.counting import BitsError
 from parties.node.exchanges.openings import Leaving, Stored, Written
 from parties.node.log import outcome
-from parties.node.log.job_events import Unlogged, both_signed, decided, failed
+from parties.node.log.job_events import Event, Unlogged, both_signed, decided, failed
 from parties.node.log.statement import BUDGET, OPERATOR, PROPOSER
 from parties.node.log.store import Record
 from parties.node.point.xacml import DecisionPointAnswer
-from parties.node.records import kinds
+from parties.node.records import Committed, kinds
 from parties.tables.unfit import without_cells
 from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
@@ -118,7 +118,13 @@ class Runs:
             return self._jobs.store.openings(identifier)
 
     def met(
-        self, identifier: str, depth: int, profile: str, both: Commitments | None = None, repeats: str = ""
+        self,
+        identifier: str,
+        depth: int,
+        profile: str,
+        both: Commitments | None = None,
+        repeats: str = "",
+        rows: Committed | None = None,
     ) -> None:
         """Record that the session has begun: both parties go on from this step, with these commitments to rows.
 
@@ -132,6 +138,7 @@ class Runs:
             profile: The profile; empty if nothing is computed.
             both: Commitments of both parties, if the step needs rows.
             repeats: Identifier of the earlier job that answers this one, if any.
+            rows: Our commitment, if we are a holder of rows.
 
         Raises:
             BudgetError: The price does not fit.
@@ -146,7 +153,9 @@ class Runs:
             job, who, version = record.proposal, self._jobs.who(record), self._offers.version(record.table)
             address = self._parts.address(record.peer)
             started = kinds.Started(digest=job.digest, depth=depth, profile=profile, address=address)
-            committed = []
+            committed: list[Event] = []
+            if rows is not None and record.ours.rows is None:
+                committed = [self._declared(record, rows=rows.model_dump())]
             if both is not None:
                 known = record.participants["peer"].rows
                 commitment.check(both, known, job, who.peer)
@@ -194,6 +203,37 @@ class Runs:
             self._jobs.store.opening_leaves(identifier, opening)
             self._charge(record)
 
+    def pay(self, identifier: str, step: int) -> None:
+        """Charge the job's price to our table, once, and declare that a step is paid: we are a holder of rows.
+
+        Args:
+            identifier: The job.
+            step: The step.
+
+        Raises:
+            BudgetError: The price does not fit, which the reservation in `begin` should prevent.
+        """
+        with self._log.writing():
+            record = self._get_running(identifier)
+            if record.charged is None and (refusal := self._accounts.refusal(record)):
+                raise BudgetError(refusal)
+            record = self._charge(record)
+            if step not in record.ours.paid:
+                self._jobs.apply(record, self._declared(record, paid=[*record.ours.paid, step]))
+
+    def check_paid(self, identifier: str, holder: str, step: int) -> None:
+        """Raise ProtocolError unless a holder has declared here that it has paid for a step.
+
+        Args:
+            identifier: The job.
+            holder: Name of the holder.
+            step: The step.
+        """
+        record = self._get_running(identifier)
+        side = record.side_of(holder)
+        if side is None or step not in record.said_by(side).paid or record.said_by(side).rows is None:
+            raise ProtocolError(f"holder {holder} has not declared that it has paid for the step")
+
     def reached(self, identifier: str, state: Any, total: Cost, step: int = 0, bits: int = 0) -> None:
         """Keep the checkpoint: all of its steps are decided.
 
@@ -213,7 +253,7 @@ class Runs:
         with self._log.writing():
             record = self._checkpoint(self._get_running(identifier), state, total)
             self._reserved.pop(identifier, None)
-            if not bits or step in (charge.step for charge in record.bits):
+            if not bits or not record.gives or step in (charge.step for charge in record.bits):
                 return
             others = []
             for other in map(self._jobs.get, self._jobs.running | set(self._reserved)):
@@ -251,21 +291,8 @@ class Runs:
             record = self._jobs.get(identifier)
             if self._jobs.has_ended(record):
                 return
-            record = self._checkpoint(record, state, total)
-            if not record.repeats:  # a private kind that opens nothing would be free otherwise
-                record = self._charge(record)
-            job, current = record.proposal, outcome.traffic(total)
-            result = outcome.result(job, job.task.states.decode(state), record.repeats)
-            entry = {"outcome": result[job.task.about.noun], "opened": result["opened"], "repeats": record.repeats}
-            spent, costs = outcome.added(record.spent, current), Unlogged({"cost": report, "current": current})
-            record = self._jobs.apply(record, costs, kinds.Finished.model_validate({**entry, **spent}))
-            theirs = record.said_by("peer").signed
-            if theirs is not None and theirs.result != result:
-                record = self._jobs.apply(record, *failed(record, DIFFERENT, ProtocolError(DIFFERENT)))
-            else:
-                ours = self._log.sign(result)
-                both = [] if theirs is None else [both_signed(self._jobs.who(record), ours, theirs)]
-                record = self._jobs.apply(record, Unlogged({}, {"signed": ours}), *both)
+            finish = self._signed if record.number is None else self._gave
+            record = finish(record, state, total, report)
         self._jobs.tell(record)
 
     def broke(self, identifier: str, why: str, total: Cost) -> None:
@@ -333,6 +360,13 @@ class Runs:
         if is_over:
             self._jobs.tell(record)
 
+    def end_overdue(self, peer: str) -> None:
+        """End the jobs with holders that have waited for a participant longer than their proposals allow."""
+        for record in self._jobs.overdue(peer):
+            assert record.proposal.holding is not None
+            why = f"it has no result within {record.proposal.holding.wait_hours} hours of its proposal (wait_hours)"
+            self.failed(record.id, LinkError(why), why)
+
     def unpaid(self, identifier: str, why: str) -> None:
         """End a job that must be computed while our budget does not allow it.
 
@@ -389,9 +423,39 @@ class Runs:
 
     def _charge(self, record: Record) -> Record:
         """Charge the job's price to our table, unless it is charged already."""
-        if not record.task.disclosure.spends or record.charged is not None:
+        if not record.task.disclosure.spends or record.charged is not None or not record.gives:
             return record
         return self._jobs.apply(record, *self._spendings.spent(record, self._offers.person(record.table)))
+
+    def _signed(self, record: Record, state: Any, total: Cost, report: dict[str, Any]) -> Record:
+        """End a session that has computed the result: sign it."""
+        record = self._checkpoint(record, state, total)
+        if not record.repeats:  # a private kind that opens nothing would be free otherwise
+            record = self._charge(record)
+        job, current = record.proposal, outcome.traffic(total)
+        result = outcome.result(job, job.task.states.decode(state), record.repeats)
+        entry = {"outcome": result[job.task.about.noun], "opened": result["opened"], "repeats": record.repeats}
+        spent, costs = outcome.added(record.spent, current), Unlogged({"cost": report, "current": current})
+        record = self._jobs.apply(record, costs, kinds.Finished.model_validate({**entry, **spent}))
+        theirs = record.said_by("peer").signed
+        if theirs is not None and theirs.result != result:
+            record = self._jobs.apply(record, *failed(record, DIFFERENT, ProtocolError(DIFFERENT)))
+        else:
+            ours = self._log.sign(result)
+            both = [] if theirs is None else [both_signed(self._jobs.who(record), ours, theirs)]
+            record = self._jobs.apply(record, Unlogged({}, {"signed": ours}), *both)
+        return record
+
+    def _gave(self, record: Record, state: Any, total: Cost, report: dict[str, Any]) -> Record:
+        """End a session in which we have given shares of our rows, with the result if we get it."""
+        if state is not None:
+            record = self._checkpoint(record, state, total)
+        costs = Unlogged({"cost": report, "current": outcome.traffic(total)})
+        return self._jobs.apply(record, costs, self._declared(record, end="computed"))
+
+    @staticmethod
+    def _declared(record: Record, **news: Any) -> kinds.Declared:
+        return kinds.Declared(party="us", digest=record.proposal.digest, said=news)
 
     def _waits(self, identifier: str, what: Literal["", "table"], note: str) -> None:
         with self._log.writing():

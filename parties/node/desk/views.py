@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from parties.jobs.kind import Inputs, Kind, asked, revealed, shown_parameters
@@ -42,12 +43,17 @@ def job_view(
     """
     job, party = record.proposal, record.party
     task = job.task
-    why = statement.why(record.statements, ["", record.peer])
+    why = statement.why(record.statements, [*record.titles.values()])
     theirs_away = record.peer_waits and not record.ours.waits
-    note = f"{record.peer} waits for its table" if theirs_away else record.note
+    note = f"{_first(record, lambda side: side.waits != '')} waits for its table" if theirs_away else record.note
     only_signature = lacks_signature(record, state) and not note
     if only_signature:
-        note = f"computed here: only {record.peer}'s signature is missing"
+        note = f"computed here: only {_first(record, lambda side: side.end != 'computed')}'s signature is missing"
+    shows_note = state in ("queued", "interrupted")
+    if state == "waiting" and job.holding is not None:
+        shows_note = True
+        lacking = [title or "this node" for side, title in record.titles.items() if _waits(record.said_by(side))]
+        note = f"waits for the consent of {', '.join(lacking)}"
     ended_badly = state in ("refused", "cancelled", "failed")
     return JobView(
         id=record.id,
@@ -61,16 +67,16 @@ def job_view(
         question=task.disclosure.question or task.about.title.lower(),
         purpose=job.purpose,
         table=job.tables[party],
-        peer_table=job.tables[1 - party],
+        peer_table=record.peer_table,
         target=task.disclosure.subject,
         columns=list(task.columns),
         parameters=shown_parameters(task),
         asked=[] if ended_badly or state == "done" else _asked(task, inputs),
-        reveals=revealed(task, record.peer),
-        cost=None if ended_badly else _cost(task, inputs, party, link),
+        reveals=[*_roles(record), *revealed(task, record.peer)],
+        cost=None if ended_badly or record.number is not None else _cost(task, inputs, party, link),
         digest=job.digest,
         ours=_verdict(record.ours, record.reason).model_copy(update={"by": _by(record, approvals)}),
-        theirs=_verdict(record.said_by("peer"), ""),
+        theirs=_verdict(_slowest(record), ""),
         progress=progress,
         ended_by=_ended_by(record, state),
         price=price,
@@ -81,8 +87,47 @@ def job_view(
         begun=record.sessions > 0,
         only_signature=only_signature,
         exposure=exposure,
-        why=note if state in ("queued", "interrupted") else (record.ours.end == "failed" and record.note) or why,
+        why=note if shows_note else (record.ours.end == "failed" and record.note) or why,
     )
+
+
+def _roles(record: Record) -> list[str]:
+    """Return who computes, who gives and who learns in a job with holders, a sentence each; none for two parties."""
+    holding = record.proposal.holding
+    if holding is None:
+        return []
+    titles = [title or "this node" for title in record.titles.values()]
+    sides = [*record.titles]
+    own = holding.everyone[record.party]
+    peer = holding.nodes[1 - record.party if record.party < 2 else 0]
+    names = {{"us": own, "peer": peer}.get(side, side): title for side, title in zip(sides, titles, strict=True)}
+    nodes, holders = ([names[one] for one in ones] for ones in (holding.nodes, holding.holders))
+    computing, to = " and ".join(nodes), ", ".join([*nodes, *(names[one] for one in holding.to)])
+    giving = ", ".join([*(nodes if holding.nodes_give else ()), *holders])
+    return [
+        f"{computing} compute. If these two put their shares together, they learn the numbers of each holder.",
+        f"{giving} give at most {holding.holder_rows:,} rows each.",
+        f"{to} learn the result. A holder learns the public state before each step, such as the tree so far.",
+        f"The job ends without a result {holding.wait_hours} hours after its proposal.",
+        *([] if record.number is None else [f"The consent of {nodes[0]} with {nodes[1]}, word for word, follows."]),
+    ]
+
+
+def _first(record: Record, holds: Callable[[Statement], bool]) -> str:
+    """Return the name of the first other participant of whose statement this holds; that of the peer if none does."""
+    others = [(side, title) for side, title in record.titles.items() if side != "us"]
+    return next((title for side, title in others if holds(record.said_by(side))), record.peer)
+
+
+def _waits(side: Statement) -> bool:
+    return side.verdict == "waiting"
+
+
+def _slowest(record: Record) -> Statement:
+    """Return the statement of another participant that decides for all: one that refuses, or waits, else the peer's."""
+    others = [record.said_by(side) for side in record.participants if side != "us"]
+    by_verdict = {side.verdict: side for side in reversed(others)}
+    return by_verdict.get("refused") or by_verdict.get("waiting") or others[0]
 
 
 class ViewCache:
@@ -127,6 +172,10 @@ def job_result(record: Record, state: State) -> JobResult:
     if state != "done":
         raise InputError(f"job {record.id[:8]} has no result: it is {state}; smc show {record.id[:8]} says more")
     ours, theirs = record.ours.signed, record.said_by("peer").signed
+    if record.number is not None:  # both signatures are those of the computing nodes
+        ours, theirs = theirs, record.said_by(record.proposal.job["holding"]["nodes"][1]).signed
+        if ours is None or theirs is None:
+            raise InputError(f"job {record.id[:8]} is done, and its result is not for this holder (to)")
     assert ours is not None
     assert theirs is not None
     assert record.cost is not None
@@ -148,7 +197,7 @@ def job_result(record: Record, state: State) -> JobResult:
 
 def _withdrawn(record: Record) -> list[str]:
     """Return the withdrawals of the result, with party, time and reason, a line each."""
-    names = {"us": "us", "peer": record.peer}
+    names = record.titles | {"us": "us"}
     return [f"by {names[side]}, {word.at}: {word.why}" for side, word in withdrawals(record)]
 
 

@@ -14,14 +14,14 @@ from parties.base.address import Address, addresses_of, parse_address
 from parties.base.machine_failure import own_trouble
 from parties.base.rate import Rate
 from parties.link.identity import fingerprint
-from parties.link.listening import RefusedError, Take
+from parties.link.listening import Admit, RefusedError, Take
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.node.acts.ledger import Ledger
 from parties.node.acts.limits import too_many_sessions
 from parties.node.acts.parts import PeerLink
 from parties.node.events import Events
-from parties.node.links import sessions
+from parties.node.links import giving, sessions
 from parties.node.links.control import LABEL, UNWRITTEN, Control, control_options
 from parties.node.log import heads
 from parties.node.log.heads import Accepted, Found, Shown
@@ -47,6 +47,7 @@ class Contact:
 
     who: PeerIdentity
     connect: str | None
+    options: LinkOptions
     control: Control
     sessions: sessions.Sessions
     links: Rate
@@ -103,7 +104,7 @@ class Contacts:
             control_options(options),
             partial(self._hear, name),
             partial(self._ledger.jobs.to_greet, name),
-            self._ledger.hearing.statement,
+            partial(self._read, name),
             partial(self._connected, name),
             partial(self._no_link, name),
             partial(self._meet, name),
@@ -120,10 +121,12 @@ class Contacts:
             self._link,
             lambda: control.connection,
             self._node.limits,
+            self._way,
+            self._call,
         )
         links = Rate(LINKS_AT_ONCE, 1 / SECONDS_A_LINK)
         begun = self._node.limits.sessions_a_day
-        return Contact(who, options.connect, control, held, links, Rate(begun, begun / DAY_SECONDS))
+        return Contact(who, options.connect, options, control, held, links, Rate(begun, begun / DAY_SECONDS))
 
     def admit(self, name: str, certificate: x509.Certificate, label: str) -> tuple[Outbox, Take]:
         """Admit a connecting peer to the standing link or to a session, as the label states.
@@ -167,13 +170,41 @@ class Contacts:
             except RefusedError:
                 contact.begun.back()
                 raise
+        if label.startswith(giving.LABEL):
+            return self._door(name, label.removeprefix(giving.LABEL))(label)
         raise RefusedError("this is a node: start smc node at the other end as well")
+
+    def _call(self, holder: str, identifier: str) -> None:
+        """Call a holder to the session of a job that begins here."""
+        self.of[holder].control.say(giving.LABEL + identifier)
+
+    def _read(self, peer: str, key: str) -> bytes:
+        """Return a message of the standing link: our statement about a job, or the call to its session."""
+        return key.encode() if key.startswith(giving.LABEL) else self._ledger.hearing.statement(key, peer)
+
+    def _door(self, holder: str, identifier: str) -> Admit:
+        record = self._ledger.jobs.known(identifier)
+        if record is None or record.peer not in self.of:
+            raise RefusedError("there is no such job here")
+        return self.of[record.peer].sessions.door(identifier, holder)
+
+    def _way(self, name: str) -> LinkOptions | None:
+        """Return the options of the link with a peer, over its connection if this node dials it; None if it is away."""
+        contact = self.of.get(name)
+        if contact is None or not contact.control.connected or contact.control.held:
+            return None
+        return replace(contact.options, peer=contact.who.peer, connection=contact.control.connection)
 
     def is_revoked(self, contact: Contact) -> bool:
         """Return whether a peer's present certificate has been revoked."""
         return self._ledger.pins.is_revoked(contact.who)
 
     def _hear(self, peer: str, data: bytes) -> None:
+        if data.startswith(giving.LABEL.encode()):
+            record = self._ledger.jobs.known(data.decode(errors="replace").removeprefix(giving.LABEL))
+            if record is not None and record.peer in self.of:
+                self.of[record.peer].sessions.called(record.id, peer)
+            return
         try:
             self._ledger.hearing.hear(peer, data)
         except errors() as error:

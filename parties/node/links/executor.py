@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,8 +17,9 @@ from parties.jobs.execution import profiles
 from parties.jobs.execution.engine_selection import check_memory, choice_for, memory_of_shard
 from parties.jobs.execution.running import cost_report, note_code, profile_for
 from parties.jobs.execution.sharding import sharded
+from parties.jobs.holders import Door, joined
 from parties.jobs.inputs import AwayError
-from parties.jobs.kind import Inputs, Kind, Opened, Step, refusal
+from parties.jobs.kind import Inputs, Kind, Opened, State, Step, refusal
 from parties.link.identity import Identity
 from parties.link.opening import Link
 from parties.node.acts.accounts import Terms
@@ -27,8 +28,10 @@ from parties.node.exchanges.commitment import Commitments, exchange
 from parties.node.exchanges.counting import BitsError
 from parties.node.exchanges.openings import Leaving, Stored, Written, WrittenFirst
 from parties.node.exchanges.readiness import PeerAwayError
+from parties.node.links.giving import BothNodes, Givers, Paid, Turn, give, opened_doors
 from parties.node.links.precheck import precheck
 from parties.node.proposal import Proposal
+from parties.node.records import Committed, commit
 from parties.tables.unfit import without_cells
 from smc.engines import Profile, engine_of
 from smc.errors import InputError, LinkError, ProtocolError
@@ -37,6 +40,7 @@ from smc.session import Session
 
 SESSION_BYTES = 1 << 16  # garbage that a session leaves at least, roughly
 WORTH_BYTES = 1 << 20  # collect garbage once sessions have left this much
+SHARES = "shares"  # what a holder computes, in place of a profile
 WHOLE = 32  # one collection in 32 looks through long-lived objects, too
 
 
@@ -56,6 +60,9 @@ class Order:
     identity: Identity = field(repr=False)
     stored: Stored = field(default_factory=Stored, repr=False)
     terms: Terms = field(default_factory=Terms)
+    doors: Mapping[str, Door] = field(default_factory=dict, repr=False)  # of the job's holders, by name
+    gives: bool = True  # whether we have rows
+    word: Callable[[], bytes] = field(default=bytes, repr=False)  # a holder's signed statement
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,7 @@ class Met:
     profile: str
     commitments: Commitments | None = None
     earlier: str = ""
+    rows: Committed | None = None  # a holder's commitment
 
 
 @dataclass(frozen=True)
@@ -105,8 +113,15 @@ class Counted:
 
 
 @dataclass(frozen=True)
+class Paying:
+    """The step begins: a holder pays for it before it says so."""
+
+    step: int
+
+
+@dataclass(frozen=True)
 class Finished:
-    """Both parties have the result; `state` is JSON."""
+    """Both parties have the result; `state` is JSON, None for a holder that does not get the result."""
 
     state: Any
     total: Cost
@@ -120,7 +135,7 @@ class Stopped:
     error: BaseException
 
 
-Event = Linked | Preparing | Met | Reached | Counted | Written | Leaving | Finished | Stopped
+Event = Linked | Preparing | Met | Reached | Counted | Paying | Paid | Written | Leaving | Finished | Stopped
 Tell = Callable[[Event], None]
 
 
@@ -161,7 +176,7 @@ class Worker:
     def __init__(
         self,
         order: Order,
-        dial: Callable[[], AbstractContextManager[Link]],
+        dial: Callable[[], AbstractContextManager[Link | BothNodes]],
         tell: Tell,
         over: Callable[[], None],
         cut: Callable[[str], object] | None = None,
@@ -194,7 +209,8 @@ class Worker:
                 self._cut = link.channel.abort
                 self._total = link.session().meter.total
                 self._tell(Linked(self._total))
-                finished = run(link, self._order, self._tell)
+                session = _give if isinstance(link, BothNodes) else run
+                finished = session(link, self._order, self._tell)  # type: ignore[arg-type]
                 self._cut = None  # both parties have sent their last message
                 self._tell(finished)  # while the stream ends
         except BaseException as error:
@@ -220,12 +236,14 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
     start, repeated = checkpoint.common(session, task, task.states.decode(order.state), order.stored)
     first = task.states.steps(start)
     if task.states.is_done(start):
-        tell(Met(first, ""))
-        state, profile = start, "nothing to compute"
+        with _givers(link, order) as givers:
+            tell(Met(first, ""))
+            state, profile = start, "nothing to compute"
+            _finish(link, order, givers, state)
     else:
         chosen = _profile(link, order)
         profile = str(chosen)
-        with _both_open(link, order, tell) as (ours, fingerprint):
+        with _both_open(link, order, tell) as (ours, fingerprint, givers):
             both = exchange(session, order.identity, order.job, fingerprint) if fingerprint else None
             earlier = precheck(session, order.terms) if task.disclosure.spends else None
             if earlier is not None:
@@ -238,61 +256,116 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
                 tell(Met(first, profile, both))
                 openings = session.openings = WrittenFirst(session, repeated, tell)
                 note_code(session, task)
-                engine = engine_of(session, chosen)
-                with sharded(link, engine, chosen, memory_of_shard(choice_for(task, order.inputs))):
-                    state = task.run(engine, ours.data, start, _reporting(session, task, openings, tell))
-    link.finish()
+                engine, data = engine_of(session, chosen), ours.data
+                if givers is not None:
+                    givers.start(first)
+                    engine.masked_numbers, data = True, joined(data, givers.ask)
+                with (
+                    nullcontext() if givers is None else givers.informed(),
+                    sharded(link, engine, chosen, memory_of_shard(choice_for(task, order.inputs))),
+                ):
+                    state = task.run(engine, data, start, _reporting(session, task, openings, tell, givers))
+            _finish(link, order, givers, state)
     return Finished(task.states.encode(state), session.meter.total, cost_report(link, profile))
 
 
-def _reporting(session: Session, task: Kind, openings: WrittenFirst, tell: Tell) -> Callable[[Step], None]:
+def _finish(link: Link, order: Order, givers: Givers | None, state: State) -> None:
+    link.finish()
+    if givers is not None:
+        givers.finished(order.job, order.job.task.states.encode(state))
+
+
+def _give(both: BothNodes, order: Order, tell: Tell) -> Finished:
+    """Give shares of our rows to both computing nodes until the job ends."""
+    task, total = order.job.task, both.session().meter.total
+    with ExitStack() as stack:
+        with both.opening():
+            ours, fingerprint = stack.enter_context(opened(order))
+        rows = commit(order.identity, order.job.digest, fingerprint)
+
+        def fits(step: Step) -> bool:
+            bits, state = task.disclosure.bits.of_step(step), task.states.encode(step.state)
+            try:
+                tell(Reached(step.number, step.size, step.words, state, total, bits))
+            except BitsError:
+                return False
+            return True
+
+        def go(step: int) -> bytes:
+            tell(Counted(step))
+            tell(Paying(step))
+            return order.word()
+
+        turn = Turn(lambda first: tell(Met(first, SHARES, rows=rows)), fits, go)
+        state = give(both, order.job, ours.data, turn)
+    return Finished(state, total, cost_report(both.links[0], SHARES))
+
+
+def _reporting(
+    session: Session, task: Kind, openings: WrittenFirst, tell: Tell, givers: Givers | None
+) -> Callable[[Step], None]:
     """Return the function to call before each step: it reports the event, then begins the step's joint randomness.
 
-    In between, bits of exact answers are booked if they fit at both parties.
+    In between, bits of exact answers are booked if they fit at all parties, and the holders pay for the step.
     """
 
     def on_step(step: Step) -> None:
-        bits, fits = task.disclosure.bits.of_step(step), True
+        bits, fits, state = task.disclosure.bits.of_step(step), True, task.states.encode(step.state)
         try:
-            tell(Reached(step.number, step.size, step.words, task.states.encode(step.state), session.meter.total, bits))
+            tell(Reached(step.number, step.size, step.words, state, session.meter.total, bits))
         except BitsError:
             fits = False
+        if givers is not None:
+            fits = givers.fits(step, state) and fits
         if bits:
             counting.agree(session, step, bits, fits)
             tell(Counted(step.number))
+        for paid in () if givers is None else givers.go(step.number):
+            tell(paid)
         openings.begin(step.number)
 
     return on_step
 
 
 @contextmanager
-def _both_open(link: Link, order: Order, tell: Tell) -> Iterator[tuple[Opened, str]]:
-    """Open our data, and yield it with its fingerprint once the peer's data is open too.
+def _both_open(link: Link, order: Order, tell: Tell) -> Iterator[tuple[Opened, str, Givers | None]]:
+    """Open our data and the links to the holders, and yield them once the peer has done so too.
 
     Raise AwayError if our table is away, which the peer learns without the reason. Raise PeerAwayError if the peer's
-    is.
+    is. Raise LinkError if a holder is away.
     """
     session, task = link.session(), order.job.task
 
     with ExitStack() as stack:
         if not task.reads_table:
-            yield stack.enter_context(opened(order))
+            yield *stack.enter_context(opened(order)), None
             return
-        ours: tuple[Opened, str] | AwayError
+        ours: tuple[Opened, str, Givers | None] | AwayError | LinkError
         with session.phase("checkpoint"):
             tell(Preparing("opening its table"))
             with readiness.telling(session):
                 try:
-                    ours = stack.enter_context(opened(order))
-                except AwayError as error:
+                    ours = *stack.enter_context(opened(order)), stack.enter_context(_givers(link, order))
+                except (AwayError, LinkError) as error:
                     ours = error
-            ready = not isinstance(ours, AwayError)
+            ready = not isinstance(ours, AwayError | LinkError)
             theirs = readiness.exchange(session, ready, lambda: tell(Preparing("the peer is opening its table")))
-        if isinstance(ours, AwayError) or not theirs:
+        if isinstance(ours, AwayError | LinkError) or not theirs:
             with suppress(LinkError):  # part in order: this is no accident
                 link.finish()
-            raise ours if isinstance(ours, AwayError) else PeerAwayError("the peer's table is not available now")
+            away = PeerAwayError("the peer's table is not available now")
+            raise ours if isinstance(ours, AwayError | LinkError) else away
         yield ours
+
+
+@contextmanager
+def _givers(link: Link, order: Order) -> Iterator[Givers | None]:
+    """Yield the links to the holders of the job; None if it has no holders."""
+    if not order.doors:
+        yield None
+        return
+    with opened_doors(link, order.doors) as givers:
+        yield givers
 
 
 @contextmanager
@@ -304,6 +377,9 @@ def opened(order: Order) -> Iterator[tuple[Opened, str]]:
         InputError: The rows differ from those of earlier sessions, or the job no longer fits our public bounds.
     """
     task, secret = order.job.task, commitment.key(order.identity, order.job, "choices")
+    if not order.gives:
+        yield Opened(task.of_nobody()), ""
+        return
     if misfit := refusal(task, order.inputs):
         raise InputError(misfit)
     with ExitStack() as stack:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 
+from parties.jobs.holders import Door
 from parties.node.links.executor import Reached, Worker
 from parties.operator.interface import Progress
 from smc.meter import Cost
@@ -17,6 +18,7 @@ class Running:
     started: float = field(default_factory=time.monotonic)
     worker: Worker | None = None
     why: str = ""
+    doors: dict[str, Door] = field(default_factory=dict)  # of the job's holders, by name
     shards: tuple[int, int] = (0, 0)  # number of shard processes, and the forecast of the bytes that they take
     linked: bool = False  # the peer is connected: from now on our rows may decide what happens
     begun: bool = False

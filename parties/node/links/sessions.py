@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
@@ -17,9 +18,10 @@ from functools import partial
 from parties.base.machine_failure import own_trouble
 from parties.jobs.execution.engine_selection import choice_for, memory_of_shard
 from parties.jobs.execution.profiles import shards_of
+from parties.jobs.holders import Door
 from parties.jobs.inputs import AwayError, MachineError
 from parties.link.channel import PeerTroubleError
-from parties.link.listening import RefusedError, Take
+from parties.link.listening import Admit, RefusedError, Take
 from parties.link.opening import Link, hello_for, link_over, open_link, outbox_for
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
@@ -38,11 +40,13 @@ from parties.node.links.executor import (
     Linked,
     Met,
     Order,
+    Paying,
     Preparing,
     Reached,
     Stopped,
     Worker,
 )
+from parties.node.links.giving import BothNodes, Paid, asking, both_dialled
 from parties.node.links.pauses import Pauses
 from parties.node.links.progress import Running
 from parties.node.links.validity import lapsed
@@ -79,11 +83,14 @@ class Sessions:
         link: str = "lan",  # kind of link assumed by predictions
         standing: Callable[[], Wire | None] = lambda: None,  # the connection of the standing link
         limits: LimitSettings | None = None,
+        way: Callable[[str], LinkOptions | None] = lambda _: None,  # to another connected peer, by its name
+        call: Callable[[str, str], object] = lambda name, job: None,  # calls a holder to the session of a job
     ) -> None:
         self._ledger, self._jobs, self._runs = ledger, ledger.jobs, ledger.runs
         self._who, self._options = who, options
         self._peer, self._limit, self._connected, self._events = who.peer_name, limit, connected, events
-        self._link, self._standing, self._limits = link, standing, limits or LimitSettings()
+        self._link, self._standing, self._limits, self._way = link, standing, limits or LimitSettings(), way
+        self._call, self._called = call, defaultdict[str, set[str]](set)  # by job: the nodes that have called
         self._lock = threading.RLock()  # taken before the ledger's, never after
         self._running: dict[str, Running] = {}
         self._pauses = Pauses(SHORTEST_PAUSE, LONGEST_PAUSE)
@@ -125,10 +132,12 @@ class Sessions:
         self._pauses.forget(identifier)
         self._table_pauses.forget(identifier)
         self._unbegun.pop(identifier, None)
+        self._called.pop(identifier, None)
 
     def why_not_begun(self, identifier: str) -> str:
         """Return the reason why the last attempt to begin a job's session failed; empty if it has begun."""
-        return self._unbegun.get(identifier, "")
+        record = self._jobs.known(identifier)
+        return self._unbegun.get(identifier, "") or ("" if record is None else self._absence(record))
 
     def progress(self, identifier: str) -> Progress | None:
         """Return the progress of a running job; None if it is not running."""
@@ -191,6 +200,28 @@ class Sessions:
 
         return outbox_for(options, hello), take
 
+    def called(self, identifier: str, node: str) -> None:
+        """Give shares to the session of a job once both nodes that compute it have called.
+
+        Args:
+            identifier: The job.
+            node: Name of the node that calls.
+        """
+        self._called[identifier].add(node)
+        self._wake.set()
+
+    def door(self, identifier: str, holder: str) -> Admit:
+        """Return the admission of a holder to the session of a job. Raise RefusedError if none is under way.
+
+        Args:
+            identifier: The job.
+            holder: Name of the holder.
+        """
+        session = self._running.get(identifier)
+        if session is None or holder not in session.doors:
+            raise RefusedError("the two nodes have not begun yet")
+        return session.doors[holder].admit
+
     # The connecting node.
 
     def _dial_ready(self) -> None:
@@ -200,7 +231,7 @@ class Sessions:
             if not self._connected():
                 continue
             for record in self._jobs.agreed(self._peer, "ready") if len(self._running) < self._limit else ():
-                if self._pauses.lasts(record.id):
+                if self._pauses.lasts(record.id) or self._is_uncalled(record):
                     continue
                 try:
                     record, session = self._begin(record.id)
@@ -210,8 +241,14 @@ class Sessions:
                     continue
                 self._start(record, session, partial(self._dialled, record))
 
-    def _dialled(self, record: Record) -> AbstractContextManager[Link]:
+    def _is_uncalled(self, record: Record) -> bool:
+        return record.number is not None and not {*record.names} <= self._called[record.id]
+
+    def _dialled(self, record: Record) -> AbstractContextManager[Link | BothNodes]:
         """Dial for a session; a small session is another stream on the standing link's connection."""
+        if record.number is not None:
+            others = filter(None, map(self._way, record.names[1:]))
+            return both_dialled([replace(self._options, connection=self._standing()), *others], record.proposal)
         options, proposal = self._options_for(record), record.proposal
         cost = None if options.measure else predicted(proposal.task, self._runs.inputs(record), self._link)
         if cost is not None and (cost.most or cost.bytes) <= SMALL_BYTES:
@@ -224,6 +261,7 @@ class Sessions:
         """Try repeatedly to open a table that is away, without a session; the peer learns when it is back."""
         while not self._stopping.wait(LOOK_SECONDS):
             with suppress(ClosedError):
+                self._runs.end_overdue(self._peer)
                 for record in self._jobs.agreed(self._peer, "table"):
                     if record.id in self._opening or self._table_pauses.lasts(record.id):
                         continue
@@ -255,17 +293,20 @@ class Sessions:
         try:
             for attempt in self._ledger.gate.attempts():
                 with attempt, self._lock:
-                    shards = self._room_for(identifier)
+                    shards, doors = self._room_for(identifier)
                     if (record := self._runs.begin(identifier, self._peer, attempt.word)) is None:
                         raise RefusedError("the rules do not allow it now")
-                    begun = record, Running(shards=shards)
+                    begun = record, Running(shards=shards, doors=doors)
                     self._running[identifier] = begun[1]
             return begun
         except InputError as error:
             raise RefusedError(str(error)) from None
 
-    def _room_for(self, identifier: str) -> tuple[int, int]:
-        """Return the shards of a job and their bytes. Raise RefusedError if there is no room for its session now."""
+    def _room_for(self, identifier: str) -> tuple[tuple[int, int], dict[str, Door]]:
+        """Return the shards of a job and their bytes, and the places of its holders.
+
+        Raise RefusedError if there is no room for its session now, or if a participant is away.
+        """
         if self._stopping.is_set():
             raise RefusedError("the node is stopping")
         if why := lapsed(self._who):
@@ -277,7 +318,22 @@ class Sessions:
         if why := too_large(*shards, (sum(one[0] for one in others), sum(one[1] for one in others)), self._limits):
             self._unbegun[identifier] = why
             raise RefusedError(why)
-        return shards
+        return shards, self._doors(identifier)
+
+    def _doors(self, identifier: str) -> dict[str, Door]:
+        record = self._jobs.known(identifier)
+        if record is None or len(record.names) == 1:
+            return {}
+        if why := self._absence(record):
+            raise RefusedError(why)
+        ways = {} if record.number is not None else {name: self._way(name) for name in record.names[1:]}
+        job = record.proposal.job
+        return {name: Door(asking(way, identifier), job) for name, way in ways.items() if way is not None}
+
+    def _absence(self, record: Record) -> str:
+        """Return which participant of a job with holders is not connected; empty if all are."""
+        away = [name for name in record.names[1:] if self._way(name) is None]
+        return f"waits for {', '.join(away)}, not connected here" if away else ""
 
     def _shards_of(self, identifier: str) -> tuple[int, int]:
         """Return the number of a job's shard processes, and the forecast of the bytes that they take."""
@@ -294,14 +350,17 @@ class Sessions:
         self,
         record: Record,
         session: Running,
-        dial: Callable[[], AbstractContextManager[Link]],
+        dial: Callable[[], AbstractContextManager[Link | BothNodes]],
         cut: Callable[[str], object] | None = None,
     ) -> None:
         """Hand the session to a worker."""
         job, identifier = record.proposal, record.id
+        self._called.pop(identifier, None)
+        for holder in session.doors:
+            self._call(holder, identifier)
         tell = partial(self._heard, identifier, session)
         try:
-            order = self._order(record)
+            order = replace(self._order(record), doors=session.doors)
             typical = predicted(job.task, order.inputs, self._link)
             session.costs_of_steps = typical.steps if typical is not None else ()
         except Exception as error:
@@ -315,13 +374,17 @@ class Sessions:
         """Return the worker's order for the job."""
         stored, terms = self._runs.openings(record.id), self._ledger.accounts.terms(record)
         checkpoint = record.tree, record.profile, record.participants["us"].rows
-        return Order(record.proposal, self._runs.inputs(record), *checkpoint, self._who.identity, stored, terms)
+        word = partial(self._ledger.hearing.statement, record.id, self._peer)
+        inputs, identity = self._runs.inputs(record), self._who.identity
+        return Order(record.proposal, inputs, *checkpoint, identity, stored, terms, gives=record.gives, word=word)
 
     def _end(self, identifier: str) -> None:
         """End the session: no session of this job is under way any more."""
         with self._idle:
-            del self._running[identifier]
+            doors = self._running.pop(identifier).doors
             self._idle.notify_all()
+        for door in doors.values():
+            door.close()
         self._runs.over(identifier)
 
     def _heard(self, identifier: str, session: Running, event: Event) -> None:
@@ -332,11 +395,11 @@ class Sessions:
                     session.linked, session.cost = True, total
                 case Preparing(words):
                     session.doing = words
-                case Met(step, profile, both, earlier):
+                case Met(step, profile, both, earlier, rows):
                     session.begun, session.first, session.started = True, step, time.monotonic()
                     self._table_pauses.forget(identifier)
                     self._unbegun.pop(identifier, None)
-                    self._runs.met(identifier, step, profile, both, earlier)
+                    self._runs.met(identifier, step, profile, both, earlier, rows)
                     session.counted = True
                     self._troubles.pop(identifier, None)
                     self._events.well()
@@ -347,6 +410,12 @@ class Sessions:
                     self._events.log("level", job=identifier, depth=event.step)
                 case Counted(step):
                     self._runs.counted(identifier, step)
+                case Paying(step):
+                    session.leaving = True
+                    self._runs.pay(identifier, step)
+                case Paid():
+                    self._ledger.hearing.hear(event.name, event.statement)
+                    self._runs.check_paid(identifier, event.name, event.step)
                 case Written():
                     self._runs.write_opening(identifier, event)
                 case Leaving():

@@ -16,8 +16,9 @@ from parties.node.budget.account import Charge
 from parties.node.budget.bits import BitsCharge
 from parties.node.log import outcome
 from parties.node.log.statement import BY_NODE, BY_POINT, MAX_LINE, OPERATOR, Statement, state
-from parties.node.log.store import Record
+from parties.node.log.store import Further, Record
 from parties.node.peers import PeerIdentity
+from parties.node.proposal import Holding
 from parties.node.records import Signed, Withdrawal, failure, kinds
 from parties.node.records.kinds import PEER_FAILED, Side
 from parties.operator.interface import ENDED, AuditEntry, State
@@ -68,6 +69,10 @@ def fold(record: Record, event: Event, at: str) -> Record:
             spent, started = outcome.added(record.spent, record.current), record.started_at or at
             record = _changed(record, sessions=record.sessions + 1, started_at=started, spent=spent, current={})
             return _changed(record, depth=event.depth, profile=event.profile or record.profile, note="")
+        case kinds.Declared():
+            said = Statement.model_validate({"proposal": record.proposal, **event.said})
+            record = record.with_statement(event.party, **{name: getattr(said, name) for name in event.said})
+            return record.with_rows("us", said.rows.rows) if event.party == "us" and said.rows else record
         case kinds.BothCommitted():
             return record.with_rows("us", event.ours.rows).with_rows("peer", event.theirs.rows)
         case kinds.Charge():
@@ -110,28 +115,33 @@ def replayed(record: Record, entries: Iterable[AuditEntry]) -> Record:
         record: The job on disk, for its proposal.
         entries: Log entries of the job.
     """
-    logged = Record(proposed_by=record.proposed_by, ours=Statement(proposal=record.proposal))
+    further = {side: Further(name=one.name) for side, one in record.further.items()}
+    ours = Statement(proposal=record.proposal)
+    logged = Record(proposed_by=record.proposed_by, ours=ours, number=record.number, further=further)
     for entry in entries:
         logged = fold(logged, kinds.FIELDS[entry.kind].model_validate(entry.fields), entry.at)
     return logged
 
 
-def heard(record: Record, theirs: Statement) -> Iterator[Event]:
-    """Yield the events of a statement by the peer: the new statement, and each of its changes that is logged.
+def heard(record: Record, theirs: Statement, side: Side = "peer") -> Iterator[Event]:
+    """Yield the events of a statement by another participant: the statement, and each of its changes that is logged.
 
     Args:
         record: The job.
-        theirs: The peer's statement.
+        theirs: The statement.
+        side: The participant.
     """
-    before = record.said_by("peer")
-    yield Unlogged({}, dict(theirs), "peer")
+    before = record.said_by(side)
+    if theirs.signature and not (before.signature and theirs.declared() == before.declared()):
+        yield kinds.Declared(party=side, digest=record.proposal.digest, said=theirs.said())
+    yield Unlogged({}, dict(theirs), side)
     if theirs.verdict != "waiting" and theirs.verdict != before.verdict:
-        yield kinds.Decided(party="peer", verdict=theirs.verdict, by=theirs.by, reason=theirs.why)
+        yield kinds.Decided(party=side, verdict=theirs.verdict, by=theirs.by, reason=theirs.why)
     if before.end not in ("", "computed"):
         return
     if theirs.end == "cancelled":
-        yield kinds.Cancelled.model_validate({"by": "peer", "why": theirs.why, **sizes(record)})
-    elif theirs.end == "failed":
+        yield kinds.Cancelled.model_validate({"by": side, "why": theirs.why, **sizes(record)})
+    elif theirs.end == "failed" and side == "peer":
         yield kinds.Failed.model_validate({"error": PEER_FAILED, "why": theirs.why, **sizes(record)})
 
 
@@ -217,19 +227,28 @@ def base_state(record: Record) -> State:
 
 def public(record: Record) -> dict[str, Any]:
     """Return the public fields of a job and its proposer: the content of its entry `proposed`."""
-    job, party = record.proposal, record.party
+    job = record.proposal
     parameters = job.task.parameters()
     return {
         "by": record.proposed_by,
         "protocol": job.task.name,
         "purpose": job.purpose,
         "table": record.table,
-        "peer_table": job.tables[1 - party],
+        "peer_table": record.peer_table,
         "target": job.task.disclosure.subject,
         "columns": list(job.task.columns),
         "parameters": {name: parameters[name] if name in job.specification else None for name in parameters},
         "digest": job.digest,
         **({"exact": job.task.disclosure.exact} if job.task.disclosure.exact else {}),
+        **({} if job.holding is None else _of_holders(job.holding)),
+    }
+
+
+def _of_holders(holding: Holding) -> dict[str, list[str]]:
+    return {
+        "computes": list(holding.nodes),
+        "gives": [*(holding.nodes if holding.nodes_give else ()), *holding.holders],
+        "learns": [*holding.nodes, *holding.to],
     }
 
 

@@ -105,7 +105,8 @@ class JobIndex:
         if record.unasked:
             _keep(self.unasked, identifier, record, times)
         if has_news(record):
-            _place(self.news[record.peer], number, times)
+            for name in record.names:
+                _place(self.news[name], number, times)
         if present not in ENDED:
             _place(self._queues[record.peer, _queue(record, present)], number, times)
         if present == "done" and record.version:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 from parties.base.text import quoted
+from parties.link.identity import fingerprint
 from parties.node.log.job_events import Event, Unlogged, base_state, fold, settled
 from parties.node.log.job_index import JobIndex, Queue
 from parties.node.log.node_log import NodeLog
-from parties.node.log.statement import state
-from parties.node.log.store import Record, is_held
+from parties.node.log.statement import Statement, state
+from parties.node.log.store import Further, Record, is_held
 from parties.node.peers import PeerIdentity
+from parties.node.proposal import Proposal
 from parties.node.records.kinds import Fields
 from parties.operator.interface import ENDED, State
 from smc.errors import InputError
@@ -64,6 +68,33 @@ class Jobs:
         self.store.put(after)
         return after
 
+    def draft(self, terms: Proposal, proposed_by: Literal["us", "peer"], peer: str) -> Record:
+        """Return a new job before any decision.
+
+        Args:
+            terms: The job in public terms.
+            proposed_by: The proposer.
+            peer: Name of the peer who computes with us, or who has sent us the job.
+
+        Raises:
+            InputError: The participants of a job with holders are not known here.
+        """
+        ours, peers = Statement(proposal=terms), self.log.peers
+        if terms.holding is None:
+            return Record(proposed_by=proposed_by, peer=peer, ours=ours)
+        everyone, own = terms.holding.everyone, fingerprint(peers.identity.certificate)
+        if own not in everyone:
+            raise InputError("the job does not list this node, neither as computing nor as a holder")
+        number = everyone.index(own)
+        names = {fingerprint(who.peer): who.peer_name for who in peers}
+        needed = everyone if number < 2 else terms.holding.nodes
+        if unknown := [one for one in needed if one not in names and one != own]:
+            raise InputError(f"{unknown[0][:23]} takes part in the job and is no peer of this node")
+        other = everyone[1 - number if number < 2 else 0]
+        further = {one: Further(name=names.get(one, "")) for one in everyone if one not in (own, other)}
+        number_here = number if number > 1 else None
+        return Record(proposed_by=proposed_by, peer=names[other], ours=ours, number=number_here, further=further)
+
     def archive(self, record: Record, content: str) -> None:
         """Remove an archived job, in the caller's transaction.
 
@@ -83,8 +114,9 @@ class Jobs:
             record: The job.
             say: Whether our statement must go to the peer.
         """
-        if say and not is_held(record) and (speak := self._speakers.get(record.peer)) is not None:
-            speak(record.id)
+        for name in record.names if say and not is_held(record) else ():
+            if (speak := self._speakers.get(name)) is not None:
+                speak(record.id)
         self.changed(record.id)
         return record
 
@@ -183,7 +215,7 @@ class Jobs:
         """Return the link with a job's peer. Raise InputError if the peer is no longer in party.toml."""
         if (who := self.log.peers.get(record.peer)) is None:
             raise InputError(f"its peer {quoted(record.peer)} is not in party.toml any more")
-        return who
+        return who if record.number is None else replace(who, party=record.number)
 
     def state(self, record: Record) -> State:
         """Return the state of a job."""
@@ -218,6 +250,19 @@ class Jobs:
         with self.log.lock:
             jobs = map(self.store.at, self.index.queue(peer, queue))
             return [record for record in jobs if record.id not in self.running]
+
+    def overdue(self, peer: str) -> list[Record]:
+        """Return the jobs with holders that wait longer than their proposal allows, and have no result here."""
+        with self.log.lock:
+            jobs = map(self.store.at, self.index.queue(peer, "waiting", "ready", "table", "peer"))
+            return [
+                record
+                for record in jobs
+                if (holding := record.proposal.holding) is not None
+                and record.ours.end == ""
+                and record.id not in self.running
+                and datetime.now(UTC) > record.proposal.proposed_at + timedelta(hours=holding.wait_hours)
+            ]
 
     def withdrawn(self) -> list[Record]:
         """Return the jobs whose result was withdrawn."""

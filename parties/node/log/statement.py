@@ -8,15 +8,17 @@ is a pure function of the statements of its participants, however many there are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
+from cryptography import x509
 from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError, model_validator
 
 from parties.base.canonical import canonical
 from parties.base.settings import explained
 from parties.base.text import printable
+from parties.link.identity import Identity
 from parties.node.proposal import Proposal
-from parties.node.records import Signed, Withdrawal
+from parties.node.records import Committed, Signed, Withdrawal, check_signature, sign
 from parties.operator.interface import State
 from smc.errors import ProtocolError
 
@@ -31,6 +33,18 @@ BY_POINT = "decision point"  # refused because an outside decision point does no
 BY_NODE = "node"  # refused because it is impossible here, or for a reason that the peer must not learn
 End = Literal["", "cancelled", "failed", "computed"]
 Line = Annotated[str, StringConstraints(max_length=MAX_LINE)]
+# fields of jobs with holders: statements of two parties are written without them
+OF_HOLDERS = ("rows", "paid", "signature", "relayed")
+UNSIGNED = {"proposal", "signed", "settled", "withdrawn", "unheard", "heard", "signature", "relayed"}
+
+
+class Relayed(BaseModel):
+    """A holder's signed statement, as a computing node passes it on: all but the proposal, and the certificate."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    certificate: Annotated[str, StringConstraints(max_length=8192)]
+    said: dict[str, Any]
 
 
 class Statement(BaseModel):
@@ -40,6 +54,9 @@ class Statement(BaseModel):
     party the job has ended. No further statement to this party is needed. `withdrawn`: the signed result must not be
     used any more. `unheard`: the other party has not confirmed the withdrawal. The other party confirms it by its
     `heard`.
+
+    In a job with holders every participant signs its statement. A holder commits to its `rows`, and names the steps
+    that its ledger has `paid` for. `relayed` are the statements of holders that a computing node passes on.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -56,10 +73,15 @@ class Statement(BaseModel):
     withdrawn: Withdrawal | None = None
     unheard: bool = False
     heard: bool = False
+    rows: Committed | None = None
+    paid: tuple[int, ...] = ()
+    signature: Annotated[str, StringConstraints(pattern="^([0-9a-f]{128})?$")] = ""
+    relayed: tuple[Relayed, ...] = ()
 
     @model_validator(mode="after")
     def _signed_if_computed(self) -> Statement:
-        if (self.signed is not None) != (self.end == "computed"):
+        needs_result = self.end == "computed" and self.proposal.holding is None  # a holder may not have the result
+        if self.signed is None if needs_result else self.signed is not None and self.end != "computed":
             raise ValueError("end = computed needs a signed result, and no other end has one")
         if self.signed is not None and len(canonical(self.signed.result)) > MAX_RESULT_BYTES:
             raise ValueError(f"what is signed has more than {MAX_RESULT_BYTES} bytes")
@@ -69,7 +91,30 @@ class Statement(BaseModel):
 
     def to_bytes(self) -> bytes:
         """Return the statement in its form for the wire and the store."""
-        return canonical(self.model_dump(mode="json")).encode()
+        fields = self.model_dump(mode="json")
+        if self.proposal.holding is None:
+            for name in OF_HOLDERS:
+                del fields[name]
+        return canonical(fields).encode()
+
+    def declared(self) -> dict[str, Any]:
+        """Return what the signature covers: the digest of the job, and all but flags between sender and reader."""
+        return {"digest": self.proposal.digest, **self.model_dump(mode="json", exclude=UNSIGNED)}
+
+    def authentic(self, identity: Identity) -> Self:
+        """Return the statement with this party's signature, in a job with holders."""
+        if self.proposal.holding is None:
+            return self
+        return self.model_copy(update={"signature": sign(identity, self.declared(), "statement").hex()})
+
+    def is_signed_by(self, certificate: x509.Certificate) -> bool:
+        """Return whether the holder of the certificate's key has made the statement about this very job."""
+        return check_signature(certificate, self.declared(), bytes.fromhex(self.signature), "statement")
+
+    def said(self) -> dict[str, Any]:
+        """Return what others may read of the statement, without the proposal, the result and what was passed on."""
+        fields = {"proposal", "signed", "withdrawn", "relayed"}
+        return self.model_dump(mode="json", exclude=fields, exclude_defaults=True)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Statement:
@@ -101,6 +146,8 @@ def takes_back(before: Statement, after: Statement) -> bool:
         or (before.settled and not after.settled)
         or (before.withdrawn is not None and after.withdrawn != before.withdrawn)
         or (before.heard and not after.heard)
+        or not {*before.paid} <= {*after.paid}
+        or (before.rows is not None and (after.rows is None or after.rows.rows != before.rows.rows))
     )
 
 
@@ -113,7 +160,7 @@ def state(statements: Sequence[Statement | None], running: bool, begun: bool) ->
         begun: Whether there has been a session.
     """
     made = [side for side in statements if side is not None]
-    if len(made) == len(statements) and all(side.end == "computed" and side.signed is not None for side in made):
+    if len(made) == len(statements) and all(map(_has_ended_well, made)):
         return "done"
     if any(side.end == "failed" for side in made):
         return "failed"
@@ -126,6 +173,10 @@ def state(statements: Sequence[Statement | None], running: bool, begun: bool) ->
     if len(made) < len(statements) or any(side.verdict == "waiting" for side in made):
         return "waiting"
     return "interrupted" if begun else "queued"
+
+
+def _has_ended_well(side: Statement) -> bool:
+    return side.end == "computed" and (side.signed is not None or side.proposal.holding is not None)
 
 
 def why(statements: Sequence[Statement | None], names: Sequence[str]) -> str:

@@ -43,6 +43,24 @@ CREATE TABLE IF NOT EXISTS openings (
 """
 
 
+class Further(BaseModel):
+    """A participant of a job with holders, beyond us and the peer: its local name, empty without a link to it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = ""
+    statement: Statement | None = None
+
+    @property
+    def rows(self) -> str:
+        """Its commitment to its rows; empty before it has made one."""
+        return self.statement.rows.rows if self.statement is not None and self.statement.rows is not None else ""
+
+    def saying(self, statement: Statement) -> Further:
+        """Return the participant after it has made a statement."""
+        return self.model_copy(update={"statement": statement})
+
+
 class Record(BaseModel):
     """A job, as a node keeps it.
 
@@ -80,6 +98,25 @@ class Record(BaseModel):
     version: str = ""
     repeats: str = ""  # the earlier job on the same versions of both tables whose result this job shares
     people: tuple[str, ...] = ()  # names of our people who proposed and approved it, in order, or who refused it
+    number: int | None = None  # ours, if we are a holder of rows in the job
+    further: dict[Side, Further] = {}  # the participants beyond us and the peer, in the order of the job
+
+    @property
+    def names(self) -> list[str]:
+        """The local names of all participants that this node has a link with."""
+        return [self.peer, *(one.name for one in self.further.values() if one.name)]
+
+    @property
+    def titles(self) -> dict[Side, str]:
+        """The names of all participants for our people; ours is empty, and one without a link has its fingerprint."""
+        further = {side: one.name or f"holder {side[:23]}" for side, one in self.further.items()}
+        return {"us": "", "peer": self.peer, **further}
+
+    def side_of(self, name: str) -> Side | None:
+        """Return the participant with this local name; None if it takes no part."""
+        if name == self.peer:
+            return "peer"
+        return next((side for side, one in self.further.items() if one.name == name), None)
 
     @property
     def proposal(self) -> Proposal:
@@ -100,6 +137,8 @@ class Record(BaseModel):
     def party(self) -> int:
         """Our number in the job."""
         proposer = self.proposal.proposer
+        if self.number is not None:
+            return self.number
         return proposer if self.proposed_by == "us" else 1 - proposer
 
     @property
@@ -108,17 +147,28 @@ class Record(BaseModel):
         return self.proposal.tables[self.party]
 
     @property
+    def gives(self) -> bool:
+        """True if we give rows."""
+        return self.proposal.gives(self.party)
+
+    @property
+    def peer_table(self) -> str:
+        """The peer's table; for a holder, that of computing party 0."""
+        return self.proposal.tables[1 - self.party if self.party < 2 else 0]
+
+    @property
     def participants(self) -> dict[Side, Participant]:
         """All participants, by the names that the log has for them; ours comes first."""
-        return {
+        two = {
             side: Participant(getattr(self, statement), getattr(self, rows))
             for side, (statement, rows) in _FIELDS.items()
         }
+        return two | {side: Participant(one.statement, one.rows) for side, one in self.further.items()}
 
     @property
     def statements(self) -> list[Statement | None]:
         """The statement of each participant; None if it has made none yet."""
-        return [getattr(self, statement) for statement, _ in _FIELDS.values()]
+        return [one.statement for one in self.participants.values()]
 
     @property
     def others(self) -> list[Statement | None]:
@@ -138,7 +188,10 @@ class Record(BaseModel):
         """
         if not changes:
             return self
-        return self.model_copy(update={_FIELDS[side][0]: self.said_by(side).model_copy(update=changes)})
+        said = self.said_by(side).model_copy(update=changes)
+        if side in self.further:
+            return self.model_copy(update={"further": self.further | {side: self.further[side].saying(said)}})
+        return self.model_copy(update={_FIELDS[side][0]: said})
 
     def with_rows(self, side: Side, rows: str) -> Self:
         """Return the job after a participant has committed to its rows.

@@ -115,6 +115,8 @@ def _action(request: Request) -> Iterator[dict[str, Any]]:
     yield from _known("smc:job:proposed_by", request.proposed_by)
     yield from _known("smc:job:exact", request.exact)
     yield from _known("smc:job:analyst", request.analyst or None)
+    yield from _known("smc:job:holders", request.holders or None)
+    yield from _bag("smc:job:compute", request.compute or ())
     for name, number in sorted(request.numbers.items()):
         if math.isfinite(number):
             yield from _known(f"smc:job:{name}", float(number))

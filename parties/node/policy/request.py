@@ -49,6 +49,8 @@ class Request:
     key_exchange: str | None = None  # the group of its key exchange
     post_quantum: bool | None = None  # whether that group is post-quantum
     engine: str | None = None  # as named by the job
+    holders: int = 0  # number of holders of rows, beside the two that compute
+    compute: frozenset[str] | None = None  # fingerprints of those that compute, in a job with holders
 
     def __post_init__(self) -> None:
         if self.at.tzinfo is None:
@@ -95,6 +97,8 @@ def request_for(
     tls: str | None = None,
     key_exchange: str | None = None,
     post_quantum: bool | None = None,
+    holders: int = 0,
+    compute: Iterable[str] = (),
 ) -> Request:
     """Return the request from the node's values: the job's parameters as they are, the address as text.
 
@@ -123,6 +127,8 @@ def request_for(
         tls: Version of the connection with the peer's node.
         key_exchange: Group of its key exchange.
         post_quantum: Whether that group is post-quantum.
+        holders: Number of holders of rows, beside the two that compute.
+        compute: Fingerprints of those that compute, in a job with holders.
     """
     numbers = {name: _number(value, name in unlimited) for name, value in parameters.items()}
     return Request(
@@ -146,6 +152,8 @@ def request_for(
         tls=tls or None,
         key_exchange=key_exchange or None,
         post_quantum=post_quantum,
+        holders=holders,
+        compute=frozenset(compute) or None,
         engine=None if parameters.get("engine") is None else str(parameters["engine"]),
     )
 

@@ -84,6 +84,8 @@ class Conditions(Settings):
     tls: Names = ()  # of the connection with the peer's node
     key_exchange: Names = ()  # the group of its key exchange
     post_quantum: Flag | None = None  # whether that group is post-quantum
+    holders: Bounds = Field(default_factory=Bounds.model_construct)  # number of holders of rows
+    compute: Fingerprints = ()  # both that compute a job with holders are among these
 
     @model_validator(mode="after")
     def _zone_of_something(self) -> Conditions:
@@ -219,6 +221,11 @@ def conditions(rule: Rule) -> Iterator[Condition]:
     if (safe := rule.post_quantum) is not None:
         words = f"the key exchange is {'' if safe else 'not '}post-quantum"
         yield Condition(words, _attribute("post_quantum"), lambda post_quantum: post_quantum == safe)
+    if words := rule.holders.words():
+        yield Condition(f"the number of holders {words}", _attribute("holders"), rule.holders.fits)
+    if nodes := rule.compute:
+        words = f"both that compute are among {listed(nodes)}"
+        yield Condition(words, _attribute("compute"), lambda computing: computing.issubset(nodes))
 
 
 def _one_of(attribute: str, allowed: Collection[str]) -> Iterator[Condition]:

@@ -34,6 +34,7 @@ EntryKind: TypeAlias = Literal[
     "decided",
     "started",
     "committed",
+    "declared",
     "spent",
     "counted",
     "opened",
@@ -61,7 +62,6 @@ def _cut(text: str) -> str:
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 
-Side: TypeAlias = Literal["us", "peer"]
 # GDPR art. 15 and 20, 16, 17, 18, 21.
 Request: TypeAlias = Literal["access", "rectification", "erasure", "restriction", "objection", "objection withdrawn"]
 # GDPR art. 33 and 34: "authority told" is the supervisory authority, "peer told" the other controller.
@@ -71,6 +71,7 @@ Size: TypeAlias = Annotated[int, Field(ge=0)]
 NotNegative: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Digest: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Fingerprint: TypeAlias = Annotated[str, Field(pattern=r"^([0-9A-F]{2}:){31}[0-9A-F]{2}$")]
+Side: TypeAlias = Literal["us", "peer"] | Fingerprint  # of a job with holders: all participants but two by fingerprint
 
 
 FIELDS: dict[str, type[Fields]] = {}  # by kind of entry
@@ -216,6 +217,9 @@ class Proposed(Named, kind="proposed"):
     columns: list[Text]
     parameters: dict[Text, bool | int | float | Text | None]
     exact: Text = ""  # meaning of a joint number that is opened without noise, if there is one
+    computes: list[Fingerprint] = []  # of a job with holders: who computes, who gives rows, who gets the result
+    gives: list[Fingerprint] = []
+    learns: list[Fingerprint] = []
 
 
 class Approved(Named, kind="approved"):
@@ -291,6 +295,17 @@ class BitsCharge(Fields, kind="counted"):
     counts_from: Text  # ISO 8601, UTC, see `Charge`
     depth: Size
     bits: Size
+
+
+class Declared(Fields, kind="declared"):
+    """A participant of a job with holders made this statement, signed with the key of this certificate.
+
+    `said` is the statement without the proposal, which `digest` names. Our own entries have the news alone, unsigned.
+    """
+
+    party: Side
+    digest: Digest
+    said: dict[str, Any]
 
 
 class Opened(Fields, kind="opened"):

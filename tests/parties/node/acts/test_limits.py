@@ -198,7 +198,7 @@ def test_probes_are_counted_and_folded(permitting: Pair) -> None:
 
 def test_answers_in_waiting_are_bounded(pair: Pair) -> None:
     """Of a peer that proposes and does not listen nothing is kept but the last few."""
-    refusals = limits.Refusals()
+    refusals = limits.Refusals(pair.parties[0].who.identity)
     many = [said(table="days") for _ in range(limits.MOST_REFUSALS + 10)]
     for one in many:
         refusals.put(one, "no")

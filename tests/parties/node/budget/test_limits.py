@@ -59,10 +59,10 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 def job(peer: str, *uses: Loss, bits: int = 0) -> Any:
     disclosure = Disclosure(lambda _: [], dict, Bits.once(bits), uses)
     task = SimpleNamespace(disclosure=disclosure)
-    proposal = SimpleNamespace(task=task, id="1" * 32, tables=("t", "t"), specification={})
+    proposal = SimpleNamespace(task=task, id="1" * 32, tables=("t", "t"), specification={}, holding=None)
     known = {"id": "1" * 32, "table": "t", "peer": peer, "charged": None, "bits": (), "repeats": "", "version": ""}
     ours = SimpleNamespace(proposal=proposal, verdict="")
-    return SimpleNamespace(ours=ours, proposal=proposal, task=task, **known)
+    return SimpleNamespace(ours=ours, proposal=proposal, task=task, gives=True, **known)
 
 
 def pure(epsilon: float) -> Loss:

@@ -19,6 +19,8 @@ from parties.node.policy.request import Request
 from parties.node.policy.rules import Rule, conditions
 from tests.support.policies import CET, HOME, NUMBERS, PRINT, request, rule
 
+OTHER = PRINT.replace("AB", "AC", 1)
+
 
 def at(text: str) -> dict[str, Any]:
     return {"at": datetime.fromisoformat(text).replace(tzinfo=CET)}
@@ -121,6 +123,11 @@ CONDITIONS: list[tuple[dict[str, Any], dict[str, Any], bool]] = [
     ({"post_quantum": True}, {"post_quantum": False}, False),
     ({"post_quantum": False}, {"post_quantum": False}, True),
     ({"post_quantum": False}, {}, False),
+    ({"holders": {"at_least": 3}}, {"holders": 3}, True),
+    ({"holders": {"at_least": 3}}, {"holders": 2}, False),
+    ({"holders": {"at_least": 3}}, {}, False),  # a job of two parties
+    ({"compute": [PRINT, OTHER]}, {"compute": frozenset({PRINT, OTHER})}, True),
+    ({"compute": [PRINT]}, {"compute": frozenset({PRINT, OTHER})}, False),
     # all together
     ({"role": "hospital", "table": "patients", "purpose": "research", **DEPTH_4, **ROWS_20, **DAY, **HOME}, {}, True),
     ({"role": "hospital", "table": "patients", "purpose": "audit", **DEPTH_4, **ROWS_20, **DAY, **HOME}, {}, False),

@@ -1,0 +1,244 @@
+"""Session of a job with its holders of rows: what a computing node asks, and what a holder answers.
+
+Both nodes send a holder each message alike, or it answers nothing more:
+
+- *start*: the step from which the nodes go on;
+- *step*: the public state before a step. The holder answers whether the bits of the step fit its table's bound;
+- *go*: the step begins. The holder's ledger pays for it. It answers with its signed statement, which says so;
+- a question for shares, see `parties.jobs.holders`;
+- *refused*: the nodes stop before the step, with the reason;
+- *end*: the job is computed. Holders that get the result receive the last state.
+
+A node stores the statement before it goes on. So every holder has paid before a share of an opening leaves a node.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from parties.base.canonical import canonical
+from parties.base.text import printable
+from parties.jobs.contributing import answer, same
+from parties.jobs.holders import Door, Holders, receive_sized, send_sized
+from parties.jobs.kind import State, Step
+from parties.link.identity import fingerprint
+from parties.link.opening import Link, link_over, open_link
+from parties.link.options import LinkOptions
+from parties.node.exchanges import readiness
+from parties.node.exchanges.counting import PastBitsError
+from parties.node.proposal import Proposal
+from smc.errors import JointRefusalError, LinkError, ProtocolError
+
+if TYPE_CHECKING:
+    from smc.session import Session
+
+LABEL = "rows "
+DOOR_SECONDS = 8.0  # for the streams of all holders, once a session has begun
+SILENCE_SECONDS = 3600.0  # of a node that computes a step; a dead link ends earlier
+FITS, TOO_MUCH = b"\x01", b"\x00"
+
+
+@dataclass(frozen=True)
+class Paid:
+    """A holder has paid for a step: its signed statement, by the name of the holder here."""
+
+    name: str
+    step: int
+    statement: bytes
+
+
+def asking(options: LinkOptions, identifier: str) -> LinkOptions:
+    """Return the options of a holder's link for one job, at both ends.
+
+    Args:
+        options: Options of the standing link.
+        identifier: The job.
+    """
+    return replace(options, label=LABEL + identifier, shape=None, kernels=(), measure=False)
+
+
+class Givers(Holders):
+    """Open links to all holders of a node's job, with their names here."""
+
+    def __init__(self, party: int, links: Mapping[str, Link]) -> None:
+        super().__init__(party, [*links.values()])
+        self._names = [*links]
+
+    def start(self, step: int) -> None:
+        """Tell all holders the step from which this session goes on."""
+        self.send(canonical({"start": step}).encode())
+
+    def fits(self, step: Step, state: Any) -> bool:
+        """Return whether the bits of a step fit the bounds of all holders.
+
+        Args:
+            step: The step.
+            state: The state before it, as JSON.
+        """
+        fields = {"step": step.number, "size": step.size, "words": step.words, "state": state}
+        self.send(canonical(fields).encode())
+        answers = [bytes(link.channel.receive("fits", 1)) for link in self.links]
+        if not {*answers} <= {FITS, TOO_MUCH}:
+            raise ProtocolError("a holder's answer about a step's bits is neither yes nor no")
+        return TOO_MUCH not in answers
+
+    def go(self, step: int) -> Iterator[Paid]:
+        """Begin a step; yield the word of each holder that it has paid."""
+        self.send(canonical({"go": step}).encode())
+        for name, link in zip(self._names, self.links, strict=True):
+            yield Paid(name, step, receive_sized(link.channel, "paid"))
+
+    @contextmanager
+    def informed(self) -> Iterator[None]:
+        """Tell all holders if the block ends by a refusal on which both nodes have agreed."""
+        try:
+            yield
+        except JointRefusalError as refusal:
+            self.send(canonical({"refused": str(refusal)}).encode())
+            raise
+
+    def finished(self, job: Proposal, state: Any) -> None:
+        """Tell all holders that the job is computed, and those that get the result the last state.
+
+        Args:
+            job: The job.
+            state: The state, as JSON.
+        """
+        assert job.holding is not None
+        for link in self.links:
+            assert link.options is not None
+            gets_it = fingerprint(link.options.peer) in job.holding.to
+            send_sized(link.channel, "question", canonical({"end": True, "state": state if gets_it else None}).encode())
+
+
+@contextmanager
+def opened_doors(peer: Link, doors: Mapping[str, Door]) -> Iterator[Givers]:
+    """Wait for the streams of all holders and yield their links once all have opened their tables.
+
+    Args:
+        peer: The link with the other node.
+        doors: The places of the holders, by name.
+
+    Raises:
+        LinkError: A holder does not come in time, or its table is away; or the other node has left.
+    """
+
+    def check_peer() -> None:
+        if peer.channel.ended.is_set():
+            raise LinkError("the peer has left while holders were awaited")
+
+    deadline = time.monotonic() + DOOR_SECONDS
+    with ExitStack() as stack:
+        links = {}
+        for name, door in doors.items():
+            if (stream := door.accepted(deadline, check_peer)) is None:
+                raise LinkError(f"waits for holder {name}, which does not answer")
+            links[name] = stack.enter_context(link_over(stream, door.options, door.hello))
+        for name, link in links.items():
+            with link.session().phase("checkpoint"):
+                if not readiness.exchange(link.session(), True, lambda: None):
+                    raise LinkError(f"waits for holder {name}, whose table is away")
+        yield Givers(peer.party, links)
+
+
+class BothNodes:
+    """A holder's links to both computing nodes of one job, cut and counted as one."""
+
+    def __init__(self, links: Sequence[Link]) -> None:
+        self.links, self.channel = links, self
+
+    def abort(self, why: str) -> None:
+        """Cut both links."""
+        for link in self.links:
+            link.channel.abort(why)
+
+    def session(self) -> Session:
+        """Return the session with party 0, whose meter stands for both."""
+        return self.links[0].session()
+
+    @contextmanager
+    def opening(self) -> Iterator[None]:
+        """Send signs of life to both nodes while the block opens our table; tell them whether it is open."""
+        with ExitStack() as stack:
+            for link in self.links:
+                stack.enter_context(link.session().phase("checkpoint"))
+            is_open = False
+            try:
+                with ExitStack() as alive:
+                    for link in self.links:
+                        alive.enter_context(readiness.telling(link.session()))
+                    yield
+                is_open = True
+            finally:
+                for link in self.links:
+                    readiness.exchange(link.session(), is_open, lambda: None)
+
+
+@contextmanager
+def both_dialled(ways: Sequence[LinkOptions], job: Proposal) -> Iterator[BothNodes]:
+    """Dial both computing nodes, parties 0 and 1.
+
+    Args:
+        ways: Options of the links.
+        job: The job, which the hellos compare.
+    """
+    if len(ways) != 2:
+        raise LinkError("a node that computes the job is not connected")
+    with ExitStack() as stack:
+        asked = [replace(asking(way, job.id), timeout=SILENCE_SECONDS) for way in ways]
+        yield BothNodes([stack.enter_context(open_link(way, job.job)) for way in asked])
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a holder does at a message: each function returns once its effect is on the disk."""
+
+    start: Callable[[int], object]
+    step: Callable[[Step], bool]  # whether its bits fit
+    go: Callable[[int], bytes]  # the signed statement
+
+
+def give(both: BothNodes, job: Proposal, data: Any, turn: Turn) -> Any:
+    """Answer both nodes until the job ends; return the last state as JSON, None if the result is for others.
+
+    Args:
+        both: Links to the nodes.
+        job: The job.
+        data: Own data, as the task's `run` takes them; private.
+        turn: What to do at each message.
+
+    Raises:
+        PastBitsError: The nodes stop before a step, whose bits do not fit somewhere.
+        JobMismatchError: The nodes send different messages; nothing is answered.
+        ProtocolError: A message does not belong to the job.
+    """
+    links, number, announced = both.links, 0, -1
+    while "end" not in (asked := same(links, "question")):
+        match asked:
+            case {"start": int(first)}:
+                turn.start(first)
+            case {"step": int(announced), "size": int(size), "words": str(words), "state": state}:
+                fits = turn.step(Step(announced, size, _decoded(job, state), words))
+                for link in links:
+                    link.channel.send("fits", FITS if fits else TOO_MUCH)
+            case {"go": int(step)} if step == announced:
+                word = turn.go(step)
+                for link in links:
+                    send_sized(link.channel, "paid", word)
+            case {"refused": str(why)}:
+                raise PastBitsError(printable(why))
+            case _:
+                answer(job.task, data, links, asked, number)
+                number += 1
+    return asked.get("state")
+
+
+def _decoded(job: Proposal, state: Any) -> State:
+    try:
+        return job.task.states.decode(state)
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise ProtocolError("the nodes send a state that the job cannot have") from None
