@@ -177,7 +177,7 @@ WRONG = [
     ("--recode age --k 9 --max-rows 8", "k is 9, but there are at most 8 rows of a party"),
     ("--recode age --k 17 --max-rows 8 --against public", "k is 17, but there are at most 16 rows in all"),
     ("--recode age --k 4 --max-rows 1", "k is 4, but there are at most 1 rows of a party"),
-    ("--recode age --k 1 --max-rows 1", "more than 1 row"),
+    ("--recode age --k 1 --max-rows 1", "2 rows, more than 1, the agreed bound"),
     ("--recode age --k 4 --l 2", "sensitive: is missing; name the column that l-diversity"),
     ("--recode age --k 4 --sensitive end", "sensitive: 'end' needs l or t; or name it in keep"),
     ("--recode age --k 4 --sensitive ent --l 2", "(did you mean 'end'?)"),
