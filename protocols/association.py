@@ -76,10 +76,11 @@ class Problem:
             raise InputError(f"support: must be above 0 and at most 1, not {float(self.support):g}")
         if not 0 <= self.confidence <= 1 or self.lift < 0:
             raise InputError("confidence must be from 0 to 1, lift from 0 up")
-        if 2 * self.max_rows * max(self.support.denominator, self.confidence.denominator) >= 1 << MOST_BITS:
-            raise InputError("support and confidence: give fewer digits")
+        largest = ((1 << MOST_BITS) - 1) // (2 * self.max_rows)
+        if max(self.support.denominator, self.confidence.denominator) > largest:
+            raise InputError(f"support and confidence: give at most {len(str(largest)) - 1} digits after the point")
         if max(self.lift.numerator, self.lift.denominator) > 1 << 20:
-            raise InputError("lift: give fewer digits")
+            raise InputError("lift: give at most 6 digits")
 
     def candidates(self, levels: Levels) -> list[ItemSet]:
         """Return the candidates of the next level: the sets whose subsets of the level before are all frequent.

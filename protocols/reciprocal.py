@@ -130,7 +130,10 @@ def derive(error: Fraction, bound: int, prices: Prices = GARBLED) -> Parameters:
         for choice in _precise(error, bound, cells, terms)
     ]
     if not tried:
-        raise InputError(f"fractions of counts up to {bound} do not fit {MAX_WIDTH}-bit words: choose a smaller bound")
+        raise InputError(
+            f"Gini impurities of up to {bound:,} rows in all do not fit {MAX_WIDTH}-bit words: "
+            "choose a greater --tolerance or a smaller --max-rows"
+        )
     return min(tried, key=lambda parameters: (parameters.cost(prices), parameters.sum_width))
 
 

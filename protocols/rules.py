@@ -104,15 +104,18 @@ class Rules:
             whose = "of a party" if self.against == "peer" else "in all"
             raise InputError(f"k is {self.k:,}, but there are at most {rows:,} rows {whose}: choose a smaller --k")
         if self.diversity == "entropy" and not self.l < min(classes, rows / 3):
-            raise InputError(f"l is {self.l:g}: for entropy it must be below {min(classes, rows / 3):,.6g} here")
+            limit = min(classes, rows / 3)
+            raise InputError(f"l is {self.l:g}: for entropy it must be below {limit:,.6g} here; choose a smaller --l")
         if self.l > min(classes, rows):
             raise InputError(
                 f"l is {self.l:g}, but a leaf can have {min(classes, rows):,} classes at most; choose a smaller --l"
             )
         if self.close and self.against == "public" and self.largest(classes, rows).bit_length() >= MAX_WIDTH:
+            digits = len(str((1 << (MAX_WIDTH - 1)) * self.fraction[1] // self.largest(classes, rows))) - 1
+            fewer = f"give --t at most {digits} digits after the point or " if digits else ""
             raise InputError(
                 f"t {self.t:g} with up to {rows:,} rows in all does not fit {MAX_WIDTH}-bit words: "
-                "give --t fewer digits or choose a smaller --max-rows"
+                f"{fewer}choose a smaller --max-rows"
             )
 
     @property

@@ -112,7 +112,7 @@ def test_the_example_of_a_proposal_is_a_whole_job(name: str, monkeypatch: pytest
     assert command is not None
     assert command.help == f"Propose this job. The job: {kinds.line(name)}"
     typed = shlex.split((command.epilog or "").partition(f"smc submit {name}")[2])
-    done = CliRunner().invoke(command, typed)
+    done = CliRunner().invoke(command, typed, input="7\n")  # a private value
     assert done.exception is None
     (job,) = asked
     file = read_job(job)
@@ -134,7 +134,36 @@ def test_what_is_missing_is_named_by_its_flag() -> None:
         raise InputError("value: the job requires it: --input value=VALUE")
 
 
+@pytest.mark.parametrize("name", kinds.names())
+def test_a_cost_asks_for_no_private_value(name: str) -> None:
+    """Neither `estimate` nor `simulate` has an option for one, nor an example with one."""
+    hidden = {one.flag for one in private_parameters(kinds.find(name).Settings)}
+    for words in (("estimate",), ("budget", "simulate")):
+        command = command_in([*words, name])
+        assert isinstance(command, click.Command)
+        assert not hidden & {flag for one in command.params for flag in one.opts}
+        assert not hidden & set((command.epilog or "").split())
+    of_file = command_in(["budget", "simulate", "JOB.toml"])
+    assert "--input" not in {flag for one in of_file.params for flag in one.opts}
+
+
+@pytest.mark.parametrize(
+    ("name", "helps"),
+    [("release mean", "Your table  [required]"), ("majority", "Your table, if the job reads rows"), ("circuit", None)],
+)
+def test_a_table_is_offered_to_kinds_that_read_rows(name: str, helps: str | None) -> None:
+    shown = {one.opts[0]: getattr(one, "help", "") for one in command_in(["submit", name]).params}
+    assert shown.get("--table") == helps
+    assert ("--peer-table" in shown) == (helps is not None)
+
+
 def test_what_has_to_be_given_is_said() -> None:
+    lattice = "publish lattice"  # only its own command reads a plan
+    ends = {"unless --plan]": ALL["publish", "lattice"], "  [required]": command_in(["submit", lattice])}
+    for end, command in ends.items():
+        (recode,) = [one for one in command.params if one.name == "own_recode"]
+        assert isinstance(recode, click.Option)
+        assert (recode.help or "").endswith(end)
     shown = {one.opts[0]: one.help or "" for one in ALL["cluster",].params}
     assert {name for name, help_ in shown.items() if help_.endswith("[required]")} == {"--columns", "--bounds"}
     assert shown["--epsilon"].endswith("[required, unless --exact]")

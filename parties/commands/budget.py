@@ -78,7 +78,7 @@ def _simulate(job: dict[str, Any], file: Path | None, config_file: Path | None, 
 
 
 _INTENT = "Simulate the budget that this job would spend, and whether it would be refused. Nothing is proposed or run."
-group.add_command(Proposed("budget simulate", _INTENT, _simulate, node_options))
+group.add_command(Proposed("budget simulate", _INTENT, _simulate, node_options, has_inputs=False))
 
 
 @command("export", "smc budget export --config party.toml --out epsilons.json", group)
@@ -94,15 +94,14 @@ def export_command(
     The entry has tables and budgets. It has day, kind, mechanisms and losses of each release. It has no peer, purpose
     or column.
     """
-    del as_json
     node, file = node_of(config_file, state), find_party_file(config_file)
     check_new({"--out": out}, node.state.glob("*"), file, force)
     document = node.register().model_dump()
-    if out is None:
-        console.print_json(document)
-    else:
+    if out is not None:
         files.write_json(out, document)
         console.err.print(f"written: {out}")
+    if out is None or as_json:
+        console.print_json(document)
 
 
 def _lines(budget: TableBudget) -> Iterator[str]:

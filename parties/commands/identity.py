@@ -45,7 +45,8 @@ def group() -> None:
 def create_command(
     name: str = argument(),
     hosts: tuple[str, ...] = option(
-        "IP address or DNS name in the certificate, for people; repeatable  [localhost]", flag="--host"
+        "IP address or DNS name shown in the certificate, not checked on connecting; repeatable  [localhost]",
+        flag="--host",
     ),
     encrypted: bool = option("Encrypt NAME.key with a passphrase; you type it twice.", flag="--passphrase"),
     passphrase_file: Path | None = _PASSPHRASE_FILE,

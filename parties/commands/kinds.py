@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -222,8 +222,9 @@ def options_of(options: list[Parameter]) -> Callable[[Command], Command]:
     """Return a decorator that adds an option or argument for each parameter."""
 
     def decorate(command: Command) -> Command:
+        keys = {parameter.key for parameter in options}
         for parameter in reversed(options):
-            command = _option(parameter)(command)
+            command = _option(parameter, keys)(command)
         return command
 
     return decorate
@@ -288,7 +289,8 @@ def missing_by_flag(options: Sequence[Parameter], others: Iterable[str] = ()) ->
         raise InputError(named.replace(" or exact,", " or --exact,")) from None
 
 
-def _option(option: Parameter) -> Callable[[Command], Command]:
+def _option(option: Parameter, keys: Collection[str]) -> Callable[[Command], Command]:
+    """Return a decorator that adds a parameter; `keys`: the parameters that the command has."""
     if option.argument:
         return click.argument(option.variable, metavar=option.key.upper(), type=FILE, required=False)
     help_ = option.help
@@ -297,7 +299,7 @@ def _option(option: Parameter) -> Callable[[Command], Command]:
     elif option.role == "public" and option.shown_default() and option.type is not bool:
         help_ += f"  [{option.shown_default()}]"
     elif option.is_needed:
-        help_ += f"  [required, unless --{option.unless}]" if option.unless else "  [required]"
+        help_ += f"  [required, unless --{option.unless}]" if option.unless in keys else "  [required]"
     cls = Advanced if option.advanced else click.Option
     if option.type is bool:
         return click.option(option.flag, option.variable, cls=cls, is_flag=True, default=None, help=help_)

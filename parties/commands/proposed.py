@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,14 +20,15 @@ from parties.commands.kinds import missing_by_flag, options_of, read_flags, read
 from parties.commands.options import FILE
 from parties.commands.signature import reporting
 from parties.jobs import kinds
-from parties.jobs.settings import Parameter, parameters, private_parameters
+from parties.jobs.kind import Kind
+from parties.jobs.settings import Parameter, Role, parameters, private_parameters
 from smc.errors import InputError
 
 Job: TypeAlias = dict[str, Any]
 AnyCommand: TypeAlias = Callable[..., Any]
 OF_A_FILE = "JOB.toml"
 HEAD = {  # settings of every kind
-    "table": ("NAME", "Your table, if the job reads rows"),
+    "table": ("NAME", "Your table"),
     "peer_table": ("NAME", "Peer's table  [named as your table]"),
     "purpose": ("TEXT", "Purpose, shown to the peer; rules and the peer may require it"),
 }
@@ -43,6 +44,10 @@ input_options: Any = click.option(
 class _OfFile(click.Command):
     """Command of a job in a file. The file has the settings of the kind as keys; a flag for one of them is an error."""
 
+    def __init__(self, *args: Any, roles: Collection[Role], **fields: Any) -> None:
+        super().__init__(*args, **fields)
+        self._roles = roles
+
     @override
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -50,7 +55,7 @@ class _OfFile(click.Command):
         except click.NoSuchOption as error:
             flag, above = error.option_name, ctx.parent
             key, path = flag.lstrip("-").replace("-", "_"), "" if above is None else above.command_path
-            if (kind := _kind_with(key)) is None:
+            if (kind := _kind_with(key, self._roles)) is None:
                 raise
             says = f"a job file sets this as {key}; or name the kind: {path} {kind} {flag}"
             raise InputError(f"{flag}: {says}") from None
@@ -69,14 +74,21 @@ class Proposed(click.Group):
         act: Callback, called with the job, its file or None, and the values of `options`. It returns the report to
             print. Its docstring is the help of JOB.toml.
         options: Decorator that adds options.
+        has_inputs: Whether it takes the operator's private values.
     """
 
     def __init__(
-        self, path: str, intent: str, act: Callable[..., Report], options: Callable[[AnyCommand], AnyCommand]
+        self,
+        path: str,
+        intent: str,
+        act: Callable[..., Report],
+        options: Callable[[AnyCommand], AnyCommand],
+        has_inputs: bool = True,
     ) -> None:
         example = f"Example:  smc {path} {OF_A_FILE} --config party.toml"
         super().__init__(path.split()[-1], help=inspect.cleandoc(act.__doc__ or ""), epilog=example)
         self._path, self._intent, self._act, self._options = path, intent, act, options
+        self._roles: tuple[Role, ...] = ("public", "private") if has_inputs else ("public",)
 
     @override
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -103,19 +115,21 @@ class Proposed(click.Group):
             formatter.write_dl([*lines, *((name, kinds.line(name)) for name in kinds.names())])
 
     def _of_file(self) -> click.Command:
-        def of_file(file: Path, peer: str | None, inputs: tuple[str, ...], **others: Any) -> Report:
+        def of_file(file: Path, peer: str | None, inputs: tuple[str, ...] = (), **others: Any) -> Report:
             job = files.read_toml(file)
             job |= read_inputs(job.get("protocol", kinds.DEFAULT), inputs) | _present({"peer": peer})
             return self._act(job, file, **others)
 
-        command = click.command(OF_A_FILE, cls=_OfFile, help=self.help, epilog=self.epilog)(
-            _peer("as in JOB.toml, or the only peer")(input_options(self._options(reporting(of_file))))
+        with_inputs = input_options if "private" in self._roles else lambda function: function
+        command = click.command(OF_A_FILE, cls=_OfFile, roles=self._roles, help=self.help, epilog=self.epilog)(
+            _peer("as in JOB.toml, or the only peer")(with_inputs(self._options(reporting(of_file))))
         )
         command.params.insert(0, click.Argument(["file"], metavar=OF_A_FILE, type=FILE))
         return command
 
     def _of_kind(self, name: str) -> click.Command:
-        options = [option for option in parameters(kinds.find(name).Settings) if _is_of_job(option)]
+        kind = kinds.find(name)
+        options = [option for option in parameters(kind.Settings) if option.role in self._roles]
 
         def of_kind(peer: str | None, **flags: Any) -> Report:
             mine = {option.variable for option in options}
@@ -130,9 +144,10 @@ class Proposed(click.Group):
         command = click.command(name, BriefCommand, help=help_, epilog=example)(
             options_of(options)(_peer("the only peer")(self._options(reporting(of_kind))))
         )
-        named = (("--" + key.replace("_", "-"), key, *words) for key, words in HEAD.items())
+        offered = [key for key in HEAD if _may_read(kind) or "table" not in key]
         command.params[:0] = [
-            click.Option([flag, key], metavar=metavar, help=text) for flag, key, metavar, text in named
+            click.Option(["--" + key.replace("_", "-"), key], metavar=HEAD[key][0], help=_head_help(key, kind))
+            for key in offered
         ]
         return command
 
@@ -168,23 +183,31 @@ def read_inputs(protocol: object, texts: tuple[str, ...]) -> Job:
     return typed
 
 
-def _kind_with(key: str) -> str | None:
+def _kind_with(key: str, roles: Collection[Role]) -> str | None:
     """Return a kind of job with this setting, preferably the default kind; None if no kind has it."""
     names = [kinds.DEFAULT, *kinds.names()]
-    keys = ({*HEAD, *(o.key for o in parameters(kinds.find(name).Settings) if _is_of_job(o))} for name in names)
+    keys = ({*HEAD, *(o.key for o in parameters(kinds.find(name).Settings) if o.role in roles)} for name in names)
     return next((name for name, of in zip(names, keys, strict=False) if key in of), None)
 
 
 def _example_of(name: str, options: list[Parameter]) -> str:
     """Return example flags that suffice for a job of a kind."""
     kind, flags = kinds.find(name), [option.flag for option in options]
-    table = "--table patients " if "own_table" in kind.Settings.model_fields or not kind.about.example else ""
-    return table + (kind.about.job_example or kind.about.flags(flags))
+    table = "--table patients " if _always_reads(kind) or (_may_read(kind) and not kind.about.example) else ""
+    return table + kind.about.flags(flags, kind.about.job_example)
 
 
-def _is_of_job(option: Parameter) -> bool:
-    """Return whether the option is a setting of the job, not an input or output file of this party."""
-    return option.role in ("public", "private")
+def _always_reads(kind: type[Kind]) -> bool:
+    return "own_table" in kind.Settings.model_fields
+
+
+def _may_read(kind: type[Kind]) -> bool:
+    return kind.reads_table is not Kind.reads_table
+
+
+def _head_help(key: str, kind: type[Kind]) -> str:
+    when = "  [required]" if _always_reads(kind) else ", if the job reads rows"
+    return HEAD[key][1] + (when if key == "table" else "")
 
 
 def _present(fields: Mapping[str, Any]) -> Job:

@@ -47,7 +47,10 @@ def add_to(group: click.Group) -> None:
 
 @command("keys", "smc publish keys --master master.key --keys keys.db")
 def keys(of: Keys = settings(Keys)) -> None:
-    """Make a file of keys, and a master key to encrypt them unless its file exists. Store the two files apart."""
+    """Make a file of keys, encrypted with a master key. Also make the master key if its file does not exist.
+
+    Store the two files apart.
+    """
     from parties.alone.publish.keys.keyring import make_keyring, make_master, read_master, refuse_existing
 
     files.check_outputs({"--keys": of.keys}, [of.master])

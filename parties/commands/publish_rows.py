@@ -60,7 +60,9 @@ def invariant_command(
     record: Record = settings(Record),
     report_files: ReportFiles = settings(ReportFiles),
 ) -> Report:
-    """Publish a growing table again. Every version leaves a person the same m possible sensitive values.
+    """Publish a growing table again, so that comparing its versions reveals no more (m-invariance).
+
+    Every version leaves a person the same m possible sensitive values.
 
     The plan sets m. People may come and go between versions. A class of equal rows that lacks one of the m values gets
     a counterfeit row. The number of counterfeits in each class is published.

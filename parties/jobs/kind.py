@@ -239,7 +239,8 @@ class Description:
     """The facts about a kind that commands, pages and records show.
 
     An example is the flags of the command, without those of own rows and of --config. The examples of `smc estimate`
-    and `smc submit` are the flags of `example` that these commands have, unless others are given.
+    and `smc submit` are the flags of `example` that these commands have, unless others are given. The example of
+    `smc budget simulate` is that of `smc submit` without private values.
     """
 
     title: str  # such as "Decision tree"
@@ -253,9 +254,9 @@ class Description:
     page: str = "plain"  # how the operator's page shows the result: a viewer of `parties.web`
     extra: type[Settings] = Settings  # settings of an estimate beyond those of the kind, see `Kind.cost`
 
-    def flags(self, known: Collection[str]) -> str:
-        """Return the flags of `example` that a command knows, with their values."""
-        typed = re.findall(r"(--[a-z-]+) ('.*?'|\S+)", self.example)
+    def flags(self, known: Collection[str], example: str = "") -> str:
+        """Return the flags of `example` that a command knows, with their values; default: the command's example."""
+        typed = re.findall(r"(--[a-z-]+) ('.*?'|\S+)", example or self.example)
         return " ".join(f"{flag} {value}" for flag, value in typed if flag in known)
 
 

@@ -94,7 +94,10 @@ class _Source:
             ends = (exp.cast(exp.Literal.string(end), "DATE") for end in ("0001-01-01", "9999-12-31"))
             return exp.case().when(exp.Between(this=day, low=next(ends), high=next(ends)), day.copy())
         wanted = "numbers" if kind == "number" else "dates"
-        raise InputError(f"{self._where}: column {quoted(name)} is of type {dtype}; give a column of {wanted}")
+        raise InputError(
+            f"{self._where}: is computed from column {quoted(name)} of type {dtype}; "
+            f"give a column of {wanted}, or turn it into {wanted} in a view"
+        )
 
     def _text(self, name: str, text: exp.Expr) -> exp.Expr:
         """Return a column's text; NULL for a text that means a missing value."""

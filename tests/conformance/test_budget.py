@@ -117,7 +117,8 @@ def test_a_budget_is_spent_asked_again_for_nothing_and_then_used_up(pair: Nodes,
     assert [one["epsilon"] for one in table["jobs"]] == [2, 6]
     (free,) = pair.a.client.budget()
     assert (free.budget, free.left, free.spent) == (None, None, 2)
-    published = json.loads(smc(pair.b, "budget", "export"))
+    published = json.loads(smc(pair.b, "budget", "export", "--json", "--out", "entry.json"))
+    assert json.loads((pair.b.directory / "entry.json").read_text()) == published
     assert [len(one["releases"]) for one in published["entry"]["tables"]] == [2]
     found = Registered.model_validate(published)
     assert is_registered_by(found, load_certificate(pair.b.directory / "b.crt"))

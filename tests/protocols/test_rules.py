@@ -177,7 +177,7 @@ PLAIN = Problem((3, 2, 4, 2), 3, 40)
         ({"l": math.inf}, "l is inf"),
         ({"l": 2.5}, "l is 2.5: a number of distinct classes"),
         ({"l": 4}, "l is 4, but a leaf can have 3 classes at most"),
-        ({"l": 3, "diversity": "entropy"}, "l is 3: for entropy it must be below 3 here"),
+        ({"l": 3, "diversity": "entropy"}, "l is 3: for entropy it must be below 3 here; choose a smaller --l"),
         ({"diversity": "entropy"}, "give an l above 1"),
         ({"t": 0}, "t is 0"),
         ({"t": -0.1}, "t is -0.1"),
@@ -199,5 +199,9 @@ def test_a_t_of_too_many_digits_is_refused() -> None:
     Problem((2,), 3, rows, rules=Rules(t=fine))
     Problem((2,), 3, rows, rules=Rules(t=0.1234, against="public"))
     Problem((2,), 2, 23_000, rules=Rules(t=fine, against="public"))  # 4 10^9 46,000^2 < 2^63
-    with pytest.raises(InputError, match=r"t 0\.123457 with up to 131,070 rows in all does not fit 64-bit words"):
+    Problem((2,), 3, rows, rules=Rules(t=0.1234567, against="public"))
+    fact = r"t 0\.123457 with up to 131,070 rows in all does not fit 64-bit words"
+    with pytest.raises(InputError, match=f"{fact}: give --t at most 7 digits after the point"):
         Problem((2,), 3, rows, rules=Rules(t=fine, against="public"))
+    with pytest.raises(InputError, match="in all does not fit 64-bit words: choose a smaller --max-rows"):
+        Problem((2,), 3, 1 << 31, rules=Rules(t=fine, against="public"))

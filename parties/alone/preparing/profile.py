@@ -197,7 +197,8 @@ def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choic
             )
         raise InputError(f"{label}: there is no column {quoted(target)}{instead(target, names)}")
     if not names:
-        raise InputError(f"{label}: no column can be an attribute; give a table with other columns")
+        first, why = next(iter(unfit.items()), ("", "a column needs a name"))
+        raise InputError(f"{label}: no column can be an attribute, such as {quoted(first)}: {why}")
     with ExitStack() as stack:
         engine = rows.engine
         if not isinstance(engine, Scratch):

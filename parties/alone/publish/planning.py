@@ -177,7 +177,7 @@ def _usable(rows: RowQuery) -> tuple[list[str], set[str]]:
     left_out = {name for name in rows.types if rows.unfit(name) is not None}
     if names := [name for name in rows.types if name not in left_out]:
         return names, left_out
-    raise InputError(f"{place}: no column has values that can be generalised")
+    raise InputError(f"{place}: no column holds text, numbers or dates: turn one into text or numbers in a view")
 
 
 def _column(i: int) -> exp.Column:

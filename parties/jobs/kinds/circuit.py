@@ -58,9 +58,9 @@ class Circuit(Batched):
     name = "circuit"
     about = Description(
         "Circuit",
-        example="adder64.txt --input 0x2a",
+        example="adder64.txt --input -",
         estimate_example="aes_128.txt",
-        job_example="--circuit adder64 --input 0x2a",
+        job_example="--circuit adder64 --input -",
         extra=BatchExtra,
     )
     Settings = CircuitSettings

@@ -18,7 +18,7 @@ class Equality(Amounts):
     """Compare the numbers of the two parties. Both learn whether they are equal, and nothing else."""
 
     name = "equality"
-    about = Description("Equal or not", example="--value 1000000", estimate_example="--batch 1000", extra=BatchExtra)
+    about = Description("Equal or not", example="--value -", estimate_example="--batch 1000", extra=BatchExtra)
     asks = "whether both parties have the same"
     learnt = "whether both have the same"
     opens = "whether both are equal"

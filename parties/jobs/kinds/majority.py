@@ -66,7 +66,7 @@ class Majority(Batched):
     """
 
     name = "majority"
-    about = Description("Majority", example="--classes yes,no --counts 120,45", extra=BatchExtra)
+    about = Description("Majority", example="--classes yes,no --counts -", extra=BatchExtra)
     Settings = MajoritySettings
     settings: MajoritySettings
 

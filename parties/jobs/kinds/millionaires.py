@@ -18,7 +18,7 @@ class Millionaires(Amounts):
     """Compare the numbers of the two parties. Both learn party0, party1 or equal, and nothing else."""
 
     name = "millionaires"
-    about = Description("Who has more", example="--value 1000000", estimate_example="--batch 1000000", extra=BatchExtra)
+    about = Description("Who has more", example="--value -", estimate_example="--batch 1000000", extra=BatchExtra)
     asks = "which party has more, or whether both have the same"
     learnt = "who has more, or that both have the same"
     opens = "who has more"

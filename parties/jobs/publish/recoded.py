@@ -62,7 +62,11 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
     recode: Columns | None = recoded()
     keep: Columns | None = public(None, "Kept columns", "Columns published unchanged", none="none", column=True)
     sensitive: Name | None = public(
-        None, "Sensitive column", "Column that l and t protect; published unchanged", none="none", column=True
+        None,
+        "Sensitive column",
+        "Column that l-diversity (l) and t-closeness (t) protect; published unchanged",
+        none="none",
+        column=True,
     )
     k: K | None = fewest_rows(None, "each class (rows equal in the recoded columns) has at least k rows")
     l: L = diverse("each class has at least l values of the sensitive column; 1 = no rule")  # noqa: E741
@@ -126,7 +130,7 @@ class Recoded(BySchema):
             raise InputError(
                 f"sensitive: {quoted(sensitive[0])} needs l or t; or name it in keep"
                 if sensitive
-                else "sensitive: is missing; name the column that l and t protect"
+                else "sensitive: is missing; name the column that l-diversity (l) and t-closeness (t) protect"
             )
         used_schema = Schema(schema.only([*recode, *keep, *sensitive]).attributes)
         columns = {

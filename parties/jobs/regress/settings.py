@@ -46,7 +46,7 @@ class RegressSettings(BooleanSettings, TabularSettings):
     method: Method = public(
         "gradient",
         "Method",
-        "gradient = noise on gradients; output = on the final weights; choice = weights chosen with noise; "
+        "gradient = noise on gradients; output = on the final weights; choice = weights chosen from a public grid; "
         "least-squares, ridge = noise on second moments, for a target of numbers",
     )
     loss: LossName = public("logistic", "Loss", "Loss function: logistic, or huber = hinge loss with a rounded corner")
@@ -71,7 +71,7 @@ class RegressSettings(BooleanSettings, TabularSettings):
     delta: Delta | None = public(
         None,
         "Delta",
-        "Probability that the guarantee of epsilon fails",
+        "Probability that the guarantee of epsilon fails; not with choice",
         none="the largest power of ten up to 1 / (2,000 max_rows)",
     )
     adjacency: Adjacency = neighbours()

@@ -115,7 +115,10 @@ def indexed_counts(tree: Node, schema: Schema, target: str) -> tuple[tuple[int, 
         if isinstance(place.node, Leaf):
             support = place.node.support
             if support is None or set(support.counts) != set(classes):
-                raise InputError("the tree has no leaf counts for these classes; remove support_epsilon")
+                raise InputError(
+                    f"the tree has a leaf without counts of the values of {target}; "
+                    "give a tree grown with --support-epsilon, or remove --support-epsilon"
+                )
             rows.append(tuple(support.counts[label] for label in classes))
     return tuple(rows)
 

@@ -217,7 +217,9 @@ class OperatorService(Operator):
     @override
     def budget(self, group: int = 1) -> list[TableBudget]:
         if not 1 <= group <= LARGEST_GROUP:
-            raise InputError(f"group: must be from 1 to {LARGEST_GROUP} rows")
+            raise InputError(
+                f"group: the loss can be shown for 1 to {LARGEST_GROUP} rows; choose a number in this range"
+            )
         accounts, peers = self._ledger.accounts, [contact.who.peer_name for contact in self._contacts.values()]
         return [
             shown.table_budget(

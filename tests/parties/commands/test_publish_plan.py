@@ -276,6 +276,12 @@ def test_columns_without_text_are_dropped(tmp_path: Path, monkeypatch: pytest.Mo
     assert "lists: cells of type array<int64> cannot be generalised: it will be dropped" in capsys.readouterr().out
     assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 0
     assert Counter(row["b"] for row in written(Path("out.csv"))) == {"true": 15, "false": 15}
+    capsys.readouterr()
+    pyarrow.parquet.write_table(pyarrow.table({"lists": columns["lists"]}), "raw.parquet")
+    assert smc("plan", "--data", "raw.parquet", "--out", "none.toml") == 2
+    err = capsys.readouterr().err
+    assert "raw.parquet: no column can be an attribute, such as 'lists': " in err
+    assert err.endswith(" holds no categories: turn it into text or numbers in a view\n")
 
 
 def test_values_that_fit_no_rule_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

@@ -260,7 +260,7 @@ def test_the_version_covers_them(raw: Path) -> None:
         ({"x": {"year": "admitted"}, "X": {"year": "born"}}, "the table has a column 'x' already"),
         ({"x": {"year": "ward"}}, "derived.x: column 'ward' has 'A1', which is not a date of the form %d.%m.%Y"),
         ({"x": {"flag": ["ward", 1]}}, "derived.x: column 'ward' has 'A1', which is not a number"),
-        ({"x": {"weekday": "y"}, "y": {"year": "born"}}, "column 'y' is of type int64; give a column of dates"),
+        ({"x": {"weekday": "y"}, "y": {"year": "born"}}, "column 'y' of type int64; give a column of dates"),
         ({"x": {"join": ["y", "ward", "-"]}, "y": {"join": ["x", "ward", "-"]}}, "x reads y reads x, in a circle"),
         ({"x": {"year": "x"}}, "x reads x, in a circle"),
         ({"x": {"age": ["born"]}}, "age: takes day, day, not 1 values"),
@@ -296,7 +296,7 @@ def test_a_bad_declaration_is_one_clear_line(raw: Path, derived: Mapping[str, An
 
 def test_text_is_no_date_in_a_database(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(pa.table({"flag": [True]}), tmp_path / "rows.parquet")
-    with pytest.raises(InputError, match="column 'flag' is of type boolean; give a column of numbers"):
+    with pytest.raises(InputError, match="column 'flag' of type boolean; give a column of numbers"):
         open_rows(declared(str(tmp_path / "rows.parquet"), {"x": {"scale": ["flag", 2]}}))
 
 

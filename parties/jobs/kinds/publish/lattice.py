@@ -47,7 +47,7 @@ class LatticeSettings(RecodedSettings):
     max_suppressed_rows: Count = public(
         0,
         "Left out",
-        "Maximum number of rows of both parties that may be left out so that k, l and t hold",
+        "Maximum rows of both parties left out for k-anonymity, l-diversity (l) and t-closeness (t)",
     )
     max_classes: Annotated[int, Field(strict=True, ge=1, le=1 << 24)] = public(
         MAX_CLASSES,

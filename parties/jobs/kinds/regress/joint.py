@@ -1,4 +1,4 @@
-"""Learn a linear classifier, with noise."""
+"""Learn a linear classifier or regression, with noise."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ WAYS = {
 
 
 class RegressJoint(BySchema):
-    """Learn a linear classifier from the rows of both parties. Both learn its weights, found with noise.
+    """Learn a linear classifier or regression from the rows of both parties. Both learn its weights, found with noise.
 
     In each step of gradient descent, each party sums the gradients of its own rows. Both learn the sum of the two
     sums, with noise. The next step follows from it.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class CompareSettings(TimesSettings, DecisionSettings):
     """Settings of `smc survive compare`."""
 
-    arm: Name | None = arm_column()
+    arm: Name | None = arm_column("the two groups")
     level: Annotated[float, Field(strict=True, ge=1e-6, le=0.5)] = public(
         0.05, "Level", "Significance level: probability that equal arms are reported as different"
     )

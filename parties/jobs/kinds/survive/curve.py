@@ -27,7 +27,7 @@ DIGITS, BAR = 6, 20  # decimals of a result; letters of a bar
 class CurveSettings(TimesSettings, DrawnSettings):
     """Settings of `smc survive curve`."""
 
-    arm: Name | None = arm_column("all rows are one group")
+    arm: Name | None = arm_column("the groups", "all rows are one group")
 
 
 class Curve(Release):

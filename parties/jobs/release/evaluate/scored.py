@@ -49,7 +49,7 @@ class TargetSettings(BooleanSettings, TabularSettings):
     classifier: Annotated[str, Field(max_length=MOST_MODEL)] | None = public(
         None,
         "Classifier",
-        "Model whose scores are judged: the content of its JSON file",
+        "Model whose scores are judged: the text of its JSON file",
         none="scores are a column",
         node=True,
     )

@@ -25,9 +25,9 @@ from smc.errors import InputError
 MOST_ARMS = 16
 
 
-def arm_column(none: str = "") -> AnyField:
-    """Return the field `arm`: the column of the groups to compare. `none` is the effect of omission."""
-    return public(None, "Arm", "Column of the groups to compare", none=none, column=True)
+def arm_column(groups: str, none: str = "") -> AnyField:
+    """Return the field `arm`: the column of `groups` to compare. `none` is the effect of omission."""
+    return public(None, "Arm", f"Column of {groups} to compare", none=none, column=True)
 
 
 class TimesSettings(BooleanSettings, TabularSettings):

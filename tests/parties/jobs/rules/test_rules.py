@@ -253,7 +253,8 @@ def test_result_as_text_and_picture() -> None:
         ({"support": 0.0}, "support"),
         ({"support": 1.5}, "support"),
         ({"columns": ("a",)}, "at least two"),
-        ({"lift": 1.23456789}, "lift: give fewer digits"),
+        ({"lift": 1.234567}, "lift: give at most 6 digits"),
+        ({"support": 0.12345678901234567}, "support and confidence: give at most"),
         ({"columns": ("a", "q")}, "columns: 'q'"),
     ],
 )

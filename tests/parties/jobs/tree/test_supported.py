@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from parties.jobs.kind import Inputs
 from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.exact import ExactTree
+from parties.jobs.tree.result import named
 from parties.jobs.tree.settings import Id3Settings
 from parties.jobs.tree.staged import Staged
 from parties.jobs.tree.supported import SupportedTree
@@ -142,6 +144,9 @@ def test_states_are_written_cut_and_counted() -> None:
     assert total["noisy count of the rows of a class in a leaf"] == 2 * len(state.after[0])
     file = of.tree_file(state)
     assert of.state_of(TreeFile.parse(file.fields())) == state
+    uncounted = replace(file, tree=named(state.tree, of.schema, of.target, of.questions))
+    with pytest.raises(InputError, match=f"a leaf without counts of the values of {of.target}; give a tree grown with"):
+        of.state_of(uncounted)
     assert Id3.text(of.document(state), 0).count(" rows ± ") >= 2
 
 

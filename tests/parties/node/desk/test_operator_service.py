@@ -112,7 +112,7 @@ def test_a_budget_is_shown_for_groups_of_some_rows(pair: Pair, group: int) -> No
     operator = operator_of(pair)
     for size in (1, LARGEST_GROUP):
         assert [table.table for table in operator.budget(size)] == ["days"]
-    with pytest.raises(InputError, match=f"group: must be from 1 to {LARGEST_GROUP} rows"):
+    with pytest.raises(InputError, match=f"group: the loss can be shown for 1 to {LARGEST_GROUP} rows"):
         operator.budget(group)
 
 
