@@ -44,16 +44,16 @@ You read a cell like this:
 - **In brackets**: the error divided by the error of the best other program. Other programs see all
   rows in one place, and their best settings are chosen afterwards. Ours follow from public numbers.
   For local privacy the divisor is the error of the program that the row names. For triangles it is
-  the error of the global sensitivity's noise. In the rows *the limit* and *the least possible on the
-  worst rows*, the brackets have our error divided by this limit.
+  the error of the global sensitivity's noise. In the rows *the limit* and *the least possible on
+  the worst rows*, the brackets have our error divided by this limit.
 - **Bold**: we are behind; [why](#where-we-are-behind). The error exceeds the divisor by more than
-  the divisor's spread. In the tables of Gaussian noise and means, bold also marks an error over 1.15
-  times the limit of theory.
+  the divisor's spread. In the tables of Gaussian noise and means, bold also marks an error over
+  1.15 times the limit of theory.
 - **Spread**: the standard deviation of the other program's draws (classifiers, local privacy). For
   means and quantiles it is twice the sum of both standard errors. For Gaussian noise it is 0.1 %.
   The other tables have no spread, so any larger error is bold.
 - **†**: no better than the trivial answer, which is the commonest class or one centroid.
-- **Warned**: percentage of the runs whose result itself warns that a constant answer may be as good.
+- **Warned**: percentage of runs whose result itself warns that a constant answer may be as good.
 """
 
 WHY = {
