@@ -295,14 +295,16 @@ SECTIONS: tuple[tuple[str, Callable[[Behind], str], str], ...] = (
     (
         "Linear models",
         regression,
-        "The folds are those of the classifiers. The row bound is the exact number of rows. C is the inverse strength of regularisation; here"
+        "The folds are those of the classifiers. The row bound is the exact number of rows. C is the inverse"
+        " strength of regularisation; here"
         " the best C is chosen afterwards. `make bench-regress` measures them.",
     ),
     (
         "Clusters",
         clusters,
         "Inertia is the sum of the squared distances of rows to their centroid. Each cell names the"
-        " [method](clusters.md#methods) that the command chose. The other program is diffprivlib's k-means. The figures are medians of five tables with two noises each."
+        " [method](clusters.md#methods) that the command chose. The other program is diffprivlib's k-means. The"
+        " figures are medians of five tables with two noises each."
         " `make bench-clusters` measures them.",
     ),
     (
@@ -315,7 +317,8 @@ SECTIONS: tuple[tuple[str, Callable[[Behind], str], str], ...] = (
         "Means, medians, quantiles",
         answers,
         "The rows are 1,000 numbers from 0 to 1,000, around 300. diffprivlib takes the number of rows as known."
-        " No mechanism has a smaller error on its worst rows than the least possible (Kulesza, Suresh, Wang 2023). `make bench-answers` measures them.",
+        " No mechanism has a smaller error on its worst rows than the least possible (Kulesza, Suresh, Wang"
+        " 2023). `make bench-answers` measures them.",
     ),
     (
         "Triangles",
@@ -330,7 +333,8 @@ SECTIONS: tuple[tuple[str, Callable[[Behind], str], str], ...] = (
         "Answers at the source (local differential privacy)",
         local,
         "There are 32 categories among 20,000 people. Our reports have the distributions of the other library's"
-        " reports. Only rappor is decoded differently: pure-ldp fits all candidates, and ours reports those alone that a"
+        " reports. Only rappor is decoded differently: pure-ldp fits all candidates, and ours reports those alone"
+        " that a"
         " test proves. multi-freq-ldpy's shares, and ours beside them, are cut at 0. Without this cut, no mechanism has"
         " a smaller error than `subset`."
         " `make bench-local` measures them.",
@@ -338,7 +342,8 @@ SECTIONS: tuple[tuple[str, Callable[[Behind], str], str], ...] = (
     (
         "Synthetic rows",
         synthesis,
-        "Each figure is the mean over all pairs of columns: how far the pair's joint distribution in the synthetic rows is"
+        "Each figure is the mean over all pairs of columns: how far the pair's joint distribution in the"
+        " synthetic rows is"
         " from that in the true rows. The figures are means of 3 runs, mbi's of one."
         " `make bench-marginals` measures them.",
     ),
