@@ -41,17 +41,17 @@ from smc.engines import Profile
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "cost.md"
 TREES_TARGET = TARGET.with_name("cost-trees.md")
 
-WHICH = {  # a tree, and what its levels are called
-    "default": "{}",
-    "a level more": "{} (by --max-depth)",
-    "four levels": "4 (by --max-depth)",
-    "multiway": "{} (--splits multiway)",
-    "multiway, a level more": "{} (--splits multiway, by --max-depth)",
-    "multiway, four levels": "4 (--splits multiway)",
-    "plain": "any (--plain)",
-    "noise": "{} (--epsilon 1)",
-    "noise, four levels": "4 (--epsilon 1)",
-    "more noise": "{} (--epsilon 0.1)",
+WHICH = {  # a tree: how its number of levels is set, and its other options
+    "default": "default",
+    "a level more": "default + 1",
+    "four levels": "set to 4",
+    "multiway": "default (--splits multiway)",
+    "multiway, a level more": "default + 1 (--splits multiway)",
+    "multiway, four levels": "set to 4 (--splits multiway)",
+    "plain": "no limit (--plain)",
+    "noise": "default (--epsilon 1)",
+    "noise, four levels": "set to 4 (--epsilon 1)",
+    "more noise": "default (--epsilon 0.1)",
 }
 TREES = Path(__file__).parent / "results" / "tree_costs.json"
 TREE_PROFILE = Profile("mixed")
@@ -129,11 +129,13 @@ def trees() -> str:
         _wrapped(
             "`make cost` writes this page from the rows of [benchmarks/tree_costs.py](../benchmarks/tree_costs.py). "
             "[protocols/cost_model.py](../protocols/cost_model.py) and "
-            "[protocols/release/tree_costs.py](../protocols/release/tree_costs.py) make the forecasts. The rows are "
-            f"{tables} public tables, prepared from their raw files. Each row was dealt to one of two parties at "
-            f"random. The profile `{TREE_PROFILE}` means engine `mixed`, kind of oblivious transfer `extension`, and "
-            "the half-gates garbling scheme. Bytes are both ways. For trees with noise, bytes and leaves are the "
-            "median of five draws. Very large trees (`--plain`) are counted in parts, within a few percent."
+            "[protocols/release/tree_costs.py](../protocols/release/tree_costs.py) make the forecasts. The data "
+            f"are {tables} tables: {tables - 1} public ones, and `hospital`, which a script generates. Each table was "
+            "prepared from its raw file, and each row was dealt to one of two parties at random. All trees have the "
+            f"profile `{TREE_PROFILE}`: engine `mixed`, kind of oblivious transfer `extension`, and the half-gates "
+            "garbling scheme. Bytes are both ways. For trees with noise, bytes and leaves are the median of five "
+            "draws. The bytes of very large trees (`--plain`) are added up from parts that are counted separately. "
+            "The error of such a sum is a few percent."
         ),
         "",
         _wrapped(
@@ -145,11 +147,19 @@ def trees() -> str:
             "tables."
         ),
         "",
+        _wrapped(
+            "*Levels* shows how the number of levels is set. `smc id3` chooses the default from public numbers. "
+            "`--max-depth` sets one level more, or four levels, also where four is the default. `--plain` has no limit "
+            "of levels. By default a node splits in two. With `--epsilon`, a column without an order has a branch for "
+            "every value. With `--plain` and with `--splits multiway`, every column has. *Not counted*: the bound of "
+            "this job is too large to be counted."
+        ),
+        "",
         _line(("levels of the trees", "targets", "within a factor of 2", "other columns", "within a factor of 2")),
         _line(("---", *["---:"] * 4)),
     ]
     for which, name in WHICH.items():
-        cells = [name.format("one more" if which.endswith("a level more") else "by default")]
+        cells = [name]
         for first in (True, False):
             of = [row for row in known if (row["which"], row["first"]) == (which, first)]
             ratios = [row["typical"] / row["bytes"] for row in of]
@@ -161,7 +171,8 @@ def trees() -> str:
         _line(("---", *["---:"] * 8)),
     ]
     for row in rows:
-        levels = WHICH[row["which"]].format(row["max_depth"])
+        limit, name = row["max_depth"], WHICH[row["which"]]
+        levels = name if limit is None else f"{limit}: {name}"
         numbers = [f"{row[name]:,}" for name in ("leaves", "bytes", "typical")]
         ratio, most = (
             f"{row['typical'] / row['bytes']:.2f}",

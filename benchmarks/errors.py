@@ -43,28 +43,35 @@ You read a cell like this:
 
 - **In brackets**: the error divided by the error of the best other program. Other programs see all
   rows in one place, and their best settings are chosen afterwards. Ours follow from public numbers.
-- **Bold**: we are behind; [why](#where-we-are-behind). The error exceeds the other program's mean by
-  more than its spread, or is over 1.15 times the limit of theory. The spread is the standard
-  deviation of the other program's draws. For single answers it is twice the standard errors.
+  For local privacy the divisor is the error of the program that the row names. For triangles it is
+  the error of the global sensitivity's noise. In the rows *the limit* and *the least possible on
+  the worst rows*, the brackets have our error divided by this limit.
+- **Bold**: we are behind; [why](#where-we-are-behind). The error exceeds the divisor by more than
+  the divisor's spread. In the tables of Gaussian noise and means, bold also marks an error over
+  1.15 times the limit of theory.
+- **Spread**: the standard deviation of the other program's draws (classifiers, local privacy). For
+  means and quantiles it is twice the sum of both standard errors. For Gaussian noise it is 0.1 %.
+  The other tables have no spread, so any larger error is bold.
 - **†**: no better than the trivial answer, which is the commonest class or one centroid.
-- ***Said***: how often the result itself warns that a constant answer may be as good.
+- **Warned**: percentage of runs whose result itself warns that a constant answer may be as good.
 """
 
 WHY = {
     "tree": """
-**Trees.** On car no column by itself changes the majority. `max`, the quality with the least noise,
-then finds no reason to split. On wisconsin and balance-scale many columns contribute a little each.
+**Trees.** On car no column by itself changes the majority. The default quality of
+a split is `max`, the number of rows that the majorities of the parts predict correctly. It needs the
+least noise, but finds no reason to split here. On wisconsin and balance-scale many columns contribute a little each.
 Their sum decides, and one tree of few levels does not add it up. On these three tables naive Bayes
 is the better answer from epsilon 0.5 on. With epsilon 0.1 on few rows of many classes, a choice
-among columns is mostly noise. Forests that split without looking at rows spend all of epsilon on
-their leaves. They lose less there.""",
+among columns is mostly noise. diffprivlib's forests split without looking at rows and spend
+all of epsilon on their leaves. They lose less in this case.""",
     "bayes": """
 **Naive Bayes** counts a row once in each column, so its noise grows with the columns. At epsilon
 0.1 on a few hundred rows, the noise is as large as the counts. A tree of one or two levels is then
 the better answer.""",
     "answers": """
-**The ninth decile.** Counted in rows, the answers of both programs are equally far off. OpenDP
-counts nine tenths of the rows at a number itself as below it. This favours lower numbers where rows
+**The ninth decile.** Counted in rows, the answers of both programs are equally far off. Of the
+rows that equal a candidate, OpenDP counts nine tenths as below the candidate. This favours lower numbers where rows
 above are rare, as here. Where many rows have one number, OpenDP may miss the quantile even without
 noise. `smc` does not.""",
 }
@@ -135,7 +142,7 @@ def classifiers(behind: Behind) -> str:
                 }
                 yield [rows, way, *compared(behind, why, name, cells, percent)]
                 rows = ""
-            yield ["", "said of naive Bayes, %", *(f"{100 * ours[name, e]['doubted']:.0f}" for e in EPSILONS)]
+            yield ["", "naive Bayes warned, %", *(f"{100 * ours[name, e]['doubted']:.0f}" for e in EPSILONS)]
             peers = [theirs[name, epsilon] for epsilon in EPSILONS]
             yield ["", "diffprivlib's best", *(f"{percent(1 - p['accuracy'])} ± {percent(p['spread'])}" for p in peers)]
             yield ["", "the commonest class", *[percent(constant)] * len(EPSILONS)]
@@ -178,7 +185,7 @@ def clusters(behind: Behind) -> str:
                 f"{100 * sum(row['doubted'] for row in here.values()) / len(here):.0f}",
             ]
 
-    return table(("inertia, 1 = without noise", "one centroid; epsilon:", *EPSILONS, "said, %"), lines())
+    return table(("inertia, 1 = without noise", "one centroid; epsilon:", *EPSILONS, "warned, %"), lines())
 
 
 def sigma(behind: Behind) -> str:
@@ -216,9 +223,9 @@ def answers(behind: Behind) -> str:
             if question == "mean":
                 worst = {e: Cell(row["worst"], least=row["least"]) for e, row in rows.items()}
                 texts = compared(behind, "answers", "the worst mean", worst, "{:.3g}".format)
-                yield ["the worst rows, in theory", *texts]
+                yield ["`smc release mean` on its worst rows, by theory", *texts]
                 yield [
-                    "the least worst (ours / it)",
+                    "the least possible on the worst rows (ours / it)",
                     *(f"{r['least']:.3g} ({r['worst'] / r['least']:.2f})" for r in rows.values()),
                 ]
 
@@ -236,7 +243,7 @@ def triangles(behind: Behind) -> str:
             texts = compared(behind, "answers", f"triangles, {common}", cells, "{:.3g}".format)
             yield [f"`smc release triangles`, {common} in common", *texts]
             yield ["noise of the global sensitivity", *(f"{row['plain']:.3g}" for row in rows.values())]
-            yield ["the narrowest ladder there can be", *(f"{row['narrow']:.3g}" for row in rows.values())]
+            yield ["the narrowest possible ladder", *(f"{row['narrow']:.3g}" for row in rows.values())]
 
     return table(("mean error, 100 vertices; epsilon", *EPSILONS), lines())
 
@@ -251,7 +258,7 @@ def local(behind: Behind) -> str:
             cells = {e: Cell(1e6 * row["ours"], 1e6 * row["theirs"], 1e6 * row["spread"]) for e, row in rows.items()}
             yield [what, beside, *compared(behind, "local", f"{what} beside {beside}", cells, "{:,.0f}".format)]
         least = [next(row for row in found if row["epsilon"] == e and "least" in row) for e in (0.5, 1.0, 3.0)]
-        yield ["the least there is", "", *(f"{1e6 * row['least']:,.0f}" for row in least)]
+        yield ["the least possible without a cut at 0", "", *(f"{1e6 * row['least']:,.0f}" for row in least)]
 
     return table(("mean square error of shares, millionths", "compared with; epsilon:", "0.5", "1", "3"), lines())
 
@@ -273,9 +280,9 @@ def synthesis(behind: Behind) -> str:
             if theirs:
                 yield ["", PEER, *(f"{off(row):.1f}" for row in theirs.values())]
             floor = f"{off(kept[name, 'rows drawn anew', None]):.1f}"
-            yield ["", "as many rows drawn anew", *[floor] * len(EPSILONS)]
+            yield ["", "as many of the true rows, drawn with replacement", *[floor] * len(EPSILONS)]
 
-    return table(("% of rows that pairs differ by", "epsilon, delta 1e-9", *EPSILONS), lines())
+    return table(("total variation distance, %", "epsilon, delta 1e-9", *EPSILONS), lines())
 
 
 SECTIONS: tuple[tuple[str, Callable[[Behind], str], str], ...] = (
@@ -288,45 +295,56 @@ SECTIONS: tuple[tuple[str, Callable[[Behind], str], str], ...] = (
     (
         "Linear models",
         regression,
-        "The same folds. The row bound is the exact number of rows. C is the inverse strength of regularisation; here"
+        "The folds are those of the classifiers. The row bound is the exact number of rows. C is the inverse"
+        " strength of regularisation; here"
         " the best C is chosen afterwards. `make bench-regress` measures them.",
     ),
     (
         "Clusters",
         clusters,
-        "Inertia is the sum of the squared distances of rows to their centroid. Each cell names the method that the"
-        " command chose. The figures are medians of five tables with two noises each."
+        "Inertia is the sum of the squared distances of rows to their centroid. Each cell names the"
+        " [method](clusters.md#methods) that the command chose. The other program is diffprivlib's k-means. The"
+        " figures are medians of five tables with two noises each."
         " `make bench-clusters` measures them.",
     ),
     (
         "Gaussian noise",
         sigma,
-        "The limit is that of one release alone (Balle, Wang 2018). `make bench-answers` computes them.",
+        "The limit is the least sigma for one release alone (Balle, Wang 2018). `smc` and OpenDP use zero-concentrated"
+        " privacy, in which several releases together cost less. `make bench-answers` computes them.",
     ),
     (
         "Means, medians, quantiles",
         answers,
         "The rows are 1,000 numbers from 0 to 1,000, around 300. diffprivlib takes the number of rows as known."
-        " The least worst error is that of Kulesza, Suresh, Wang 2023. `make bench-answers` measures them.",
+        " No mechanism has a smaller error on its worst rows than the least possible (Kulesza, Suresh, Wang"
+        " 2023). `make bench-answers` measures them.",
     ),
     (
         "Triangles",
         triangles,
         "A ladder fits the noise to the graph; the global sensitivity is that of the worst graph."
+        " The narrowest possible ladder is a lower bound for such noise: its rungs widen by a half each, and no ladder"
+        " has narrower ones (Zhang and others, SIGMOD 2015)."
         " No two vertices of these graphs have more neighbours in common than the row states."
         " No library known to us counts triangles. `make bench-answers` measures the errors.",
     ),
     (
-        "Answers at the source",
+        "Answers at the source (local differential privacy)",
         local,
-        "There are 32 categories among 20,000 people. The distributions are the same, except for rappor's decoding."
-        " `subset` has the least error there is. multi-freq-ldpy's shares, and ours beside them, are cut at 0."
+        "There are 32 categories among 20,000 people. Our reports have the distributions of the other library's"
+        " reports. Only rappor is decoded differently: pure-ldp fits all candidates, and ours reports those alone"
+        " that a"
+        " test proves. multi-freq-ldpy's shares, and ours beside them, are cut at 0. Without this cut, no mechanism has"
+        " a smaller error than `subset`."
         " `make bench-local` measures them.",
     ),
     (
         "Synthetic rows",
         synthesis,
-        "Two tables, with all pairs of columns. The figures are means of 3 runs, mbi's of one."
+        "Each figure is the mean over all pairs of columns: how far the pair's joint distribution in the"
+        " synthetic rows is"
+        " from that in the true rows. The figures are means of 3 runs, mbi's of one."
         " `make bench-marginals` measures them.",
     ),
 )

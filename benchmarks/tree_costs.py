@@ -1,4 +1,4 @@
-"""Measures how near the typical forecast of an exact tree is to what trees of public tables cost, and the most it can.
+"""Measures how near the typical forecast of an exact tree is to what trees of ten tables cost, and the most it can.
 
     python -m benchmarks.tree_costs DATA     (or: make bench-trees; DATA has the tables; ten minutes, writes
                                              benchmarks/results/tree_costs.json)

@@ -16,7 +16,7 @@ the bound on a party's rows, n the number of columns.
 * A plain tree of c > 2 classes may have a bound that allows a row for every fourth combination of values. Then
   g = (1 - 1 / 2c) v and r = R / 8. An example is a table that lists all cases of something.
 
-These numbers are fitted to trees of ten public tables (benchmarks/tree_costs.py), with the usual k and plain, and of a
+These numbers are fitted to trees of ten tables (benchmarks/tree_costs.py), with the usual k and plain, and of a
 chess endgame (benchmarks/peers/endgame.py). The forecast is least certain for very many columns of little information.
 Such a tree splits by the columns with most values and has more nodes.
 

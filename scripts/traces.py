@@ -56,9 +56,9 @@ PROFILES = [
 
 PAGE = """# Traces of compiled code
 
-Kernels compute on secrets. `make traces` writes this page. It calls each kernel of the protocols
-with two sets of secrets at the same addresses. It follows the first {limit:,} instructions of a
-call, one by one. You see in the table:
+Kernels are compiled inner loops that compute on secrets. `make traces` writes this page. It calls
+each kernel of the protocols with two sets of secrets at the same addresses. It follows the first
+{limit:,} instructions of a call, one by one. You see in the table:
 
 - the number of calls;
 - the number of addresses that were followed: of instructions, and of memory that they read or
@@ -67,7 +67,11 @@ call, one by one. You see in the table:
 
 The protocols run this very machine code on this processor: {processor}.
 Another processor gets other code, so run `make traces` there. The trace does not cover the time
-that an instruction takes. It does not cover the work of Python around kernels, in whole arrays.
+that an instruction takes. It does not cover the work of Python and NumPy around kernels, in whole
+arrays.
+
+Kernels that only a party's own rows enter are not followed. They count these rows for the party
+itself, and their time depends on the rows. The peer can see this time only by the clock.
 
 {table}
 """
@@ -275,7 +279,7 @@ def rows(profiles: Sequence[Profile], only: str, limit: int, calls: int = CALLS)
         if only not in name:
             continue
         if kernel.module in LOCAL:
-            yield name, 0, 0, "own rows: local counts, whose time depends on them"
+            yield name, 0, 0, "not followed: a party's own rows"
             continue
         found = pairs.get(kernel.symbol, [])
         if not found:

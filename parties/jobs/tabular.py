@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from smc.engines import Engine
 
 CELL_BYTES = 8  # approximate bytes of a cell in a file
-STOPPED_AT = 4  # times the forecast: twice the largest error measured for trees on public tables
+STOPPED_AT = 4  # times the forecast: twice the largest error measured for trees of ten tables
 LEAST_STOP = 100_000_000  # bytes: a smaller run continues, unless its settings have a limit
 
 
