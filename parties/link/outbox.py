@@ -73,9 +73,7 @@ class Outbox:
             if self._send is None or not is_free or len(frame) > SHORT_BYTES:
                 self._waiting += len(frame)
                 self._frames.append((frame, self._line.carry(len(frame)) if self._line is not None else 0.0))
-                if (
-                    not self._under_way and len(self._frames) == 1
-                ):  # otherwise the sending thread has been woken or will be
+                if not self._under_way and len(self._frames) == 1:  # otherwise the sending thread is awake or will be
                     self._due.notify()
                 return False
             self._under_way, self.last_taken = True, time.monotonic()

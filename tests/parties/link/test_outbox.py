@@ -57,10 +57,12 @@ def test_a_sender_that_waits_for_room_gets_it(sizes, limit):
     outbox, messages = Outbox(limit), [bytes([number]) * size for number, size in enumerate(sizes)]
 
     def send():
-        for message in messages:
-            outbox.admit(PATIENCE)
-            outbox.append(message)
-        outbox.close()
+        try:
+            for message in messages:
+                outbox.admit(PATIENCE)
+                outbox.append(message)
+        finally:
+            outbox.close()
 
     sender = threading.Thread(target=send)
     sender.start()
