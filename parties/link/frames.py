@@ -170,7 +170,7 @@ def assemble(step: str, size: int, next_frame: Callable[[], Received]) -> Buffer
             return payload
         import numpy as np  # loaded by the session already; its memory is neither zeroed nor, if large, in small pages
 
-        whole, done = memoryview(np.empty(size, dtype=np.uint8)), 0
+        whole, done = np.empty(size, dtype=np.uint8).data, 0
         while True:
             if not more:
                 check_message(step, size, step, done + len(payload))

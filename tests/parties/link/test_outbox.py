@@ -39,8 +39,9 @@ def test_outbox_discards_on_demand():
     assert list(outbox) == []
 
 
-def test_only_a_frame_that_can_be_sent_wakes_the_sending_thread(monkeypatch):
-    outbox, woken = Outbox(100), []
+def test_only_a_frame_that_can_be_sent_wakes_the_sending_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    woken: list[int] = []
+    outbox = Outbox(100)
     monkeypatch.setattr(outbox._due, "notify", lambda: woken.append(outbox._waiting))
     for _ in range(3):
         outbox.append(b"12")
@@ -53,10 +54,10 @@ def test_only_a_frame_that_can_be_sent_wakes_the_sending_thread(monkeypatch):
 
 
 @given(sizes=st.lists(st.sampled_from([0, 1, 9, 10, 11, 40]), max_size=12), limit=st.sampled_from([1, 10, 30]))
-def test_a_sender_that_waits_for_room_gets_it(sizes, limit):
+def test_a_sender_that_waits_for_room_gets_it(sizes: list[int], limit: int) -> None:
     outbox, messages = Outbox(limit), [bytes([number]) * size for number, size in enumerate(sizes)]
 
-    def send():
+    def send() -> None:
         try:
             for message in messages:
                 outbox.admit(PATIENCE)
@@ -72,11 +73,12 @@ def test_a_sender_that_waits_for_room_gets_it(sizes, limit):
 
 
 @pytest.mark.parametrize("discard", [False, True])
-def test_the_end_wakes_a_sender_that_waits_for_room(discard):
-    outbox, ends = Outbox(1), []
+def test_the_end_wakes_a_sender_that_waits_for_room(discard: bool) -> None:
+    ends: list[bool] = []
+    outbox = Outbox(1)
     outbox.append(b"full")
 
-    def send():
+    def send() -> None:
         with pytest.raises(OutboxClosedError):
             outbox.admit(PATIENCE)
         ends.append(True)
