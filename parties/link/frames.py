@@ -168,14 +168,16 @@ def assemble(step: str, size: int, next_frame: Callable[[], Received]) -> Buffer
         if not more:
             check_message(step, size, step, len(payload))
             return payload
-        whole, done = bytearray(size), 0
+        import numpy as np  # loaded by the session already; its memory is neither zeroed nor, if large, in small pages
+
+        whole, done = np.empty(size, dtype=np.uint8).data, 0
         while True:
             if not more:
                 check_message(step, size, step, done + len(payload))
             whole[done : done + len(payload)] = payload
             done += len(payload)
             if not more:
-                return memoryview(whole).toreadonly()
+                return whole.toreadonly()
             payload, more = _piece(next_frame(), step, size - done)
 
 

@@ -45,7 +45,9 @@ class Outbox:
         self._is_lent = False  # the frame was returned by the iterator
         self._closed = False
         self._discarded = False
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._due = threading.Condition(self._lock)  # the sending thread waits for the next frame or the end
+        self._room = threading.Condition(self._lock)  # the protocol's thread waits for room or the end
         self.last_taken = time.monotonic()  # time at which gRPC last took a frame: progress, seen from this side
 
     def send_by(self, send: Send) -> None:
@@ -54,24 +56,25 @@ class Outbox:
 
     def admit(self, timeout: float) -> None:
         """Wait for room for one message. Raise OutboxStuckError after `timeout` seconds in which no frame went out."""
-        with self._changed:
+        with self._lock:
             start = time.monotonic()
             while self._waiting >= self._limit and not self._closed:
                 remaining = max(start, self.last_taken) + timeout - time.monotonic()
                 if remaining <= 0:
                     raise OutboxStuckError
-                self._changed.wait(remaining)
+                self._room.wait(remaining)
             if self._closed:
                 raise OutboxClosedError
 
     def append(self, frame: bytes) -> bool:
         """Append a frame of an admitted message; return whether it is sent already. After `close` it is dropped."""
-        with self._changed:
+        with self._lock:
             is_free = not self._under_way and not self._frames and self._line is None and not self._closed
             if self._send is None or not is_free or len(frame) > SHORT_BYTES:
                 self._waiting += len(frame)
                 self._frames.append((frame, self._line.carry(len(frame)) if self._line is not None else 0.0))
-                self._changed.notify_all()
+                if not self._under_way and len(self._frames) == 1:  # otherwise the sending thread is awake or will be
+                    self._due.notify()
                 return False
             self._under_way, self.last_taken = True, time.monotonic()
         self._send(frame, self._sent)
@@ -79,10 +82,11 @@ class Outbox:
 
     def close(self, discard: bool = False) -> None:
         """End the stream after the waiting frames, or now with `discard`."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             self._discarded |= discard
-            self._changed.notify_all()
+            self._due.notify_all()
+            self._room.notify_all()
 
     def __iter__(self) -> Outbox:
         return self
@@ -99,7 +103,7 @@ class Outbox:
 
     def _taken(self) -> bytes:
         """Return the next frame, as soon as it may be sent. Raise StopIteration if no more will come."""
-        with self._changed:
+        with self._lock:
             while not self._discarded:
                 pause = None
                 if not self._under_way:
@@ -111,13 +115,14 @@ class Outbox:
                     frame, _ = self._frames.popleft()
                     self._waiting -= len(frame)
                     self._under_way, self.last_taken = True, time.monotonic()
-                    self._changed.notify_all()
+                    if self._waiting < self._limit:
+                        self._room.notify_all()
                     return frame
-                self._changed.wait(pause)
+                self._due.wait(pause)
             raise StopIteration
 
     def _sent(self) -> None:
-        with self._changed:
+        with self._lock:
             self._under_way = False
             if self._frames or self._closed:  # otherwise no thread waits for it
-                self._changed.notify_all()
+                self._due.notify()

@@ -8,12 +8,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from parties.link.exchange_pb2 import DATA, Frame
-from parties.link.frames import CHUNK_BYTES, MAX_FRAME_BYTES, SHORT_BYTES, FrameReader, FrameWriter, assemble
+from parties.link.frames import (
+    CHUNK_BYTES,
+    MAX_FRAME_BYTES,
+    SHORT_BYTES,
+    SMALL_FRAME_BYTES,
+    FrameReader,
+    FrameWriter,
+    assemble,
+)
 from smc.errors import ProtocolError
 
 pytestmark = pytest.mark.slow
 
-edges = st.sampled_from([0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, 3 * CHUNK_BYTES])
+BOUNDS = (SHORT_BYTES, SMALL_FRAME_BYTES, CHUNK_BYTES)
+edges = st.sampled_from([0, 1, 3 * CHUNK_BYTES, *(bound + beyond for bound in BOUNDS for beyond in (-1, 0, 1))])
 messages = st.lists(st.tuples(st.text(st.characters(codec="ascii", categories=["L", "N"])), edges), max_size=4)
 
 
