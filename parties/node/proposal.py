@@ -208,7 +208,9 @@ class Proposal(BaseModel):
         protocol = self.specification.get("protocol")
         if not isinstance(protocol, str):
             raise ValueError("the specification names no protocol")
-        return kinds.find(protocol).agreed(self.specification)
+        task = kinds.find(protocol).agreed(self.specification)
+        task.on_shares = self.holding is not None
+        return task
 
     @cached_property
     def job(self) -> dict[str, Any]:

@@ -46,7 +46,7 @@ def id3(data: Path = DEMO.clinic_a, *more: object) -> list[object]:
             id3(DEMO.clinic_a, "--tolerance", "1e-9", "--max-rows", "100000", *LINK),
             "greater --tolerance or a smaller --max-rows",
         ),
-        (id3(DEMO.clinic_a, "--max-rows", "6", *LINK), "line 8: more than 6 rows"),
+        (id3(DEMO.clinic_a, "--max-rows", "6", *LINK), "7 rows, more than 6, the agreed bound (max_rows)"),
         (id3(DEMO.clinic_a, "--min-rows", "-1", *LINK), "--min-rows"),
         (id3(DEMO.clinic_a, "--out", "no/such/tree.json", *LINK), "cannot write no/such/tree.json"),
         (id3(DEMO.clinic_a), "--listen HOST:PORT"),
@@ -76,7 +76,7 @@ def test_wrong_usage_is_exit_2_and_names_the_thing(processes, arguments: list[ob
     [
         ("outlook,temperature,humidity,wind,play\nsunny,hot,high,weak,no\nsunny,hot,hihg,weak,no\n",
          "line 3, column 'humidity'"),
-        ("outlook,temperature,humidity,wind\nsunny,hot,high,weak\n", "lacks the column 'play'"),
+        ("outlook,temperature,humidity,wind\nsunny,hot,high,weak\n", "column 'play': there is no such column"),
         ("outlook,temperature,humidity,wind,play\nsunny,hot,high,weak\n", "line 2: 4 fields"),
         ("", "empty"),
         ("outlook,temperature,humidity,wind,play\nsunny,hot,,weak,no\n", "line 2, column 'humidity'"),
