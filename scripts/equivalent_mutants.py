@@ -268,9 +268,9 @@ EQUIVALENT: dict[str, tuple[tuple[str, str, str], ...]] = {
             "there are as many parts as trees",
         ),
     ),
-    "protocols/release/tree_openings.py": (
+    "protocols/release/tree_problem.py": (
         _with(
-            "chooses = left > 0 and depth < problem.max_depth and problem.candidates(left) > 1",
+            "return left > 0 and depth < self.max_depth and self.candidates(left) > 1",
             "left > 0",
             "left >= 0",
             "without attributes there is one candidate at most, to stop",

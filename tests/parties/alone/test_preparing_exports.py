@@ -211,9 +211,9 @@ def test_numbers_with_the_other_decimal_mark_are_asked_for(tmp_path: Path) -> No
     )
     point = "dose;y\n" + "".join(f"{'1,5' if i % 50 == 7 else f'{i % 9}.5'};{i % 2}\n" for i in range(1, 99))
     for content, odd in ((comma, "0.500"), (point, "1,5")):
-        with pytest.raises(InputError, match=rf"column 'dose': number \('{odd}': no value.*\) or text .*dose=number"):
+        with pytest.raises(InputError, match=rf"column 'dose': number \('{odd}': missing, .*\) or text .*dose=number"):
             looked(tmp_path / "a.csv", content)
         dose = column(looked(tmp_path / "a.csv", content, "dose=number"), "dose")
         assert (dose.reads, dose.odd, dose.spelling.missing) == ("real", (odd,), (odd,))
-        assert "read as a missing value" in "; ".join(dose.remarks)
+        assert "read as missing, " in "; ".join(dose.remarks)
         assert column(looked(tmp_path / "a.csv", content, "dose=text"), "dose").reads == "text"

@@ -107,7 +107,7 @@ def test_other_models_are_kept_as_well(
     problem = Problem(domains, 30, k, against, (size,), Rules(**fields, against=against), score, missing)
     shared = all({r[i] for r in rows[0]} & {r[i] for r in rows[1]} for i in range(len(domains) + 1))
     if not keeps(rows, rows, k, against, model) or (all(rows) and not shared):
-        with pytest.raises(InputError, match=r"do not keep l|owner of each row"):
+        with pytest.raises(InputError, match=r"do not satisfy l|owner of each row"):
             run(problem, rows)
         return
     cuts, _ = run(problem, rows)
