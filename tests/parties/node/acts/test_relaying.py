@@ -194,7 +194,7 @@ def test_a_job_that_waits_too_long_ends_for_all(group: Group, monkeypatch: pytes
         ({"holders": [], "compute_only": True}, "compute_only: goes with holders"),
         ({"to": ["b"]}, "to: 'b' is no holder of the job"),
         ({"protocol": "equality"}, "holders: equality reads no rows of holders"),
-        ({"k": 3, "plain": False}, "take rows of holders: k, l and t against the peer"),
+        ({"k": 3, "l": 2, "plain": False}, "take rows of holders: l and t against the peer"),
     ],
 )
 def test_wrong_jobs_with_holders_are_refused_in_one_line(group: Group, fields: Any, message: str) -> None:

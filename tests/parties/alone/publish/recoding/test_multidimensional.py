@@ -241,5 +241,5 @@ def test_the_first_box_that_holds_a_cell(
         patch.setattr("parties.alone.publish.recoding.recoding.DENSE", dense)
         assert place_in(boxes, cells.hierarchies, cells.quasi).tolist() == expected
         if any(sum(held) > 1 for held in holding):
-            with pytest.raises(InputError, match="classes overlap"):
+            with pytest.raises(InputError, match="classes that do not overlap"):
                 place_in(boxes, cells.hierarchies, cells.quasi, exclusive=True)
