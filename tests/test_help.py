@@ -165,7 +165,8 @@ def test_what_has_to_be_given_is_said() -> None:
         assert isinstance(recode, click.Option)
         assert (recode.help or "").endswith(end)
     shown = {one.opts[0]: one.help or "" for one in ALL["cluster",].params}
-    assert {name for name, help_ in shown.items() if help_.endswith("[required]")} == {"--columns", "--bounds"}
+    assert {name for name, help_ in shown.items() if help_.endswith("[required]")} == {"--columns"}
+    assert shown["--bounds"].endswith("[those of the schema, if all these columns have a numeric type there]")
     assert shown["--epsilon"].endswith("[required, unless --exact]")
 
 

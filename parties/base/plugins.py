@@ -80,7 +80,8 @@ def checked(kind: object, name: str, place: str, base: type[Base], what: str) ->
     if lacking := sorted(getattr(kind, "__abstractmethods__", ())):
         raise InputError(f"{place}: the {what} {quoted(name)} lacks {', '.join(lacking)}")
     if getattr(kind, "name", None) != name:
-        raise InputError(f"{place}: the {what} calls itself {getattr(kind, 'name', None)!r}, its entry point {name!r}")
+        named = getattr(kind, "name", None)
+        raise InputError(f"{place}: the {what} is named {named!r}, and its entry point {name!r}; make the two equal")
     return kind
 
 

@@ -92,7 +92,7 @@ def close_command(
 
 @command("list", "smc breach list --config party.toml", group)
 def list_command(file: NodeFile = settings(file_of)) -> Report:
-    """List all breaches, with the remaining time."""
+    """List all breaches, with the time left to notify the authority."""
     register, now = breaches.read(entries_of(file, "breach")), datetime.now(UTC)
     report = Report([_plain(breach, now) for breach in register.values()])
     heads = ("breach", "known since (UTC)", "state", "what")

@@ -47,7 +47,11 @@ def approve(
 @command(example="smc refuse 3f2a --why 'the purpose is not covered by our agreement'")
 def refuse(
     job: str = job_argument,
-    why: str = option("Reason, sent to the peer  [the obstacle that the node found, if any]", "TEXT", default=""),
+    why: str = option(
+        "Reason, sent to the peer  [the obstacle that the node found, or 'the operator gave no reason']",
+        "TEXT",
+        default="",
+    ),
     node: NodeClient = settings(node_of),
 ) -> Report:
     """Refuse a job."""

@@ -123,7 +123,7 @@ class Givers:
         return len(self.certificates) + 2 * self.nodes_give
 
     def terms(self, party: int, own: x509.Certificate, peer: x509.Certificate) -> Terms:
-        """Return the terms of a job.
+        """Return the terms of a job: both nodes, the holders, the row bound of each, and whether the nodes give rows.
 
         Args:
             party: Number of this node.
@@ -173,7 +173,7 @@ def _same_door(one: str, other: str | None) -> bool:
 
 
 def joined(data: Any, ask: Ask) -> Any:
-    """Return this party's shares of all parties' data: its own data and the shares from the holders.
+    """Return this party's shares of the sum of all parties' data: its own data plus the shares from the holders.
 
     Args:
         data: This party's data, as the task's `run` takes them: numbers, or a source of counts or of sums; private.
@@ -286,7 +286,9 @@ def receive_sized(channel: Channel, step: str) -> bytes:
     """
     size = int.from_bytes(bytes(channel.receive(f"{step} size", SIZE_BYTES)), "little")
     if size > MOST_BYTES:
-        raise ProtocolError(f"a message of {size:,} bytes at step '{step}', at most {MOST_BYTES:,} are taken")
+        raise ProtocolError(
+            f"step '{step}': the peer sent {size:,} bytes, but the limit is {MOST_BYTES:,}; propose a smaller job"
+        )
     return bytes(channel.receive(step, size))
 
 

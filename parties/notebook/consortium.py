@@ -42,10 +42,10 @@ class Holders:
     compute_only: bool = False
 
     def joined(self, settings: AnySettings, link: LinkSettings | None) -> tuple[AnySettings, Givers]:
-        """Return settings for the rows of all, and the holders.
+        """Return settings whose row bound is half of the rows of all parties, and the holders.
 
         Args:
-            settings: Settings with the bound on the rows of each.
+            settings: Settings with the bound on the rows of each party.
             link: Link to the other party that computes.
 
         Raises:

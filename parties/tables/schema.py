@@ -152,11 +152,12 @@ class Schema:
             if not isinstance(column, NumberType):
                 raise InputError(
                     f"{quoted(name)} is not an integer or real column of the schema, so it cannot have edges; "
-                    "leave it out"
+                    "remove its entry from the result of smc release edges"
                 )
             if not numbers:
                 raise InputError(
-                    f"{quoted(name)} has no edge, because nearly all rows have one value; leave the column out"
+                    f"{quoted(name)} has no edge, because nearly all rows have one value; "
+                    "remove its entry from the result of smc release edges"
                 )
             fields = column.model_dump(exclude_unset=True, exclude={"edges", "width"})
             with at_key(f"schema: {name}"):

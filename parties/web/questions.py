@@ -61,7 +61,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
 }
 OTHERS = "Others"
-ABOUT = frozenset({"where", "of"})  # settings that state the subject of a question, besides columns
+ABOUT = frozenset({"where", "of", "bounds"})  # settings that state the subject of a question, besides columns
 
 MEANS = {  # meaning of a setting's default, for people
     "adjacency": "The noise hides whether a row is present at all.",

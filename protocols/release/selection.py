@@ -96,12 +96,12 @@ class Workload:
 
     @staticmethod
     def choice_price(epsilon: Fraction) -> Fraction:
-        """Return the rho that a choice of a given range spends."""
+        """Return the rho that a choice spends whose bounded range is `epsilon`."""
         return epsilon**2 / 8
 
     @staticmethod
     def choice_epsilon(rho: Fraction) -> Fraction:
-        """Return the widest range of a choice that spends at most rho."""
+        """Return the largest epsilon, the bounded range of a choice, with which the choice spends at most rho."""
         return _rounded(8 * rho, up=False)
 
 
@@ -243,7 +243,9 @@ def score_powers(work: Workload, epsilon: Fraction, choices: int) -> tuple[Power
 
 
 def weighted(engine: Engine, distances: Bits, weights: Sequence[int], less: Sequence[int]) -> Bits:
-    """Return secret scores from 0 up: each distance times its weight, less a public number, plus the greatest number.
+    """Return secret scores: each distance times its weight, minus its `less`, plus the greatest `less`.
+
+    So no score is negative.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.

@@ -34,7 +34,7 @@ class BatchLayout:
 
     @property
     def row_bytes(self) -> int:
-        """Number of bytes of a row before the padding."""
+        """Number of bytes of a row, without its padding."""
         return (self.batch + 7) // 8 if self.packed else self.batch
 
     def bits(self, gates: int) -> int:

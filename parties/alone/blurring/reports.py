@@ -156,13 +156,10 @@ def _one(plan: BlurPlan, name: str, values: Any) -> dict[str, Any]:
 
 def _variance(plan: BlurPlan, name: str) -> float:
     noise = plan.columns[name].made
-    match noise:
-        case Uniform(alpha):
-            return alpha**2 / 3
-        case Gaussian(sigma):
-            return sigma**2
-        case _:
-            raise InputError(f"column {quoted(name)}: no noise was added")
+    if isinstance(noise, Uniform):
+        return noise.alpha**2 / 3
+    assert isinstance(noise, Gaussian)
+    return noise.sigma**2
 
 
 def _error(values: Floats, true: Floats) -> float:

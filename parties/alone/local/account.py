@@ -220,7 +220,7 @@ def document(account: Account, device: Device) -> dict[str, Any]:
 
 
 def report_of(data: dict[str, Any]) -> Report:
-    """Return the document of an account as text."""
+    """Return the report on an account: its document, and that as text."""
     report = Report(data)
     report.line(summary(data))
     for row in data["questions"]:

@@ -178,7 +178,7 @@ class BitHistogram(Mechanism):
         return np.concatenate([indices, pack(bits)], axis=1)
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        """Count for each bucket the ones and the reports that have the bucket, int64[2 buckets]."""
+        """Count the ones of each bucket, then the reports that have each bucket: int64[2 * buckets]."""
         split = INDEX_BYTES * self.per_report
         chosen = from_bytes(np.ascontiguousarray(reports[:, :split]).reshape(-1, INDEX_BYTES))
         bits = unpack(reports[:, split:], self.per_report).reshape(-1)

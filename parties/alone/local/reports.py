@@ -151,5 +151,5 @@ def _tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.int6
     if not mechanism.possible(tally):
         raise InputError(f"{path}: is an impossible tally: it is damaged, or made by another plan")
     if mechanism.count(tally) > MOST_REPORTS:
-        raise InputError(f"{path}: is a tally of more than {MOST_REPORTS:,} reports")
+        raise InputError(f"{path}: is a tally of more than {MOST_REPORTS:,} reports, the limit; split the reports")
     return tally

@@ -103,7 +103,9 @@ def loss(name: LossName, h: float) -> Loss:
 
 
 def radius(of: Loss, regularisation: float) -> float:
-    """Return a bound of |w| for the minimiser of J, for any rows: lambda w is a mean of slopes, and J(w) <= J(0).
+    """Return an upper bound of |w| for the minimiser w of J(v) = lambda / 2 |v|^2 + mean of L, whatever the rows.
+
+    It is the smaller of two bounds: lambda w is a mean of vectors of norm at most 1, and J(w) <= J(0).
 
     Args:
         of: the loss

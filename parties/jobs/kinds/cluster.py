@@ -46,12 +46,13 @@ GRID_SHARE = Fraction(3, 10)  # the grid's share of epsilon if a round follows
 
 
 class Cluster(Release):
-    """Find k clusters of the rows of both parties. Both learn the noisy centroids, and assign their own rows.
+    """Find k clusters of the rows of both parties. Both learn noisy numbers, compute the centroids from them, and
+    assign their own rows.
 
-    With up to four columns, a grid is laid over the rows, and each of its cells is counted with noise (--method
+    With up to four columns, a grid is laid over the rows. The noisy count of each of its cells is opened (--method
     grid). K-means then runs on these counts without further privacy loss, and chooses k if you do not. With more
-    columns, rounds of k-means open noisy sums (in-process). If epsilon is small for that number of rows, one
-    round follows a grid (hybrid).
+    columns, rounds of k-means open the noisy count and sums of each cluster (in-process). If epsilon is small for
+    that number of rows, one round follows a grid (hybrid). With --exact, all these numbers are opened without noise.
     """
 
     name = "cluster"

@@ -141,12 +141,14 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
     if settings.method == "choice":
         for name in ("delta", "rate", "clip"):
             if getattr(settings, name) is not None:
-                raise InputError(f"{name}: does not apply to a choice among weights; remove it")
+                raise InputError(f"{name}: does not apply to method choice; remove it")
         if settings.steps is None and features.is_one_number:
             return settings.model_copy(update={"regularisation": settings.regularisation or 0.001})
         if settings.regularisation is not None or settings.loss != "logistic":
             name = "lambda" if settings.regularisation is not None else "loss"
-            raise InputError(f"{name}: does not apply to choices of one weight after the other; remove it")
+            raise InputError(
+                f"{name}: does not apply to method choice with steps, or with other columns than one number; remove it"
+            )
         return settings.model_copy(update={"steps": settings.steps or features.number})
     if settings.method in SQUARES:
         for name in ("steps", "rate", "clip", "least_rows"):

@@ -29,7 +29,7 @@ class RoundedSettings(ReleaseSettings):
     round_to: Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)] | None = public(
         None,
         "Rounded to",
-        "Width of the range that is opened instead of the number, such as 5 for ages",
+        "Width of ranges, such as 5 for ages: one range is opened, instead of a number",
         none="no rounding: the number itself",
     )
 

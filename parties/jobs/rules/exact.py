@@ -88,7 +88,7 @@ class ExactRules(RulesOfBoth, StoppingKind):
 
     @override
     def check(self) -> None:
-        """Also reject settings that need noise, and too many pairs."""
+        """Also reject `first`, which needs epsilon, and too many values or pairs of values."""
         from protocols.association import MOST_CANDIDATES
 
         super().check()

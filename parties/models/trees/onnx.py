@@ -78,7 +78,9 @@ class Graph:
         return self._texts[name]
 
     def category(self, name: str, values: Sequence[str]) -> str:
-        """Add the value index of each cell of a column, int64[rows, 1], and return its name.
+        """Add an output with the value index of each cell of a column, int64[rows, 1]; return the output's name.
+
+        A cell that is none of the values has the index `UNKNOWN`.
 
         Args:
             name: Name of the column.

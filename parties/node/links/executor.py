@@ -95,10 +95,10 @@ class Met:
 
 @dataclass(frozen=True)
 class Reached:
-    """All steps before this one are decided; `state` is JSON."""
+    """Event: a run has reached a step. All steps before it are decided; `state` is their checkpoint, as JSON."""
 
     step: int
-    size: int
+    size: int  # items that the step decides
     words: str
     state: Any
     total: Cost

@@ -124,12 +124,12 @@ def replayed(record: Record, entries: Iterable[AuditEntry]) -> Record:
 
 
 def heard(record: Record, theirs: Statement, side: Side = "peer") -> Iterator[Event]:
-    """Yield the events of a statement by another participant: the statement, and each of its changes that is logged.
+    """Yield the events of a new statement: one stores it, the others log its changes since the earlier one.
 
     Args:
         record: The job.
-        theirs: The statement.
-        side: The participant.
+        theirs: The new statement.
+        side: The participant that makes the statement.
     """
     before = record.said_by(side)
     if theirs.signature and not (before.signature and theirs.declared() == before.declared()):

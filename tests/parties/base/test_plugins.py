@@ -73,7 +73,7 @@ def test_another_package_adds_and_takes_no_name(family: Family[Animal]) -> None:
         ([("cow", "no.such:Cow")], r"the animal 'cow' \(no.such:Cow\) cannot be loaded: ModuleNotFoundError"),
         ([("cow", f"{HERE}:GROUP")], "is no animal: it must be a class made from .*Animal"),
         ([("mute", f"{HERE}:Mute")], "the animal 'mute' lacks say"),
-        ([("bull", f"{HERE}:Cow")], "the animal calls itself 'cow', its entry point 'bull'"),
+        ([("bull", f"{HERE}:Cow")], "the animal is named 'cow', and its entry point 'bull'; make the two equal"),
         ([("cow", f"{HERE}:Cow"), ("cow", f"{HERE}:Mute")], "the animal 'cow' is there more than once"),
     ],
 )

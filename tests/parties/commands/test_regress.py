@@ -41,7 +41,7 @@ JOINT = [
     ("--epsilon 1 --least-rows 9 --max-rows 8", "--least-rows: is more than max_rows"),
     ("--epsilon 1 --method choice --lambda 0.1", "lambda: does not apply to choices of one weight after the other"),
     ("--epsilon 1 --method choice --columns age --loss huber", "loss: does not apply to choices of one weight after"),
-    ("--epsilon 1 --method choice --columns visits --delta 1e-9", "delta: does not apply to a choice among weights"),
+    ("--epsilon 1 --method choice --columns visits --delta 1e-9", "delta: does not apply to method choice"),
     ("--epsilon 1 --clip 0", "--clip: must be >= 0.01, not 0"),
     ("--epsilon 1 --lambda 2", "--lambda: must be <= 1, not 2"),
     ("--epsilon 1 --huber 1", "--huber: must be < 1, not 1"),

@@ -52,7 +52,10 @@ def test_an_unknown_kind_of_the_peer_is_a_line() -> None:
         ("examples.overlap:overlap", "is no kind of job: it must be a class made from parties.jobs.kind.Kind"),
         ("examples.overlap:OverlapSettings", "is no kind of job"),
         ("parties.jobs.kind:Kind", "lacks .*disclosure.*document.*run"),
-        ("parties.jobs.kinds.millionaires:Millionaires", "calls itself 'millionaires', its entry point 'theirs'"),
+        (
+            "parties.jobs.kinds.millionaires:Millionaires",
+            "is named 'millionaires', and its entry point 'theirs'",
+        ),
     ],
 )
 def test_an_entry_point_that_is_no_kind(place: str, message: str) -> None:

@@ -16,6 +16,7 @@ from parties.node import proposal
 from parties.node.log.statement import Statement
 from parties.node.proposal import Proposal, propose, read_job
 from parties.tables.schema import Schema
+from parties.tables.types import Domain, IntegerType, RealType
 from parties.web import words
 from smc.errors import InputError, ProtocolError
 from tests.support.proposals import inputs_of, proposal_of
@@ -193,3 +194,12 @@ def test_a_table_of_people_bounds_what_its_job_does_not(
     table = inputs.table.model_copy(update={"at_most": of_table, "person": "patient" if of_table else None})
     job = propose(read_job({"protocol": "id3", "table": "days", **more}), replace(inputs, table=table))
     assert job.task.at_most == bound
+
+
+def test_clusters_take_the_bounds_of_a_typed_schema() -> None:
+    typed = {"age": Domain(IntegerType(low=0, high=110)), "weight": Domain(RealType(low=1, high=100, step=0.5))}
+    fields: dict[str, Any] = {"protocol": "cluster", "columns": ["age", "weight"], "k": 2, "epsilon": 1.0}
+    assert proposal_of(Schema(typed), **fields).specification["bounds"] == ["0:110", "1:100"]
+    for column in ("age", "weight"):
+        with pytest.raises(InputError, match=r"^bounds: are missing: give LOW:HIGH for each of 'age', 'weight'"):
+            proposal_of(Schema({**typed, column: ("1", "2")}), **fields)

@@ -218,6 +218,12 @@ def test_what_is_missing_and_what_is_wrong_is_told_at_once(node: FakeNode, brows
     ]
 
 
+def test_clusters_may_take_the_bounds_of_the_schema(node: FakeNode, browser: Browser) -> None:
+    job: dict[str, object] = {"protocol": "cluster", "table": "patients", "columns": ["age"], "epsilon": 1.0}
+    browser.send_form("/propose", protocol="cluster", table="patients", columns="age", epsilon="1")
+    assert node.submitted == [job]
+
+
 def test_columns_keep_the_order_that_was_given(node: FakeNode, browser: Browser) -> None:
     """What goes with them, such as bounds, goes by it: only columns in the table's order are ticks."""
     given = {"protocol": "cluster", "parameters": {"bounds": "0:9, 0:99"}, "target": ""}

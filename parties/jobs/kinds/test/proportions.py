@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing_extensions import override
 
 from parties.jobs.kind import Description
-from parties.jobs.kinds.test.trend import Trend
+from parties.jobs.kinds.test.trend import Trend, TrendSettings
+from parties.jobs.release.significance import Alternative, alternative
 from smc.errors import InputError
+
+
+class ProportionsSettings(TrendSettings):
+    """Settings of `smc test proportions`."""
+
+    alternative: Alternative = alternative("in the group that is later in the schema, the share is greater or less")
 
 
 class Proportions(Trend):
@@ -17,7 +24,7 @@ class Proportions(Trend):
     the two-by-two table.
     """
 
-    name = "test proportions"
+    name, Settings = "test proportions", ProportionsSettings
     about = Description("Test of two proportions", "test", example="--target outcome --by arm")
     what = "differs between the two groups of"
 

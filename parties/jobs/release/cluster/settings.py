@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from parties.jobs.release.settings import DrawnSettings
-from parties.jobs.settings import Columns, Name, public
+from parties.jobs.settings import Columns, LocalPath, Name, output, public
 
 Bounds = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
 
@@ -20,6 +20,7 @@ class ClusterSettings(DrawnSettings):
         None,
         "Bounds",
         "Public bounds LOW:HIGH, one pair for each column in order. A value outside counts as the nearer bound",
+        left_out="those of the schema, if all these columns have a numeric type there",
     )
     k: Annotated[int, Field(strict=True, ge=1, le=100)] | None = public(
         None, "Clusters", "Number of clusters", none="chosen from the noisy grid, from 2 to ln(row bound)"
@@ -52,3 +53,5 @@ class ClusterSettings(DrawnSettings):
         none="growing",
         advanced=True,
     )
+    svg: LocalPath | None = output("Draw the clusters as SVG.")
+    csv: LocalPath | None = output("Write the clusters as CSV.", advanced=True)

@@ -89,7 +89,11 @@ class Figures:
         return self.interval(float(distances[bin_index]), signs), bin_index
 
     def roc(self, edges: Floats) -> list[dict[str, Any]]:
-        """Return the rates of both labels for each threshold at or above which scores are called positive."""
+        """Return the ROC curve: for each threshold, the shares of both labels' rows that score at or above it.
+
+        Args:
+            edges: Edges of the score bins, ascending; each is a threshold.
+        """
         points = []
         for start in range(len(edges) - 1, -1, -1):
             inside = (np.arange(self.counts.shape[1]) >= start).astype(float)
