@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from parties.base.settings import LocalPath
 from parties.jobs.release.settings import DrawnSettings
-from parties.jobs.settings import Columns, LocalPath, Name, output, public
+from parties.jobs.settings import Columns, Name, output, public
 
 Bounds = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
 
