@@ -8,7 +8,7 @@ import pytest
 from sqlglot.expressions import Column, Expr, Expression
 
 from parties.alone.preparing import checking, profile, proposing
-from parties.sources import queried
+from parties.sources import opening, queried
 from parties.sources.databases import Scratch
 from parties.sources.settings import PlaceSettings
 
@@ -66,6 +66,7 @@ def test_copies_of_sql_grow_no_faster_than_the_columns(tmp_path: Path, monkeypat
 def test_the_check_writes_the_names_of_a_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queried, "MANY", 4)
     monkeypatch.setattr(queried, "WIDE", 4)
+    monkeypatch.setattr(opening, "SMALL", 0)  # so that DuckDB reads the small file
     written, write = [0], Scratch.sql
 
     def counted(self: Scratch, query: Expr) -> str:
