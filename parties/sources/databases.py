@@ -144,7 +144,7 @@ class DuckDb(Database):
     @override
     def counts(self, query: exp.Query) -> Indices:
         with self.reporting():
-            table = self.backend.raw_sql(self.sql(query)).fetch_arrow_table()
+            table = self.backend.raw_sql(self.sql(query)).to_arrow_table()
             lines = np.empty(table.shape, dtype=np.int64, order="F")
             for place, column in enumerate(table.columns):
                 lines[:, place] = column.cast(pa.int64()).combine_chunks().to_numpy()  # no NULL is cast
