@@ -103,10 +103,11 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/node/acts/relaying.py",
         ("tests/parties/node/acts/test_relaying.py",),
         [
-            ("or not passed_on.is_signed_by(certificate)", "or False"),
-            ("who.signer(alone.is_signed_by) is None", "False"),
+            ("and passed_on.is_signed_by(certificate)", "and True"),
+            ("or not alone.is_signed_by(certificate):", "or False:"),
             ("if takes_back(former, later) and takes_back(later, former):", "if False:"),
-            ("and fingerprint(who.peer) not in holding.nodes:", "and False:"),
+            ("and fingerprint(certificate) not in holding.nodes:", "and False:"),
+            ("FOR_READER.isdisjoint(relayed.said) and ", ""),
         ],
     ),
     (

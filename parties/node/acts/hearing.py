@@ -55,10 +55,12 @@ class Hearing:
             data: The statement as sent.
 
         Raises:
-            ProtocolError: The statement is invalid, or exceeds the limits for a peer.
+            ProtocolError: The statement is invalid, or exceeds the limits for a peer. Or a holder contradicts itself in
+                what the peer passes on; then all else that the peer states is kept.
         """
         theirs, who = Statement.from_bytes(data), self._log.peers.named(peer)
         theirs, passed_on = relaying.opened(theirs, who)
+        forked: list[str] = []
         if theirs.signed is not None and who.signer(theirs.signed.is_signed_by) is None:
             raise ProtocolError("the peer's signature under a job's result is wrong")
         if theirs.withdrawn is not None and not _is_right(theirs, who):
@@ -69,8 +71,9 @@ class Hearing:
                 record, answer = self._meet(theirs, who) if known is None else self._heard(known, theirs, who)
                 if record is None and passed_on:
                     record = self._jobs.store.get(theirs.proposal.id)
-                if record is not None and (news := relaying.news(record, passed_on)):
-                    record, answer = self._jobs.apply(record, *news), True
+                if record is not None:
+                    news, forked = relaying.news(record, passed_on)
+                    record, answer = (self._jobs.apply(record, *news), True) if news else (record, answer)
         except ExcessError as error:
             if self._jobs.store.get(theirs.proposal.id) is not None:
                 raise  # the peer repeats the statement on the next link
@@ -87,6 +90,8 @@ class Hearing:
             self._jobs.tell(record, say=answer)
         elif answer:
             self._jobs.speak(peer, theirs.proposal.id)
+        if forked:
+            raise ProtocolError(f"holder {forked[0][:23]} has signed two statements that contradict each other")
 
     def _heard(self, record: Record, theirs: Statement, who: PeerIdentity) -> tuple[Record | None, bool]:
         """Handle a statement about a known job; return the job if it changes, and whether to answer the peer."""
@@ -105,7 +110,9 @@ class Hearing:
             raise ProtocolError("the peer has computed a job and does not sign the result")
         settled = record.ours.settled
         if theirs != former and not done:
-            news, ours = list(heard(record, theirs, side)), record.ours.signed
+            # a withdrawal counts once the job is done: `_hear_withdrawal` logs it
+            before_withdrawal = theirs.model_copy(update=_of_withdrawal(record.said_by(side)))
+            news, ours = list(heard(record, before_withdrawal, side)), record.ours.signed
             if theirs.signed is not None:
                 others = [one.signed for one in record.statements if one is not None and one.signed is not None]
                 if any(theirs.signed.result != other.result for other in others):
@@ -165,7 +172,7 @@ class Hearing:
     def _hear_of_archived(self, theirs: Statement, who: PeerIdentity) -> None:
         """Handle a statement about an archived job: the only news can be the withdrawal of its result."""
         job, archived = theirs.proposal, self._parts.spendings.past.jobs[theirs.proposal.id]
-        if archived.peer != who.peer_name:
+        if job.holding is None and archived.peer != who.peer_name:  # the digest covers those of a job with holders
             raise ProtocolError("the peer's statement is about a job with another peer")
         if archived.digest != job.digest:
             raise ProtocolError("the peer has changed a job after it was proposed")

@@ -7,7 +7,7 @@ holders different jobs cannot pass on a statement of either to the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 from cryptography import x509
@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from parties.link.identity import fingerprint
 from parties.node.log.job_events import Event, heard
-from parties.node.log.statement import UNREADABLE, Relayed, Statement, takes_back
+from parties.node.log.statement import FOR_READER, UNREADABLE, Relayed, Statement, takes_back
 from parties.node.log.store import Record
 from parties.node.peers import PeerIdentity, Peers
 from smc.errors import ProtocolError
@@ -45,11 +45,18 @@ def statement(record: Record, peers: Peers, to: str) -> Statement:
     if not passes_on(record):
         return ours
     made = [
-        Relayed(certificate=who.peer.public_bytes(Encoding.PEM).decode(), said=one.statement.said())
+        Relayed(certificate=certificate.public_bytes(Encoding.PEM).decode(), said=one.statement.said())
         for side, one in record.further.items()
         if side != reader and one.statement is not None and (who := peers.get(one.name)) is not None
+        if (certificate := _certificate(who, [side])) is not None
     ]
     return ours.model_copy(update={"relayed": tuple(made)})
+
+
+def _certificate(who: PeerIdentity, sides: Collection[str]) -> x509.Certificate | None:
+    """Return the peer's certificate that is one of these participants'; None if the job lists another."""
+    own = (one for one in (who.peer, who.former) if one is not None)
+    return next((one for one in own if fingerprint(one) in sides), None)
 
 
 def opened(theirs: Statement, who: PeerIdentity) -> tuple[Statement, PassedOn]:
@@ -60,7 +67,8 @@ def opened(theirs: Statement, who: PeerIdentity) -> tuple[Statement, PassedOn]:
         who: The link with the participant that has sent it.
 
     Raises:
-        ProtocolError: A signature is missing or wrong, or a statement is about another job.
+        ProtocolError: A signature is missing, wrong, or not that of the certificate in the job; or a statement is about
+            another job, or has what no participant of such a job says.
     """
     holding = theirs.proposal.holding
     alone = theirs.model_copy(update={"relayed": ()})
@@ -68,10 +76,13 @@ def opened(theirs: Statement, who: PeerIdentity) -> tuple[Statement, PassedOn]:
         if theirs.rows is not None or theirs.paid or theirs.signature or theirs.relayed:
             raise ProtocolError("the peer's statement is that of a job with holders, and the job has none")
         return theirs, {}
-    if who.signer(alone.is_signed_by) is None:
-        raise ProtocolError("the peer's signature under its statement is wrong")
-    if theirs.relayed and fingerprint(who.peer) not in holding.nodes:
-        raise ProtocolError("a holder passes on statements, which only the computing nodes do")
+    certificate = _certificate(who, holding.everyone)
+    if certificate is None or not alone.is_signed_by(certificate):
+        raise ProtocolError("the peer's signature under its statement is wrong, or the job lists another certificate")
+    if theirs.withdrawn is not None or theirs.unheard or theirs.heard:
+        raise ProtocolError("the peer withdraws the result of a job with holders, which cannot be withdrawn yet")
+    if (theirs.relayed or theirs.signed is not None) and fingerprint(certificate) not in holding.nodes:
+        raise ProtocolError("a holder signs a result or passes on statements, which only the computing nodes do")
     return alone, dict(_read(theirs, relayed) for relayed in theirs.relayed)
 
 
@@ -84,7 +95,8 @@ def _read(theirs: Statement, relayed: Relayed) -> tuple[str, Statement]:
         raise ProtocolError(UNREADABLE) from None
     assert theirs.proposal.holding is not None
     signer = fingerprint(certificate)
-    if signer not in theirs.proposal.holding.holders or not passed_on.is_signed_by(certificate):
+    is_signed = FOR_READER.isdisjoint(relayed.said) and passed_on.is_signed_by(certificate)
+    if signer not in theirs.proposal.holding.holders or not is_signed:
         raise ProtocolError("the peer passes on a statement that no holder has signed about this job")
     return signer, passed_on
 
@@ -102,25 +114,25 @@ def is_old(theirs: Statement, former: Statement) -> bool:
     return is_older or theirs == former.model_copy(update={"signature": theirs.signature})
 
 
-def news(record: Record, passed_on: PassedOn) -> Iterable[Event]:
+def news(record: Record, passed_on: PassedOn) -> tuple[list[Event], list[str]]:
     """Return the events of statements that were passed on and are newer than what we have.
 
     Args:
         record: The job.
         passed_on: The statements.
 
-    Raises:
-        ProtocolError: A holder has signed two statements that contradict each other.
+    Returns:
+        The events, and the holders that have signed two statements that contradict each other: we keep the first.
     """
     events: list[Event] = []
-    for signer, later in passed_on.items():
+    forked = []
+    for signer, signed in passed_on.items():
         if signer not in record.further:  # our own
             continue
-        former = record.participants[signer].statement
-        if former is not None:
-            if takes_back(former, later) and takes_back(later, former):
-                raise ProtocolError("a holder has signed two statements about a job that contradict each other")
-            if not takes_back(later, former):  # it is no later one
-                continue
-        events += heard(record, later, signer)
-    return events
+        former = record.said_by(signer)
+        later = former.model_copy(update={name: value for name, value in signed if name not in FOR_READER})
+        if takes_back(former, later) and takes_back(later, former):
+            forked.append(signer)
+        elif record.further[signer].statement is None or takes_back(later, former):  # it is a later one
+            events += heard(record, later, signer)
+    return events, forked

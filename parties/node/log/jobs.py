@@ -91,6 +91,8 @@ class Jobs:
         if unknown := [one for one in needed if one not in names and one != own]:
             raise InputError(f"{unknown[0][:23]} takes part in the job and is no peer of this node")
         other = everyone[1 - number if number < 2 else 0]
+        if number < 2 and peers.named(names[other]).party != number:
+            raise InputError("the job lists the two that compute in another order than their link has")
         further = {one: Further(name=names.get(one, "")) for one in everyone if one not in (own, other)}
         number_here = number if number > 1 else None
         return Record(proposed_by=proposed_by, peer=names[other], ours=ours, number=number_here, further=further)

@@ -35,7 +35,8 @@ End = Literal["", "cancelled", "failed", "computed"]
 Line = Annotated[str, StringConstraints(max_length=MAX_LINE)]
 # fields of jobs with holders: statements of two parties are written without them
 OF_HOLDERS = ("rows", "paid", "signature", "relayed")
-UNSIGNED = {"proposal", "signed", "settled", "withdrawn", "unheard", "heard", "signature", "relayed"}
+UNSIGNED = {"proposal", "signed", "waits", "settled", "withdrawn", "unheard", "heard", "signature", "relayed"}
+FOR_READER = UNSIGNED - {"signature"}  # what a statement has for its reader alone: nobody passes it on
 
 
 class Relayed(BaseModel):
@@ -112,9 +113,8 @@ class Statement(BaseModel):
         return check_signature(certificate, self.declared(), bytes.fromhex(self.signature), "statement")
 
     def said(self) -> dict[str, Any]:
-        """Return what others may read of the statement, without the proposal, the result and what was passed on."""
-        fields = {"proposal", "signed", "withdrawn", "relayed"}
-        return self.model_dump(mode="json", exclude=fields, exclude_defaults=True)
+        """Return what others may read of the statement: the signed fields that are set, and the signature."""
+        return self.model_dump(mode="json", exclude=FOR_READER, exclude_defaults=True)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Statement:

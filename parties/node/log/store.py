@@ -236,7 +236,8 @@ def lacks_signature(record: Record, state: State) -> bool:
 
 def has_news(record: Record) -> bool:
     """Return whether another participant must still hear of a job: the job has no end, or some may not know it."""
-    settled = all(side is not None and side.settled for side in record.statements)
+    linked = [record.ours, record.theirs, *(one.statement for one in record.further.values() if one.name)]
+    settled = all(side is not None and side.settled for side in linked)
     return not is_held(record) and (record.ours.unheard or not settled)
 
 

@@ -108,6 +108,27 @@ def test_an_auditor_checks_the_signature(pair: Pair) -> None:
     assert problem.endswith("holds a withdrawal that its signer has not signed")
 
 
+def test_a_withdrawal_counts_once_the_job_is_done(pair: Pair) -> None:
+    """A peer that withdraws the result before we have signed it puts nothing in our records that our log lacks."""
+    job = agreed(pair)
+    alice, bob = pair.parties
+    pair.session(job, until=(2, 9))
+    said = bob.ledger.jobs.find(job).ours
+    assert said.signed is not None
+    result = said.signed.result[said.proposal.task.about.noun]
+    word = withdrawal(bob.who.identity, said.proposal.digest, result, "mine", "2026-01-01T00:00:00+00:00")
+    early = said.model_copy(update={"withdrawn": word, "unheard": True}).to_bytes()
+    alice.hear(early)
+    assert alice.state(job) == "interrupted"
+    assert alice.ledger.log.verify().problems == []
+    pair.session(job)
+    assert alice.state(job) == "done"
+    assert words(pair, 0, job) == []
+    alice.hear(early)
+    assert words(pair, 0, job) == ["by bob: mine"]
+    assert alice.ledger.log.verify().problems == []
+
+
 def test_a_withdrawal_has_a_reason(pair: Pair) -> None:
     with pytest.raises(InputError, match="give a reason: a withdrawal is permanent"):
         pair.parties[0].ledger.decisions.withdraw(done(pair), " ")

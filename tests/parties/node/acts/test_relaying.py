@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,8 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.link.identity import Identity, create, load_identity
-from parties.node.log.statement import Statement
+from parties.base.canonical import dump
+from parties.link.identity import Identity, create, fingerprint, load_identity
+from parties.node.log.spendings import Left
+from parties.node.log.statement import FOR_READER, Relayed, Statement
+from parties.node.proposal import Proposal
+from parties.node.records import Head, Signed, sign, withdrawal
 from smc.errors import InputError, ProtocolError
 from tests.support.ledger_groups import Group
 
@@ -24,14 +29,14 @@ HOLDERS = NAMES[2:]
 @pytest.fixture(scope="module")
 def identities(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Identity]:
     place = tmp_path_factory.mktemp("keys")
-    for name in NAMES:
+    for name in (*NAMES, "mallory"):
         create(name, ["127.0.0.1"], place)
-    return {name: load_identity(place / f"{name}.key", place / f"{name}.crt") for name in NAMES}
+    return {name: load_identity(place / f"{name}.key", place / f"{name}.crt") for name in (*NAMES, "mallory")}
 
 
 @pytest.fixture
 def group(tmp_path: Path, identities: dict[str, Identity]) -> Group:
-    return Group(tmp_path, identities)
+    return Group(tmp_path, {name: identities[name] for name in NAMES})
 
 
 def test_a_job_waits_for_the_consent_of_all(group: Group) -> None:
@@ -64,7 +69,7 @@ def test_lost_and_repeated_statements_change_nothing_in_the_end(
 ) -> None:
     memory = Path("/dev/shm")
     with TemporaryDirectory(dir=memory if memory.is_dir() else None) as place:
-        _lose_and_repeat(Group(Path(place), identities), steps, last)
+        _lose_and_repeat(Group(Path(place), {name: identities[name] for name in NAMES}), steps, last)
 
 
 def _lose_and_repeat(group: Group, steps: Any, last: str) -> None:
@@ -160,8 +165,143 @@ def test_a_holder_that_tells_the_nodes_different_things_is_caught(group: Group) 
     bert, identity = group["bert"].jobs.find(job).ours, group["bert"].log.peers.identity
     for node, step in (("a", 0), ("b", 1)):
         group[node].hearing.hear("bert", bert.model_copy(update={"paid": (step,)}).authentic(identity).to_bytes())
+    group["anna"].decisions.decide(job, "approved")
+    group.hear("anna", "a")
     with pytest.raises(ProtocolError, match="contradict each other"):
         group["b"].hearing.hear("a", group["a"].hearing.statement(job, "b"))
+    record = group["b"].jobs.find(job)
+    anna, bert_there = (record.said_by(record.side_of(name) or "us") for name in HOLDERS)
+    assert (anna.verdict, bert_there.paid) == ("approved", (1,)), "all but the contradiction is kept"
+
+
+SIGNED = {"result": {"digest": "x"}, "head": {"number": 1, "hash": "0" * 64}, "signature": "0" * 128}
+WORD = {"result": "0" * 64, "why": "forged", "at": "2026-01-01T00:00:00+00:00", "signature": "0" * 128}
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        {"signed": SIGNED, "withdrawn": WORD},
+        {"signed": SIGNED, "heard": True},
+        {"unheard": True},
+        {"settled": True},
+        {"waits": "table"},
+        {"relayed": []},
+        {"proposal": {}},
+    ],
+)
+def test_a_node_cannot_add_to_what_a_holder_has_signed(group: Group, added: dict[str, Any]) -> None:
+    job = group.propose()
+    group.deliver()
+    bert, identity = group["bert"].jobs.find(job).ours, group["bert"].log.peers.identity
+    computed = bert.model_copy(update={"verdict": "approved", "end": "computed"})
+    group["a"].hearing.hear("bert", computed.authentic(identity).to_bytes())
+    group.said.clear()
+    true = Statement.from_bytes(group["a"].hearing.statement(job, "anna"))
+    (relayed,) = true.relayed
+    forged = Relayed(certificate=relayed.certificate, said=relayed.said | added)
+    with pytest.raises(ProtocolError, match="no holder has signed about this job"):
+        group["anna"].hearing.hear("a", true.model_copy(update={"relayed": (forged,)}).to_bytes())
+    group["anna"].hearing.hear("a", true.to_bytes())
+    assert group["anna"].jobs.find(job).said_by(fingerprint(identity.certificate)).end == "computed"
+    assert group["anna"].log.verify().problems == []
+
+
+def test_what_is_for_the_reader_alone_is_not_passed_on(group: Group) -> None:
+    """A holder that waits for its table, or whose job has ended, says so to the two nodes that it is linked with."""
+    job = group.propose()
+    group.deliver()
+    for name in ("b", "anna"):
+        group[name].decisions.decide(job, "approved")
+        group.deliver()
+    group["bert"].decisions.decide(job, "approved")
+    group["bert"].runs.table_away(job, "no file")
+    group.meet()
+    assert [group[name].jobs.find(job).peer_waits for name in (*NAMES[:2], "anna")] == [True, True, False]
+    group["bert"].runs.table_there(job)
+    group.deliver()
+    assert not any(group[name].jobs.find(job).peer_waits for name in NAMES)
+    group["bert"].decisions.cancel(job)
+    group.deliver()
+    relayed = Statement.from_bytes(group["a"].hearing.statement(job, "anna")).relayed
+    assert all(FOR_READER.isdisjoint(one.said) for one in relayed)
+    record = group["a"].jobs.find(job)
+    assert record.said_by(record.side_of("bert") or "us").settled
+    paid = group["bert"].jobs.find(job).ours.model_copy(update={"paid": (0,)})
+    group["a"].hearing.hear("bert", paid.authentic(group["bert"].log.peers.identity).to_bytes())
+    group["b"].hearing.hear("a", group["a"].hearing.statement(job, "b"))
+    record = group["b"].jobs.find(job)
+    bert = record.said_by(record.side_of("bert") or "us")
+    assert (bert.settled, bert.paid) == (True, (0,)), "what bert has said itself stays"
+
+
+@pytest.mark.parametrize("speaker", ["b", "bert"])
+def test_no_result_with_holders_is_withdrawn_and_no_holder_signs_one(
+    group: Group, identities: dict[str, Identity], speaker: str
+) -> None:
+    job = group.propose()
+    group.deliver()
+    said, own = group[speaker].jobs.find(job).ours, identities[speaker]
+    job_digest, noun = said.proposal.digest, said.proposal.task.about.noun
+    unsigned = Signed(
+        result={"digest": job_digest, noun: "1" * 64}, head=Head(number=1, hash="0" * 64), signature="0" * 128
+    )
+    signed = unsigned.model_copy(update={"signature": sign(own, unsigned.document()).hex()})
+    word = withdrawal(own, job_digest, "1" * 64, "mine", "2026-01-01T00:00:00+00:00")
+    computed = said.model_copy(update={"verdict": "approved", "end": "computed", "signed": signed})
+    with pytest.raises(ProtocolError, match="which cannot be withdrawn yet"):
+        group["a"].hearing.hear(speaker, computed.model_copy(update={"withdrawn": word}).authentic(own).to_bytes())
+    if speaker == "bert":
+        with pytest.raises(ProtocolError, match="a holder signs a result"):
+            group["a"].hearing.hear(speaker, computed.authentic(own).to_bytes())
+
+
+def test_who_speaks_is_who_the_job_lists(group: Group, identities: dict[str, Identity]) -> None:
+    """A peer that is pinned under the name of a holder later is not that holder."""
+    job = group.propose()
+    group.deliver()
+    seat, mallory = group.seats["a"], identities["mallory"]
+    assert len(Statement.from_bytes(group["a"].hearing.statement(job, "anna")).relayed) == 1
+    seat.peers = [replace(who, peer=mallory.certificate) if who.peer_name == "bert" else who for who in seat.peers]
+    seat.crash()
+    forged = Statement(proposal=group["a"].jobs.find(job).proposal, verdict="approved").authentic(mallory)
+    with pytest.raises(ProtocolError, match="lists another certificate"):
+        group["a"].hearing.hear("bert", forged.to_bytes())
+    assert Statement.from_bytes(group["a"].hearing.statement(job, "anna")).relayed == ()
+    seat.peers = [
+        replace(who, former=identities["bert"].certificate) if who.peer_name == "bert" else who for who in seat.peers
+    ]
+    seat.crash()
+    group["a"].hearing.hear("bert", group["bert"].hearing.statement(job, "a"))  # the certificate has been renewed
+    passed_on = group["a"].hearing.statement(job, "anna")
+    assert len(Statement.from_bytes(passed_on).relayed) == 1
+    group["anna"].hearing.hear("a", passed_on)
+
+
+def test_the_two_that_compute_have_the_numbers_of_their_link(group: Group, identities: dict[str, Identity]) -> None:
+    terms = group["a"].jobs.find(group.propose()).proposal
+    group.said.clear()
+    assert terms.holding is not None
+    fields = terms.model_dump(mode="json")
+    other = Proposal.model_validate_json(
+        dump(fields | {"holding": fields["holding"] | {"nodes": terms.holding.nodes[::-1]}})
+    )
+    group["b"].hearing.hear("a", Statement(proposal=other, verdict="approved").authentic(identities["a"]).to_bytes())
+    (answer,) = map(Statement.from_bytes, group.said["b", "a"])
+    assert (answer.verdict, group["b"].jobs.known(terms.id)) == ("refused", None)
+    assert "in another order than their link has" in answer.why
+
+
+@pytest.mark.parametrize("node", ["a", "b"])
+def test_both_nodes_hear_that_a_job_is_archived(group: Group, node: str) -> None:
+    job = group.propose()
+    group.hear("a", "b")
+    group.said.clear()
+    spendings, digest = group["anna"].hearing._parts.spendings, group["a"].jobs.find(job).proposal.digest
+    spendings.past = replace(spendings.past, jobs={job: Left("a", digest, done=False)})
+    group["anna"].hearing.hear(node, group[node].hearing.statement(job, "anna"))
+    (answer,) = map(Statement.from_bytes, group.said["anna", node])
+    assert answer.why == "the job has ended here, and is archived: propose it anew"
 
 
 def test_a_job_that_waits_too_long_ends_for_all(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
