@@ -475,5 +475,5 @@ def test_a_holder_opens_no_port(party_file: Path) -> None:
         f'[[peers]]\ncertificate = "{name}.crt"\nconnect = "127.0.0.1:700{i}"\n' for i, name in enumerate("ab", 2)
     )
     party_file.write_text(text)
-    with pytest.raises(InputError, match="node.listen: a holder opens no port to those that compute; remove listen"):
+    with pytest.raises(InputError, match=r"node\.listen: a holder opens no port to those that compute; remove listen"):
         load(party_file)
