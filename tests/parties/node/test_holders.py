@@ -195,7 +195,7 @@ def test_bits_that_do_not_fit_at_one_holder_end_the_job_before_the_step(
 
 
 def test_the_page_names_who_computes_who_gives_and_who_learns(consortium: Consortium) -> None:
-    job = consortium.propose(protocol="release count", epsilon=2.5, to=["anna"])
+    job = consortium.propose(protocol="release count", epsilon=0.01, to=["anna"])
     consortium.ended(job)
     at_a, at_anna = (consortium[name].job(job).reveals for name in ("a", "anna"))
     assert at_a[0].startswith("this node and b compute. If these two put their shares together")
