@@ -51,7 +51,7 @@ def show_command(
     budgets = node.budget(rows)
     report = Report([budget.model_dump() for budget in budgets])
     if not budgets:
-        report.note("this node has no table; add one to party.toml as [tables.NAME]", always=False)
+        report.note("this node has no table, so it gives no rows and spends nothing", always=False)
     for budget in budgets:
         report.lines(_lines(budget))
         if budget.jobs:

@@ -27,6 +27,7 @@ from parties.link.identity import (
     SOON,
     Identity,
     common_name,
+    fingerprint,
     load_certificate,
     load_identity,
     read_certificate,
@@ -84,6 +85,7 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
         wait: Seconds to wait for the peer.
     """
     from parties.node.peers import entries
+    from parties.node.policy.rules import strangers
 
     yield from doctor.machine(file.node.state)
     identity: Identity | None = None
@@ -106,6 +108,9 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
     yield _clock(file)
     yield _state(file)
     yield from _tables(file)
+    own = [] if identity is None else [identity.certificate]
+    known = {fingerprint(one) for one in [*own, *(one for _, _, certificates in peers for one in certificates)]}
+    yield from (Finding(False, "policy", line) for line in strangers(file.policy, known))
     running: NodeView | None = None
     is_shut = False
     try:
@@ -211,7 +216,7 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
 
     tables = file.tables
     if not tables:
-        yield Finding(True, "tables", "none: this node can only take part in jobs without rows")
+        yield Finding(True, "tables", "none: this node can compute for holders, and take part in jobs without rows")
     wrong = same_rows.unknown_names(tables, _former_names(file)) | same_rows.two_names(tables)
     key, seen = os.urandom(32), dict[bytes, str]()
     for name, table in tables.items():

@@ -51,7 +51,7 @@ def standing(job: JobView) -> str:
     """Return the state of a job and its reason as a short phrase."""
     if job.state == "waiting":
         so_far = f" ({shown(job.ours.by)})" if job.people else ""  # people who have approved so far
-        return f"waiting for our consent{so_far}" if job.waits_for_us else "waiting for the peer's consent"
+        return f"waiting for our consent{so_far}" if job.waits_for_us else f"waiting {_awaited(job)}"
     if job.state == "running" and job.progress is not None:
         return f"running, {shown(job.progress.doing)}"
     if job.only_signature:
@@ -105,7 +105,10 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
     yield "purpose", [job.purpose or "(none given)"]
     yield "computes", [f"{title(job)} ({job.protocol})", job.question]
     if job.table or job.peer_table:
-        yield "our table", [job.table if job.peer_table == job.table else f"{job.table} (the peer's: {job.peer_table})"]
+        yield (
+            "our table",
+            [job.table if job.peer_table in ("", job.table) else f"{job.table} (the peer's: {job.peer_table})"],
+        )
     if job.columns:
         yield "columns", [_folded(job.columns)]
     yield "parameters", [", ".join(_parameters(job))]
@@ -131,7 +134,7 @@ def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
             ],
         )
     yield "ours", [_verdict(job.ours)]
-    yield "theirs", [_verdict(job.theirs)]
+    yield "theirs", [_verdict(job.theirs), *(f"{name}: {_verdict(one)}" for name, one in job.further.items())]
     yield "digest", [job.digest]
     if job.progress is not None:
         sent, received = console.size(job.progress.bytes_sent), console.size(job.progress.bytes_received)
@@ -166,11 +169,7 @@ def listing(jobs: Sequence[JobView]) -> Report:
     rows: list[tuple[str, ...]] = []
     for job in sorted(jobs, key=lambda job: job.needs_us, reverse=True):  # stable sort: the newest stay first
         waits = "for our consent" if job.waits_for_us else "for our input" if job.waits_for_input else ""
-        state = (
-            waits
-            or ("withdrawn" if job.withdrawn else "")
-            or ("for the peer's consent" if job.state == "waiting" else job.state)
-        )
+        state = waits or ("withdrawn" if job.withdrawn else _awaited(job) if job.state == "waiting" else job.state)
         by = f"us, to {shown(job.peer, 20)}" if job.proposed_by == "us" else shown(job.peer, 20)
         about = (shown(title(job), 60), shown(job.table, 30), shown(job.purpose, 40))
         since = moment(job.ended_at or job.proposed_at)
@@ -179,6 +178,11 @@ def listing(jobs: Sequence[JobView]) -> Report:
         heads = ("", "job", "state", "by", "computes", "table", "purpose", "since (UTC)")
         report.table(dict.fromkeys(heads, ""), rows, strong=lambda row: bool(row[0]))
     return report
+
+
+def _awaited(job: JobView) -> str:
+    """Return whose consent a job waits for, as a short phrase."""
+    return f"for the consent of {shown(', '.join(job.lacking), 60)}" if job.lacking else "for the peer's consent"
 
 
 def _parameters(job: JobView) -> Iterator[str]:

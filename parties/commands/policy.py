@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from ipaddress import ip_address
 from pathlib import Path
@@ -12,15 +14,16 @@ import click
 
 from parties.base import files
 from parties.base.report import Report
-from parties.base.settings import at_key
+from parties.base.settings import at_key, required
 from parties.base.text import quoted
 from parties.commands.options import node_config, required_party_file
 from parties.commands.signature import command, option
+from parties.link.identity import common_name, fingerprint, load_certificate
 from parties.node.point import xacml
 from parties.node.point.xacml import DecisionPointAnswer, said
 from parties.node.policy.decisions import decide
 from parties.node.policy.request import Request
-from parties.node.policy.rules import Rule, conditions, remarks, unbounded
+from parties.node.policy.rules import Rule, conditions, remarks, strangers, unbounded
 from parties.sources.settings import Combine
 from parties.tables import schema
 from smc.errors import InputError
@@ -67,6 +70,8 @@ def policy(
     known = {name: schema.load(table.schema_file).attributes for name, table in file.tables.items()}
     budgets = {name: table.budget is not None for name, table in file.tables.items()}
     notes = [*remarks(file.policy, known), *unbounded(file.policy, budgets)]
+    with suppress(InputError):  # a certificate is missing: smc check reports it
+        notes += strangers(file.policy, _fingerprints(file))
     if job_file is None:
         request = None
     else:
@@ -109,13 +114,43 @@ def _request(
     from parties.node.acts import gate
     from parties.node.offers import Offers
 
-    job = proposal.read_job(fields)
+    job, party = proposal.read_job(fields), 0
     name = (job.table if proposed_by == "us" else job.peer_table or job.table) or ""
-    inputs = Offers.of(file).inputs(0, name)
-    proposed = proposal.propose(job.model_copy(update={"table": name or None}), inputs)
-    peer = peers.acquainted(file, job.peer)
+    nodes: tuple[str, ...] = ()
+    holders: dict[str, str] = {}
+    if file.node.role == "holder":
+        if not job.holders:
+            raise InputError("this node is a holder, which refuses jobs of two parties; name holders in the job")
+        peer, own = peers.acquaintances(file)[0], load_certificate(required(file.link.certificate, "link.certificate"))
+        if (us := common_name(own)) not in job.holders:
+            raise InputError(f"holders: {quoted(us)}, this node, is not listed; add it")
+        name, party = job.holder_table or job.table or "", 2 + job.holders.index(us)
+        nodes = tuple(fingerprint(one.certificate) for one in peers.acquaintances(file) if one.certificate is not None)
+        holders = {one: _stand_in(one) for one in job.holders} | {us: fingerprint(own)}  # a holder pins no other one
+    else:
+        peer = peers.acquainted(file, job.peer)
+        if job.holders:
+            own = load_certificate(required(file.link.certificate, "link.certificate"))
+            holders = peers.holders_of(job.holders, peer.name, own, lambda one: peers.acquainted(file, one).certificate)
+            nodes = (fingerprint(own), "" if peer.certificate is None else fingerprint(peer.certificate))
+    inputs = Offers.of(file).inputs(party, name)
+    proposed = proposal.propose(job.model_copy(update={"table": name or None}), inputs, nodes, holders)
     around = gate.Circumstances(runs_today=runs, waiting=0, at=at, address=address, **link)
-    return gate.request(proposed, 0, proposed_by, file, peer, around)
+    return gate.request(proposed, party, proposed_by, file, peer, around)
+
+
+def _fingerprints(file: NodeFile) -> set[str]:
+    """Return the fingerprints of this node and its peers."""
+    from parties.node import peers
+
+    own = [] if file.link.certificate is None else [load_certificate(file.link.certificate)]
+    certificates = [*own, *(one.certificate for one in peers.acquaintances(file) if one.certificate is not None)]
+    return {*map(fingerprint, certificates)}
+
+
+def _stand_in(name: str) -> str:
+    """Return a fingerprint for a holder that this node does not know."""
+    return hashlib.sha256(name.encode()).digest().hex(":").upper()
 
 
 def _link(post_quantum: bool | None, key_exchange: str | None) -> dict[str, Any]:

@@ -87,7 +87,7 @@ class Job:
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of the task, as a node's operator sees them."""
-        return shown_parameters(self.task)
+        return shown_parameters(self.task) | {"max_rows": self.terms.holder_rows}
 
     def lines(self, names: Mapping[str, str]) -> list[str]:
         """Return the terms that a holder consents to, a line each; `names` are the nodes' names by fingerprint."""

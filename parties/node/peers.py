@@ -185,6 +185,34 @@ def _chosen(by_name: Mapping[str, Found], name: str | None) -> Found:
     return by_name[name]
 
 
+def holders_of(
+    names: Iterable[str], peer: str | None, own: x509.Certificate, find: Callable[[str], x509.Certificate | None]
+) -> dict[str, str]:
+    """Return the fingerprints of a job's holders by their names here.
+
+    Args:
+        names: Names of the holders.
+        peer: Name of the peer that computes.
+        own: Certificate of this node.
+        find: Returns the certificate of a named peer, or raises InputError.
+
+    Raises:
+        InputError: A holder computes, or is not a peer.
+    """
+    holders = {}
+    for name in names:
+        if name == peer:
+            raise InputError(f"peer: {quoted(name)} is listed in holders too; name the other node that computes")
+        try:
+            certificate = find(name)
+        except InputError as error:
+            if name == common_name(own):
+                raise InputError(f"holders: {quoted(name)} is this node, which computes; name other peers") from None
+            raise InputError(f"holders: {str(error).removeprefix('peer: ')}") from None
+        holders[name] = "" if certificate is None else fingerprint(certificate)
+    return holders
+
+
 def entries(file: NodeFile) -> Iterator[tuple[LinkSettings, str, PeerSettings]]:
     """Yield the link settings, the name (empty if not given) and the peer settings of each peer in a node's file."""
     listen = file.node.listen or file.link.listen

@@ -212,6 +212,14 @@ class Proposal(BaseModel):
         task.on_shares = self.holding is not None
         return task
 
+    @property
+    def bounds(self) -> dict[str, int]:
+        """The parameters as people and rules see them, where they differ from the task's: `max_rows` bounds each giver.
+
+        The task of a job with holders computes with half the rows of all.
+        """
+        return {} if self.holding is None else {"max_rows": self.holding.holder_rows}
+
     @cached_property
     def job(self) -> dict[str, Any]:
         """The proposal as plain JSON, which the handshake of each session compares."""

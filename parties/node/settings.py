@@ -205,6 +205,8 @@ class NodeFile(CommandTables):
             raise ValueError(
                 'node.role: a holder has two [[peers]], the nodes that compute, each with connect = "HOST:PORT"'
             )
+        if self.node.role == "holder" and (self.node.listen or self.link.listen) is not None:
+            raise ValueError("node.listen: a holder opens no port to those that compute; remove listen")
         return self
 
     def ports(self) -> dict[str, str]:

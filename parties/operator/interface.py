@@ -106,6 +106,8 @@ class JobView(View):
     digest: str  # SHA-256 of the public job
     ours: Verdict
     theirs: Verdict
+    # of the participants beyond the peer by name, in a job with holders
+    further: dict[str, Verdict] = Field(default_factory=dict)
     progress: Progress | None
     why: str
     ended_by: Literal["", "us", "peer"] = ""  # the party that refused, cancelled or failed
@@ -119,6 +121,12 @@ class JobView(View):
     approvals: int = 1  # number of our people who must approve before we consent
     begun: bool = False  # a session of it has begun: the peer may know the opened values
     only_signature: bool = False  # our side is done without errors, and only the peer's signature is missing
+
+    @property
+    def lacking(self) -> list[str]:
+        """The names of the others whose consent is missing, in a job with holders."""
+        others = {self.peer: self.theirs, **self.further} if self.further else {}
+        return [name for name, verdict in others.items() if verdict.verdict == "waiting"]
 
     @property
     def waits_for_us(self) -> bool:

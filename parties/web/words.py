@@ -49,6 +49,8 @@ def state(job: JobView) -> str:
     if job.waits_for_us and job.people:
         return f"waits for consent: {job.ours.by}"
     if job.state == "waiting":
+        if job.further and not job.waits_for_us:
+            return f"waits for the consent of {shown(', '.join(job.lacking), 60)}"
         whose = {("waiting", "waiting"): "both", ("waiting", "approved"): "your"}
         return f"waits for {whose.get((job.ours.verdict, job.theirs.verdict), 'the peer’s')} consent"
     if job.only_signature:

@@ -16,7 +16,7 @@ from parties.node.log.job_events import Event, Unlogged, decided, proposed, size
 from parties.node.log.jobs import now
 from parties.node.log.statement import MAX_LINE, OPERATOR, PROPOSER
 from parties.node.log.store import Record
-from parties.node.peers import PeerIdentity
+from parties.node.peers import PeerIdentity, holders_of
 from parties.node.point.xacml import DecisionPointAnswer, said
 from parties.node.proposal import JobFile
 from parties.node.records import kinds, withdrawal
@@ -83,7 +83,8 @@ class Decisions:
             raise InputError(f"the certificate of {who.peer_name} is revoked here: no job with it can run")
         ours, theirs = fingerprint(who.identity.certificate), fingerprint(who.peer)
         nodes = (ours, theirs) if who.party == 0 else (theirs, ours)
-        holders = {name: fingerprint(self._log.peers.named(name).peer) for name in job.holders}
+        own, named = who.identity.certificate, self._log.peers.named
+        holders = holders_of(job.holders, who.peer_name, own, lambda name: named(name).peer)
         terms = proposal.propose(job, self._offers.inputs(who.party, job.table or ""), nodes, holders)
         return job, who, self._jobs.draft(terms, "us", who.peer_name)
 

@@ -207,7 +207,8 @@ class Gate:
         if not job.gives(party):
             return None
         if table and table not in self._offers.tables:
-            return f"there is no table '{table}' here (set peer_table, --peer-table, to another name)"
+            key = "peer_table, --peer-table," if party < 2 else "holder_table"
+            return f"there is no table '{table}' here (set {key} to another name)"
         if job.holding is not None and self._offers.tables[table].settings.max_rows > job.holding.holder_rows:
             return (
                 f"max_rows of the table here is above the {job.holding.holder_rows:,} rows that the job takes of each"
@@ -295,7 +296,7 @@ def request(
         table=job.tables[party],
         columns=job.task.columns,
         protocol=job.task.name,
-        parameters=job.task.parameters(),
+        parameters=job.task.parameters() | job.bounds,
         unlimited=unlimited(),
         purpose=job.purpose,
         runs_today=around.runs_today,

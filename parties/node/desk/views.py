@@ -70,13 +70,14 @@ def job_view(
         peer_table=record.peer_table,
         target=task.disclosure.subject,
         columns=list(task.columns),
-        parameters=shown_parameters(task),
+        parameters=shown_parameters(task) | job.bounds,
         asked=[] if ended_badly or state == "done" else _asked(task, inputs),
-        reveals=[*_roles(record), *revealed(task, record.peer)],
+        reveals=[*_roles(record), *revealed(task, _second(record))],
         cost=None if ended_badly or record.number is not None else _cost(task, inputs, party, link),
         digest=job.digest,
         ours=_verdict(record.ours, record.reason).model_copy(update={"by": _by(record, approvals)}),
-        theirs=_verdict(_slowest(record), ""),
+        theirs=_verdict(record.said_by("peer"), ""),
+        further={record.titles[side]: _verdict(record.said_by(side), "") for side in record.further},
         progress=progress,
         ended_by=_ended_by(record, state),
         price=price,
@@ -102,15 +103,27 @@ def _roles(record: Record) -> list[str]:
     peer = holding.nodes[1 - record.party if record.party < 2 else 0]
     names = {{"us": own, "peer": peer}.get(side, side): title for side, title in zip(sides, titles, strict=True)}
     nodes, holders = ([names[one] for one in ones] for ones in (holding.nodes, holding.holders))
-    computing, to = " and ".join(nodes), ", ".join([*nodes, *(names[one] for one in holding.to)])
+    computing, (first, second) = " and ".join(nodes), nodes if record.party != 1 else nodes[::-1]
+    bound = getattr(record.task.settings, "max_rows", 0)
     giving = ", ".join([*(nodes if holding.nodes_give else ()), *holders])
     return [
         f"{computing} compute. If these two put their shares together, they learn the numbers of each holder.",
         f"{giving} give at most {holding.holder_rows:,} rows each.",
-        f"{to} learn the result. A holder learns the public state before each step, such as the tree so far.",
+        f"{computing} learn the result.",
+        *(f"{names[one]} learns the result." for one in holding.to),
+        "A holder learns the public state before each step, such as the tree so far.",
         f"The job ends without a result {holding.wait_hours} hours after its proposal.",
-        *([] if record.number is None else [f"The consent of {nodes[0]} with {nodes[1]}, word for word, follows."]),
+        f"The job counts all rows as those of {first} and {second}, at most {bound:,} each.",
+        f"Consent of {first} with {second}, word for word ('we' is {first}):",
     ]
+
+
+def _second(record: Record) -> str:
+    """Return the name of the party with which the quoted consent is: the peer, or for a holder computing party 1."""
+    holding = record.proposal.holding
+    if holding is None or record.number is None:
+        return record.peer
+    return record.titles[holding.nodes[1]]
 
 
 def _first(record: Record, holds: Callable[[Statement], bool]) -> str:
@@ -121,13 +134,6 @@ def _first(record: Record, holds: Callable[[Statement], bool]) -> str:
 
 def _waits(side: Statement) -> bool:
     return side.verdict == "waiting"
-
-
-def _slowest(record: Record) -> Statement:
-    """Return the statement of another participant that decides for all: one that refuses, or waits, else the peer's."""
-    others = [record.said_by(side) for side in record.participants if side != "us"]
-    by_verdict = {side.verdict: side for side in reversed(others)}
-    return by_verdict.get("refused") or by_verdict.get("waiting") or others[0]
 
 
 class ViewCache:

@@ -228,7 +228,7 @@ def base_state(record: Record) -> State:
 def public(record: Record) -> dict[str, Any]:
     """Return the public fields of a job and its proposer: the content of its entry `proposed`."""
     job = record.proposal
-    parameters = job.task.parameters()
+    parameters = job.task.parameters() | job.bounds
     return {
         "by": record.proposed_by,
         "protocol": job.task.name,

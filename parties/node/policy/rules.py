@@ -316,6 +316,21 @@ def remarks(rules: Iterable[Rule], tables: Mapping[str, Collection[str]]) -> lis
     return remarks
 
 
+def strangers(rules: Iterable[Rule], known: Collection[str]) -> list[str]:
+    """Return a line for each fingerprint in `compute` that is neither ours nor a peer's.
+
+    Args:
+        rules: The rules.
+        known: Fingerprints of this node and its peers.
+    """
+    return [
+        f"rule {quoted(rule.name)}: compute has {node[:23]}…, which no peer here has; see smc identity show"
+        for rule in rules
+        for node in rule.compute
+        if node not in known
+    ]
+
+
 # Bounds on an answer: the parameter, and comparisons; a rule must have one of them.
 BOUNDS = {
     "epsilon": ("at_most", "below"),

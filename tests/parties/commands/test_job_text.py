@@ -9,6 +9,8 @@ from parties.base import console
 from parties.commands import cost_text, job_text
 from parties.jobs.kind import Estimate
 from parties.node.prediction import Prediction
+from parties.operator.interface import JobView, Verdict
+from parties.web import words
 from smc.engines import Profile
 from tests.support.fake_node import job_view
 
@@ -90,3 +92,16 @@ def test_of_many_columns_the_first_are_named_and_how_many_more_there_are() -> No
     assert lines["parameters"] == f"columns {folded}"
     few = next(line for line in job_text.sheet(job_view(A, columns=names[:12]), None) if "columns" in line)
     assert few.endswith("c10, c11")
+
+
+def test_a_job_with_holders_names_those_whose_consent_is_missing() -> None:
+    done, waits = Verdict(verdict="approved"), Verdict(verdict="waiting")
+    job = job_view("a" * 32, state="waiting", ours=done, theirs=done, further={"anna": done, "cleo": waits})
+    assert job_text.standing(job) == "waiting for the consent of cleo"
+    assert words.state(job) == "waits for the consent of cleo"
+    assert job_text.standing(job.model_copy(update={"further": {}})) == "waiting for the peer's consent"
+    assert any(line.split() == ["our", "table", "days"] for line in job_text.sheet(of_table(job), None))
+
+
+def of_table(job: JobView) -> JobView:
+    return job.model_copy(update={"table": "days", "peer_table": ""})

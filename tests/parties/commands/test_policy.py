@@ -10,8 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from parties.commands.policy import policy
-from parties.link.identity import Identity
+from parties.link.identity import Identity, fingerprint, load_certificate
 from smc.errors import InputError
+from tests.support.consortium import NODES, Consortium
 from tests.support.decision_points import PointServer, response
 
 PARTY = """
@@ -219,3 +220,38 @@ seconds = 10
 def test_a_group_that_contradicts_is_said() -> None:
     with pytest.raises(InputError, match="is not post-quantum"):
         decided("--key-exchange", "x25519", "--post-quantum")
+
+
+RULE = """[[policy]]
+name = "counts"
+effect = "permit"
+protocol = "release count"
+max_rows.at_most = 40
+holders.at_least = 3
+compute = [{}]
+"""
+COUNT = """protocol = "release count"
+epsilon = 0.5
+table = "days"
+peer = "b"
+holders = ["anna", "bert", "cleo"]
+to = ["anna"]
+compute_only = true
+max_rows = 40
+"""
+
+
+def test_a_job_with_holders_is_judged_at_a_node_that_computes_and_at_a_holder(tmp_path: Path) -> None:
+    made = Consortium(tmp_path, policy="")
+    both = [fingerprint(load_certificate(made.directory / name / f"{name}.crt")) for name in NODES]
+    stranger = "00:" * 31 + "00"
+    for name in ("a", "anna"):
+        file, job = made.directory / name / "party.toml", made.directory / name / "job.toml"
+        text = file.read_text()
+        for compute, bound, effect in ((both, 40, "permit"), (both, 41, "ask"), ([both[0], stranger], 40, "ask")):
+            file.write_text(text + RULE.format(", ".join(f'"{one}"' for one in compute)))
+            job.write_text(COUNT.replace("max_rows = 40", f"max_rows = {bound}"))
+            result = CliRunner().invoke(policy, ["--config", str(file), "--job", str(job), "--json"])
+            answer = json.loads(result.stdout)
+            assert answer["decision"]["effect"] == effect, answer
+            assert any(f"compute has {stranger[:23]}" in note for note in answer["notes"]) == (stranger in compute)

@@ -195,12 +195,20 @@ def test_bits_that_do_not_fit_at_one_holder_end_the_job_before_the_step(
 
 
 def test_the_page_names_who_computes_who_gives_and_who_learns(consortium: Consortium) -> None:
-    job = consortium.propose(protocol="release count", epsilon=2.5, to=["anna"])
+    job = consortium.propose(protocol="release count", epsilon=0.01, to=["anna"])
     consortium.ended(job)
     at_a, at_anna = (consortium[name].job(job).reveals for name in ("a", "anna"))
     assert at_a[0].startswith("this node and b compute. If these two put their shares together")
     assert at_a[1] == "anna, bert, cleo give at most 40 rows each."
-    assert at_a[2].startswith("this node, b, anna learn the result.")
+    assert at_a[2:4] == ["this node and b learn the result.", "anna learns the result."]
+    assert at_a[7] == "Consent of this node with b, word for word ('we' is this node):"
     assert at_anna[0].startswith("a and b compute.")
     assert at_anna[1].startswith("this node, holder ")
-    assert "word for word" in at_anna[4]
+    assert at_anna[6:8] == [
+        "The job counts all rows as those of a and b, at most 60 each.",
+        "Consent of a with b, word for word ('we' is a):",
+    ]
+    assert not [line for line in at_anna[8:] if "a learns" in line or "a's" in line]
+    views = [consortium[name].job(job) for name in ("a", "bert")]
+    assert [view.parameters["max_rows"] for view in views] == [40, 40]
+    assert {*views[0].further} == {"anna", "bert", "cleo"}

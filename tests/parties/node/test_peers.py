@@ -468,3 +468,12 @@ def test_small_answers_to_one_peer_leave_another_its_share(ledger: Ledger) -> No
     with_lab = theirs(0, epsilon=0.5, max_depth=1, trees=1)
     ledger.hearing.hear("lab", with_lab.to_bytes())
     ledger.decisions.decide(with_lab.proposal.id, "approved")
+
+
+def test_a_holder_opens_no_port(party_file: Path) -> None:
+    text = '[node]\nrole = "holder"\nlisten = "127.0.0.1:7001"\n' + "".join(
+        f'[[peers]]\ncertificate = "{name}.crt"\nconnect = "127.0.0.1:700{i}"\n' for i, name in enumerate("ab", 2)
+    )
+    party_file.write_text(text)
+    with pytest.raises(InputError, match=r"node\.listen: a holder opens no port to those that compute; remove listen"):
+        load(party_file)

@@ -328,8 +328,9 @@ def test_a_job_that_waits_too_long_ends_for_all(group: Group, monkeypatch: pytes
     ("fields", "message"),
     [
         ({"holders": ["anna", "anna"]}, "a party is listed twice"),
-        ({"holders": ["anna", "zoe"]}, "there is no peer 'zoe'"),
-        ({"holders": ["b"]}, "a party is listed twice"),
+        ({"holders": ["anna", "zoe"]}, "holders: there is no peer 'zoe'"),
+        ({"holders": ["b"]}, "peer: 'b' is listed in holders too; name the other node that computes"),
+        ({"holders": ["anna", "a"]}, "holders: 'a' is this node, which computes; name other peers"),
         ({"holders": ["anna"], "compute_only": True}, "with one holder the answer could be of its rows alone"),
         ({"holders": [], "compute_only": True}, "compute_only: goes with holders"),
         ({"to": ["b"]}, "to: 'b' is no holder of the job"),
