@@ -25,6 +25,7 @@ from parties.models.trees.prediction import Predicted
 from parties.models.trees.tree import NoBranchError, TreeFile
 from parties.party_file import load
 from parties.sources.cells import cells, cells_at
+from parties.sources.settings import PlaceSettings
 from parties.tables import schema
 from parties.tables.delimited import Columns
 from parties.tables.merging import merge_all

@@ -14,7 +14,7 @@ from parties.commands.options import FILE
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_log import Record
 from parties.commands.publish_options import ESCAPE
-from parties.commands.rows import TABLE, choose, chosen, paths, place
+from parties.commands.rows import TABLE, chosen, paths
 from parties.commands.signature import argument, command, option, settings
 from parties.link.identity import load_key
 from smc.errors import InputError

@@ -139,7 +139,7 @@ def propose(
         if i in reach and _is_whole(sample.values[i]) and is_key(name, total, distinct[i], *reach[i]):
             plan["columns"][name] = {"role": "identifier"}
             notes.append(
-                f"{name}: {distinct[i]} whole numbers from {reach[i][0]:.0f} to {reach[i][1]:.0f} seem to number the rows: "
+                f"{name}: {distinct[i]} whole numbers, {reach[i][0]:.0f} to {reach[i][1]:.0f}, seem to number rows: "
                 'an identifier, it will be dropped; if they measure people, say role = "quasi-identifier" and ranges'
             )
             continue

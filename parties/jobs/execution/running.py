@@ -280,9 +280,7 @@ def _differing_terms(givers: Givers, ours: Mapping[str, Any], theirs: Mapping[st
     names = {fingerprint(one): f"{common_name(one)} ({short_fingerprint(one)})" for one in givers.certificates}
     here, there = (some if isinstance(some := job.get("holders"), list) else [] for job in (ours, theirs))
     lines = [f"the peer's --holders lacks {names.get(one, one)}" for one in here if one not in there]
-    lines += [
-        f"--holders here lacks the certificate {visible(str(one)[:SHORT])}" for one in there if one not in here
-    ]
+    lines += [f"--holders here lacks the certificate {visible(str(one)[:SHORT])}" for one in there if one not in here]
     rows, peer_rows = ours.get("holder_rows"), visible(str(theirs.get("holder_rows")))
     if str(rows) != peer_rows:
         lines.append(f"--max-rows is {rows} here, {peer_rows} at the peer")

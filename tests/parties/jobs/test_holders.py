@@ -17,7 +17,7 @@ from parties.jobs.contributing import contribute
 from parties.jobs.execution.running import Connection
 from parties.jobs.holders import Givers, Holders, check_holders, open_holders
 from parties.jobs.kind import revealed
-from parties.link.identity import create, fingerprint, load_certificate, load_identity
+from parties.link.identity import create, fingerprint, load_certificate, load_identity, short_fingerprint
 from parties.link.options import LinkOptions
 from parties.link.settings import LinkSettings
 from parties.sources.settings import TableSettings
