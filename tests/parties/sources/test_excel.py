@@ -101,7 +101,7 @@ def test_a_sheet_beside_data_is_named_by_table(tmp_path: Path, capsys: pytest.Ca
     assert run(count) == 2
     assert "several sheets; name one by --table" in capsys.readouterr().err
     assert run([*count, "--table", "days"]) == 0
-    assert " 7" in capsys.readouterr().out
+    assert "7" in capsys.readouterr().out
     assert run([*count, "--table", "day"]) == 2
     assert "no sheet 'day' (did you mean 'days'?)" in capsys.readouterr().err
 
