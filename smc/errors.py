@@ -4,6 +4,10 @@ Every error that may reach an operator is one of these; its text is one clear li
 codes and shows no traceback for them.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
 
 class SmcError(Exception):
     """Base of all errors that this project raises on purpose."""
@@ -48,8 +52,8 @@ class ProtocolError(LinkError):
 class JobMismatchError(SmcError):
     """Peer that is reachable and trusted, but wants a different job. Exit code 4.
 
-    `only_ours` and `only_theirs` are the names of the job's fields that the other party's job does not have.
+    `ours` and `theirs` are the jobs of both parties, if they have been compared; `theirs` is not checked further.
     """
 
-    only_ours: frozenset[str] = frozenset()
-    only_theirs: frozenset[str] = frozenset()
+    ours: Mapping[str, Any] = MappingProxyType({})
+    theirs: Mapping[str, Any] = MappingProxyType({})

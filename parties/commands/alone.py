@@ -13,7 +13,7 @@ from parties.base import console, files
 from parties.base.report import Report
 from parties.base.text import quoted
 from parties.commands.options import TABLE, check_proposal, json_option, proposal_option
-from parties.commands.own_table import chosen
+from parties.commands.own_table import chosen, has_tables
 from parties.commands.rows import print_left_out
 from parties.commands.signature import command, option
 from parties.models import linear
@@ -24,7 +24,8 @@ from parties.models.trees import prediction
 from parties.models.trees.prediction import Predicted
 from parties.models.trees.tree import NoBranchError, TreeFile
 from parties.party_file import load
-from parties.sources.cells import cells
+from parties.sources.cells import cells, cells_at
+from parties.sources.settings import PlaceSettings
 from parties.tables import schema
 from parties.tables.delimited import Columns
 from parties.tables.merging import merge_all
@@ -262,7 +263,9 @@ def _rows_for(model: AnyModel | Rules, data: Path | None, config_file: Path | No
         if data is None:
             raise InputError("--data is missing; give it, or --config for the rows of a table")
         if named is not None:
-            raise InputError("--table: needs --config, which is missing; give both")
+            if not has_tables(data):
+                raise InputError("--table: needs --config, which is missing; give both")
+            return cells_at(PlaceSettings(source=str(data), table=named))
         return cells(data)
     tables = load(config_file).tables
     # predictions are shown to the owner only, so all rows of a person count

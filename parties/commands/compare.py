@@ -37,6 +37,7 @@ def compare_command(
     from parties.alone.comparing.presenting import draw_svg, report_of, to_html
     from parties.alone.comparing.reading import read
 
+    sheet_named = schema_file is not None  # else --table names the table of --config with the schema
     if original is None or schema_file is None:
         if config_file is None:
             missing = "--data" if original is None else "--schema"
@@ -47,7 +48,7 @@ def compare_command(
     outputs = {"--report": report_file, "--page": page_file, "--svg": svg_file}
     where: PlaceSettings
     if original is not None:
-        where = place(str(original), None)
+        where = place(str(original), table if sheet_named else None)
         choose(where, config_file)
         inputs = [original]
     else:

@@ -10,7 +10,7 @@ from parties.base import console
 from parties.base.settings import merge
 from parties.base.text import parts_of, visible
 from parties.commands.options import TABLE, find_party_file, party_config
-from parties.commands.own_table import check_file, chosen
+from parties.commands.own_table import check_file, check_has_tables, chosen
 from parties.commands.signature import command, option
 from parties.link.settings import LinkSettings
 from parties.operator.cautions import of_parameters
@@ -46,12 +46,12 @@ def contribute_command(
     from parties.jobs.contributing import contribute, ways_of
 
     ways = ways_of(link, settings)
+    if not yes and not console.is_asked():  # before dialling: a refusal ends the run of everybody
+        raise InputError("there is no terminal to ask you: add --yes to consent to each question of the two")
 
     def consent(lines: list[str], parameters: Mapping[str, Any], status: console.StatusLine) -> None:
         for line in [*lines, *(f"Note: {sentence}" for sentence in of_parameters(parameters))]:
             status.say(visible(line))
-        if not yes and not console.is_asked():
-            raise InputError("there is no terminal to ask you: add --yes if you consent to the question above")
         if not yes and not status.asked("Give your shares? [y/N] ", ANSWER_SECONDS):
             raise InputError("you have not consented, so nothing was sent")
 
@@ -73,8 +73,6 @@ def _table(
     link: LinkSettings,
 ) -> TableSettings:
     """Return the table to contribute. Raise InputError if the choice is unclear, or if only a node may read it."""
-    if data is not None and named is not None:
-        raise InputError("--table: --data already names the rows; give one of them")
     if data is None:
         if not tables:
             raise InputError("no rows: name a file with --config clinic/party.toml, or rows with --data and --schema")
@@ -86,10 +84,12 @@ def _table(
                 "use a table without a budget"
             )
     else:
+        if named is not None:
+            check_has_tables(data)
         check_file(data, tables)
         if schema_file is None:
             raise InputError("--schema is missing: give the schema of --data")
-        table = TableSettings.model_validate({"source": str(data), "schema": schema_file})
+        table = TableSettings.model_validate({"source": str(data), "table": named, "schema": schema_file})
     if max_rows is not None:
         table = merge(table, {"max_rows": max_rows})
     table.owned_by(link.identity)

@@ -64,6 +64,10 @@ def number_of_givers(holders: int | None, compute_only: bool) -> int | None:
         return None
     if holders < 1 + compute_only:
         raise InputError(f"--holders: must be {1 + compute_only} or more{' with --compute-only' * compute_only}")
+    from parties.jobs.holders import MOST_HOLDERS
+
+    if holders > MOST_HOLDERS:
+        raise InputError(f"--holders: {holders} are too many; count {MOST_HOLDERS} at most")
     return holders + 2 * (not compute_only)
 
 

@@ -86,12 +86,17 @@ def command_of(name: str) -> click.Command:
         file, link = file_and_link(config_file, flags)
         in_file: Any = file.of_kind(kind.name)
         if on_rows:
-            from parties.commands.own_table import check_file, on_table
+            from parties.commands.own_table import check_file, check_has_tables, on_table
+            from parties.jobs.tabular import own_table
 
             in_file = on_table(in_file, table, read.get("data") is not None, file.tables)
         settings = merge(in_file, {option.key: read[option.key] for option in options})
         if on_rows and settings.own_table is None:
             check_file(settings.data, file.tables)
+            if table is not None and settings.data is not None:
+                check_has_tables(settings.data)
+                sheet = own_table(settings).model_copy(update={"table": table})
+                settings = settings.model_copy(update={"own_table": sheet})
         if on_rows and settings.own_table is not None:
             settings.own_table.owned_by(link.identity)  # merging drops the identity, and a flag may set it
         outputs = Outputs.of(kind, settings)

@@ -53,7 +53,8 @@ def lesson(
     """Watch a protocol of the lecture notes: two processes run it, and each prints its own view.
 
     The processes are connected by gRPC with mutual TLS on this machine. Each view shows the party's input, the values
-    that it computes, all messages, and their cost. No option uses your data: the defaults are small numbers.
+    that it computes, all messages, and their cost. The defaults are small numbers, and bundled tables for id3.
+    Both processes run here, and each prints what it sees: use no private data in --left and --right.
 
     Topics: shares, and, transfer, garbled, millionaires, logarithm, id3.
     """

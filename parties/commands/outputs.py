@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from parties.jobs.kind import Kind, KindSettings
 
 
+SPREADSHEETS = (".xlsx", ".xlsm", ".xls", ".ods")
 FORCE: Any = click.option("--force", is_flag=True, help="Replace existing files.")
 
 _OUTPUTS = {  # outputs of `smc result`, which does not know the job's kind yet
@@ -56,8 +57,11 @@ def check_new(
         added_to: Further outputs, which may exist because they are extended.
 
     Raises:
-        InputError: An output exists, cannot be written, or is an input.
+        InputError: An output exists, cannot be written, is an input, or has the name of a spreadsheet.
     """
+    for flag, path in outputs.items():
+        if path is not None and path.suffix.lower() in SPREADSHEETS:
+            raise InputError(f"{flag}: {path}: spreadsheets are not written; name a file in .csv, or .parquet for rows")
     check_outputs({**outputs, **(added_to or {})}, inputs, config_file)
     for flag, path in outputs.items():
         if path is not None and files.would_be_replaced(path) and not force:

@@ -9,6 +9,7 @@ from typing import TypeVar
 from parties.base.text import listed
 from parties.commands.options import known_table
 from parties.jobs.tabular import TabularSettings
+from parties.sources.formats import format_of
 from parties.sources.places import same_place
 from parties.sources.settings import PlaceSettings, TableSettings
 from smc.errors import InputError
@@ -19,7 +20,8 @@ AnyTabular = TypeVar("AnyTabular", bound=TabularSettings)
 def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mapping[str, TableSettings]) -> AnyTabular:
     """Return the settings with the rows, the schema and the bounds of a table in party.toml.
 
-    Settings that the user has set stay. Nothing changes if the settings name the rows, or party.toml has no table.
+    Settings that the user has set stay. Nothing changes if the settings or --data name the rows, or party.toml has no
+    table.
 
     Args:
         settings: Settings of the kind.
@@ -30,9 +32,7 @@ def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mappi
     Raises:
         InputError: It is not clear which table is meant, or only a node may read it.
     """
-    if named is not None and typed:
-        raise InputError("--table: --data already names the rows; give one of them")
-    if named is None and (typed or settings.data is not None or not tables):
+    if typed or (named is None and (settings.data is not None or not tables)):
         return settings
     name = chosen(named, tables)
     table = tables[name]
@@ -40,6 +40,17 @@ def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mappi
         raise InputError(f"tables.{name}: has a budget, which only a node keeps; propose a job with smc submit")
     files = {} if table.is_chosen or "://" in table.source else {"data": Path(table.source)}
     return by_table(settings, table).model_copy(update={"own_table": table, **files})
+
+
+def has_tables(data: Path) -> bool:
+    """Return whether a file may have several tables, of which --table names one: sheets, or tables of DuckDB."""
+    return format_of(data, None) in ("excel", "duckdb")
+
+
+def check_has_tables(data: Path) -> None:
+    """Raise InputError for --table beside a file --data that is one table."""
+    if not has_tables(data):
+        raise InputError("--table: --data already names the rows; give one of them")
 
 
 def check_file(data: Path | None, tables: Mapping[str, TableSettings]) -> None:

@@ -79,7 +79,7 @@ def plan_command(
         elif how.reading:
             raise InputError(f"--reading: party.toml settles how {where.label} is read; remove --reading")
         with rows_of(where) as rows:
-            proposal = propose(rows, _from(out, source), table, formats_of(where), codes, status.doing)
+            proposal = propose(rows, _from(out, source), where.table, formats_of(where), codes, status.doing, _is_key)
     spelling = toml_lines(where.spelling.model_dump(exclude_defaults=True, exclude={"dates"}))
     files.write_text(out, proposal.text + (f"\n[format]\n{spelling}" if spelling else ""))
     notes = [*proposal.notes, *map(printable, remarks)]
@@ -212,8 +212,7 @@ def apply_command(
     history = published_before.load()
     inputs = [recoding_file, *paths(data), *(paths(public) if public else [])]
     check_new(outputs, inputs, record.config_file, force, {"--history": published_before.history_file})
-    source = place(data, table)
-    choose(source, record.config_file)
+    source = chosen(data, table, record.config_file)
     register = None if public is None else place(public, public_table)
     recoding = load(recoding_file)
     if recoding.history is not None and history is not None and not history.versions:
@@ -242,6 +241,14 @@ def _target(out: Path | None, into: str | None) -> Path | str:
     if (out is None) == (not into):
         raise InputError("--out: give either --out, a file, or --into, a table of the source's database")
     return out if out is not None else str(into)
+
+
+def _is_key(name: str, rows: int, distinct: int, low: float, high: float) -> bool:
+    """Return whether `smc prepare` takes a column of whole numbers for a key."""
+    from parties.alone.preparing.columns import ColumnProfile
+    from parties.alone.preparing.proposing import is_key
+
+    return is_key(ColumnProfile(name, "integer", rows, distinct, low=low, high=high))
 
 
 def _from(plan: Path, source: str) -> str:

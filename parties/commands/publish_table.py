@@ -14,7 +14,7 @@ from parties.commands.options import FILE
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.publish_log import Record
 from parties.commands.publish_options import ESCAPE
-from parties.commands.rows import TABLE, choose, paths, place
+from parties.commands.rows import TABLE, chosen, paths
 from parties.commands.signature import argument, command, option, settings
 from parties.link.identity import load_key
 from smc.errors import InputError
@@ -87,8 +87,7 @@ def table_command(
         )
     rules = given or CellRules(FEWEST)
     rules.check(summed is not None)
-    where = place(source, table)
-    choose(where, record.config_file)
+    where = chosen(source, table, record.config_file)
     with record.of("table") as log, console.progress("counting") as status:
         with rows_of(where) as rows:
             tabulated = tabulate(rows, by, across, summed, rules.largest)
@@ -171,8 +170,7 @@ def tables_command(
     axes = [linked.axes_of(name) for name, _ in crosses]
     rules = given or CellRules(FEWEST)
     rules.check(summed is not None)
-    where = place(source, table)
-    choose(where, record.config_file)
+    where = chosen(source, table, record.config_file)
     with record.of("table") as log, console.progress("counting") as status:
         with rows_of(where) as rows:
             tables = [tabulate(rows, by, across, summed, rules.largest) for by, across in axes]

@@ -22,7 +22,7 @@ CONFIG: Any = click.option(
     type=FILE,
     help="party.toml; its table gives the formats of the cells, and the people to leave out.",
 )
-TABLE: Any = click.option("--table", metavar="NAME", help="Table, if the source is a database.")
+TABLE: Any = click.option("--table", metavar="NAME", help="Table of a database, or sheet of an Excel file.")
 
 
 def paths(source: str) -> list[Path]:
@@ -51,15 +51,27 @@ def chosen(source: str, table: str | None, config_file: Path | None) -> PlaceSet
 
     Args:
         source: File, or URL of a database.
-        table: Table in the database; None for a file.
+        table: Table in the database, or a sheet; None for the one that party.toml has for this file.
         config_file: party.toml; None for the one in this directory.
 
     Raises:
         InputError: The source or table is wrong, or tables of party.toml at this place differ in rows or spelling.
     """
     where = place(source, table)
+    if table is None:
+        where = where.model_copy(update={"table": _only_table(where, config_file)})
     choose(where, config_file)
     return where
+
+
+def _only_table(place: PlaceSettings, config_file: Path | None) -> str | None:
+    """Return the `table` that party.toml has for a file, such as a sheet; None without one or with several."""
+    from parties.party_file import load
+    from parties.sources.places import same_place
+
+    tables = load(config_file).tables.values()
+    names = {table.table for table in tables if table.query is None and same_place(place, table)}
+    return names.pop() if len(names) == 1 else None
 
 
 def choose(place: PlaceSettings, config_file: Path | None) -> None:

@@ -169,7 +169,7 @@ def contribute(
         number = 0
         while "end" not in (asked := same(links, "question")):
             size = answer(job.task, opened.data, by_party, asked, number)
-            status.say(f"question {number + 1}: shares of {size:,} numbers")
+            status.say(f"question {number + 1}: shares of {size:,} number{'s' * (size != 1)}")
             number += 1
         return number
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from smc.channel import Channel
 
 LINK_JOB = {"protocol": "contribute"}  # job in the hellos between a node and a holder
+MOST_HOLDERS = 64
 MOST_BYTES = 1 << 26  # of a job or a question
 SIZE_BYTES = 8
 CONSENT, DECLINED, UNFIT = b"\x01", b"\x00", b"\x02"  # a holder's answers to the job
@@ -89,7 +90,7 @@ def half_of_all(givers: int, rows: int) -> int:
 def check_holders(
     holders: Mapping[str, x509.Certificate], own: x509.Certificate, peer: x509.Certificate, compute_only: bool
 ) -> None:
-    """Raise InputError if a holder is one of the two nodes, or is listed twice, or is alone with `compute_only`.
+    """Raise InputError if there are too many holders, or one is a node, listed twice, or alone with `compute_only`.
 
     Args:
         holders: Certificates by the names of their files.
@@ -97,6 +98,8 @@ def check_holders(
         peer: The other node's certificate.
         compute_only: True if neither node has rows.
     """
+    if len(holders) > MOST_HOLDERS:
+        raise InputError(f"--holders: {len(holders)} are too many; list {MOST_HOLDERS} at most")
     names: dict[str, str] = {}
     for file, certificate in holders.items():
         if certificate in (own, peer):

@@ -69,7 +69,7 @@ def agree(ours: Hello, theirs: Hello) -> bytes:
         if not differing:
             raise ProtocolError("the peer's job is not in canonical form")
         error = JobMismatchError("the two parties want to run different jobs: " + "; ".join(differing))
-        error.only_ours, error.only_theirs = frozenset(job.keys() - other), frozenset(other.keys() - job)
+        error.ours, error.theirs = job, other
         raise error
     if theirs.measure != ours.measure:
         raise JobMismatchError(

@@ -46,6 +46,7 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.base.token_key import TokenKey
 
+SHORT = 23  # characters of a short fingerprint: eight bytes
 VALID_DAYS = 5 * 365
 CLOCK_SKEW = timedelta(hours=1)  # the peer's clock may be behind ours
 SOON = timedelta(days=30)  # time before its end at which a certificate should be replaced
@@ -261,7 +262,7 @@ def fingerprint(certificate: x509.Certificate) -> str:
 
 def short_fingerprint(certificate: x509.Certificate) -> str:
     """Return the first eight bytes of the fingerprint, enough to distinguish two certificates in a message."""
-    return fingerprint(certificate)[:23]
+    return fingerprint(certificate)[:SHORT]
 
 
 def common_name(certificate: x509.Certificate) -> str:

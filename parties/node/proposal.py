@@ -27,7 +27,7 @@ from parties.base.canonical import canonical, job_digest
 from parties.base.settings import Settings, explained, validated
 from parties.base.text import quoted
 from parties.jobs import kinds
-from parties.jobs.holders import Terms
+from parties.jobs.holders import MOST_HOLDERS, Terms
 from parties.jobs.kind import Inputs, Kind, KindSettings
 from parties.jobs.settings import parameters, private_parameters, public_parameters
 from parties.link.handshake import MAX_JOB_BYTES
@@ -38,7 +38,6 @@ from smc.errors import InputError
 Identifier = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 TableName = Annotated[str, Field(max_length=200)]  # empty if the job needs no table
-MOST_HOLDERS = 64
 WAIT_HOURS = 168  # a job with holders ends if it has no result a week after its proposal
 
 

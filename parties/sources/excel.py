@@ -89,7 +89,8 @@ def _chosen(path: Path, book: Any, name: str | None) -> Any:
     if len(found) > 1:
         names = [sheet.title for sheet in found]
         raise InputError(
-            f"{path}: there are several sheets; name one by --table, or `table` in party.toml ({listed(names)})"
+            f"{path}: there are several sheets; name one by --table, or `table` in party.toml ({listed(names)}), "
+            "or save it alone"
         )
     if not found:
         raise InputError(f"{path}: no visible sheet has rows; name a hidden one by --table")

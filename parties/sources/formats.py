@@ -31,6 +31,8 @@ def format_of(path: Path, table: str | None) -> Format:
     start = read_bytes(path, 64)
     if start.startswith(b"PK") and is_workbook(path):
         return "excel"
+    if path.suffix.lower() == ".xlsx":
+        raise InputError(f"{path}: is broken or no workbook; save it again in Excel, or the table as CSV")
     refuse_other(path, start)
     if start[8:12] == b"DUCK":
         return "duckdb"

@@ -37,6 +37,7 @@ SAMPLE = 1 << 15  # distinct rows from which sets are selected
 CHOSEN = 6  # sets of each size that are then counted in all rows
 SHOWN = 3  # sets of each size that are reported
 MANY = 8  # more quasi-identifiers than this draw a warning: little information is left
+WHOLE = "[+-]?[0-9]+"
 FEW = 4  # columns with at most this many distinct numbers need no ranges
 DIGITS = 1e-10  # least distance between the ends of ranges, as a share of the largest number: labels have 12 digits
 SENSITIVE = re.compile(
@@ -82,6 +83,7 @@ def propose(
     formats: Mapping[str, SourceSettings] = MappingProxyType({}),
     codes: Container[str] = (),
     doing: Callable[[str], object] = lambda step: None,
+    is_key: Callable[[str, int, int, float, float], bool] = lambda *_: False,
 ) -> Proposal:
     """Return a proposed plan: identifiers are columns of (nearly) distinct text, all others quasi-identifiers, k is 5.
 
@@ -97,6 +99,8 @@ def propose(
         formats: Spellings of the columns of `rows`, by name.
         codes: Columns whose numbers are texts, such as versions.
         doing: Called with a description before each step.
+        is_key: Tells by a column's name, rows, distinct values, least and greatest number if whole numbers identify
+            rows.
 
     Raises:
         InputError: Every plan would leave out all rows or columns.
@@ -121,7 +125,7 @@ def propose(
     doing("looking for rules")
     sample = _sampled(rows, distinct_rows, len(names), lines)
     texts_of_digits = {i for i, name in enumerate(names) if name in codes}
-    rules, misfits = _rules(rows, distinct_rows, sample, distinct, texts_of_digits)
+    rules, misfits, reach = _rules(rows, distinct_rows, sample, distinct, texts_of_digits)
     plan: dict[str, Any] = {"source": source} | ({} if table is None else {"table": table})
     plan |= {"max_suppressed": 0.02, "columns": {}, "models": [{"model": "k-anonymity", "k": K}]}
     notes, quasi = [f"{total} rows, {len(rows.types)} columns"], []
@@ -132,6 +136,13 @@ def propose(
             continue
         i = names.index(name)
         is_identifying = distinct[i] > UNIQUE * total and not {"ranges", "dates"} & rules[i].keys()
+        if i in reach and _is_whole(sample.values[i]) and is_key(name, total, distinct[i], *reach[i]):
+            plan["columns"][name] = {"role": "identifier"}
+            notes.append(
+                f"{name}: {distinct[i]} whole numbers, {reach[i][0]:.0f} to {reach[i][1]:.0f}, seem to number rows: "
+                'an identifier, it will be dropped; if they measure people, say role = "quasi-identifier" and ranges'
+            )
+            continue
         if is_identifying and _is_measured(sample.values[i]):
             is_identifying = False
             misfits.setdefault(i, "most of its values are numbers, and not all, so it has no rule: say one")
@@ -208,14 +219,17 @@ def _sampled(rows: RowQuery, distinct_rows: exp.Select, columns: int, lines: int
 
 def _rules(
     rows: RowQuery, distinct_rows: exp.Select, sample: _Sample, distinct: Sequence[int], codes: Container[int]
-) -> tuple[list[dict[str, Any]], dict[int, str]]:
+) -> tuple[list[dict[str, Any]], dict[int, str], dict[int, tuple[float, float]]]:
     """Return a generalisation rule for each column, {} if its values do not all fit one, and remarks on misfits.
+
+    The last item has the least and the greatest number of each column with only numbers.
 
     A remark, by the column's index, counts the values that differ from the form of the column's first values. Columns
     in `codes` get no ranges.
     """
     rules: list[dict[str, Any]] = [{} for _ in distinct]
     misfits: dict[int, str] = {}
+    reach: dict[int, tuple[float, float]] = {}
     open_ = {i: _guesses(values, distinct[i]) for i, values in enumerate(sample.values)}
     open_ = {i: [form for form in forms if form != "ranges" or i not in codes] for i, forms in open_.items()}
     while untested := {i: guesses[0] for i, guesses in open_.items() if guesses}:
@@ -224,10 +238,12 @@ def _rules(
             if present == fitting:
                 rules[i], open_[i] = _rule(form, low, high, distinct[i]), []
                 misfits.pop(i, None)
+                if form == "ranges":
+                    reach[i] = low, high
             else:
                 kind = {"ranges": "numbers", "prefixes": "codes of digits"}.get(form, "dates")
                 misfits[i] = f"{present - fitting} of its rows are no {kind}, so it has no rule: say one"
-    return rules, misfits
+    return rules, misfits, reach
 
 
 def _guesses(values: Sequence[str], distinct: int) -> list[str]:
@@ -242,6 +258,11 @@ def _guesses(values: Sequence[str], distinct: int) -> list[str]:
     coded = coded and all(value.isascii() and value.isdigit() for value in seen)
     ranged = distinct > FEW and all(number(value) is not None for value in seen)
     return ["prefixes"] * coded + ["ranges"] * ranged
+
+
+def _is_whole(values: Sequence[str]) -> bool:
+    """Return True if all values are whole numbers."""
+    return all(re.fullmatch(WHOLE, value) for value in values if value != MISSING)
 
 
 def _is_measured(values: Sequence[str]) -> bool:

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any
 from parties.base import memory
 from parties.base.code_digest import code_of_kind
 from parties.base.console import MEASURING, StatusLine, size
-from parties.link.identity import Identity, load_certificate, load_identity, short_fingerprint
+from parties.base.text import visible
+from parties.link.identity import (
+    SHORT,
+    Identity,
+    common_name,
+    fingerprint,
+    load_certificate,
+    load_identity,
+    short_fingerprint,
+)
 from parties.link.settings import LinkSettings, require_link
 from smc.errors import InputError, JobMismatchError, ProtocolError, SmcError
 
@@ -88,7 +97,7 @@ class Connection:
         if givers is not None:
             specification |= givers.terms(self.party, self._identity.certificate, self._peer).public()
         with (
-            _naming_holders(),
+            _naming_holders(givers),
             self.agreed(specification, status, choice, lambda: code_of_kind(type(task))) as run,
             nullcontext() if givers is None else self._holders(givers, specification, run.link, status) as holders,
         ):
@@ -239,15 +248,45 @@ def declining(settings: LinkSettings) -> Iterator[None]:
 
 
 @contextmanager
-def _naming_holders() -> Iterator[None]:
-    """Name --holders in the enclosed block's JobMismatchError if only one party has this option."""
+def _naming_holders(givers: Givers | None) -> Iterator[None]:
+    """Name the differing options about holders in the enclosed block's JobMismatchError, as they were typed."""
     try:
         yield
     except JobMismatchError as error:
-        for names, who in ((error.only_theirs, "this command"), (error.only_ours, "the peer's command")):
-            if "holder_rows" in names:
+        for one, other, who in (
+            (error.theirs, error.ours, "this command"),
+            (error.ours, error.theirs, "the peer's command"),
+        ):
+            if "holder_rows" in one.keys() - other:
                 raise JobMismatchError(f"{who} has no --holders; both need it, with equal lists: {error}") from None
+        if givers is not None and (differing := _differing_terms(givers, error.ours, error.theirs)):
+            raise JobMismatchError(
+                f"both parties that compute need equal --holders, --max-rows and --compute-only: {'; '.join(differing)}"
+            ) from None
         raise
+
+
+def _differing_terms(givers: Givers, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
+    """Return the differences of two jobs in options about holders; none if the jobs differ in other options too.
+
+    Args:
+        givers: This party's holders.
+        ours: This party's job.
+        theirs: The peer's job.
+    """
+    terms = {"holders", "holder_rows", "nodes_give", "max_rows"}  # max_rows follows from the others
+    if any(ours.get(name) != theirs.get(name) for name in {*ours, *theirs} - terms):
+        return []
+    names = {fingerprint(one): f"{common_name(one)} ({short_fingerprint(one)})" for one in givers.certificates}
+    here, there = (some if isinstance(some := job.get("holders"), list) else [] for job in (ours, theirs))
+    lines = [f"the peer's --holders lacks {names.get(one, one)}" for one in here if one not in there]
+    lines += [f"--holders here lacks the certificate {visible(str(one)[:SHORT])}" for one in there if one not in here]
+    rows, peer_rows = ours.get("holder_rows"), visible(str(theirs.get("holder_rows")))
+    if str(rows) != peer_rows:
+        lines.append(f"--max-rows is {rows} here, {peer_rows} at the peer")
+    if ours.get("nodes_give") != theirs.get("nodes_give"):
+        lines.append(f"--compute-only is given {'at the peer' if ours.get('nodes_give') else 'here'} only")
+    return lines
 
 
 def note_code(session: Session, task: Kind) -> None:

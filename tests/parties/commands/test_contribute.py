@@ -62,6 +62,14 @@ def test_a_holder_without_party_file_or_rows_reads_one_line(smc: Processes) -> N
     )
 
 
+def test_a_holder_without_terminal_does_not_dial(smc: Processes) -> None:
+    nodes = ["--nodes", "a.crt,b.crt", "--at", "127.0.0.1:1,127.0.0.1:1"]
+    own = ["--data", "anna.csv", "--schema", "schema.toml", "--identity", "anna.key", "--certificate", "anna.crt"]
+    done = smc.here("contribute", *nodes, *own)
+    assert (done.code, "there is no terminal to ask you: add --yes" in done.message) == (2, True)
+    assert "dialling" not in done.err
+
+
 @pytest.mark.parametrize(
     ("flags", "message"),
     [

@@ -246,7 +246,8 @@ def test_holders_are_counted_with_what_each_sends(capsys: pytest.CaptureFixture[
         (("--holders", 1, "--compute-only", "--plain"), "--holders: must be 2 or more with --compute-only"),
         (("--compute-only", "--plain"), "--compute-only: goes with --holders; add --holders 3"),
         (("--holders", 3, "--l", 2), "--holders: l and t against the peer need each party's own rows: give --against"),
-        (("--holders", 2000000, "--max-rows", 1 << 30, "--plain"), "rows in all; lower it"),
+        (("--holders", 65, "--plain"), "--holders: 65 are too many; count 64 at most"),
+        (("--holders", 64, "--max-rows", 1 << 30, "--plain"), "rows in all; lower it"),
     ],
 )
 def test_holders_that_cannot_be_counted_are_a_line(

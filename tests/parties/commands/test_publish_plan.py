@@ -364,4 +364,25 @@ def test_columns_are_counted_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest
     assert texts[0] == texts[1] == texts[2]
     distinct = [len({row[j] for row in rows}) for j in range(12)]
     plan = tomllib.loads(texts[0])["columns"]
-    assert [plan[f"c{j}"].get("ranges") is not None for j in range(12)] == [number > 4 for number in distinct]
+    assert [plan[f"c{j}"].get("ranges") is not None for j in range(12)] == [4 < number < 90 for number in distinct]
+    assert [name for name in plan if plan[name]["role"] == "identifier"] == ["c10", "c11"]  # they number the rows
+
+
+def test_a_number_of_rows_is_an_identifier(tmp_path: Path, capsys: Any) -> None:
+    """The row number, shuffled, and no measurement of as many values."""
+    numbers = random.Random(1).sample(range(300), 300)
+    lines = [f"{number},{number**2 % 9973},{i % 40 + 20}" for i, number in enumerate(numbers)]
+    (tmp_path / "raw.csv").write_text("\n".join(["nr,weight,age", *lines, ""]))
+    assert smc("plan", "--data", str(tmp_path / "raw.csv"), "--out", str(tmp_path / "plan.toml")) == 0
+    plan = tomllib.loads((tmp_path / "plan.toml").read_text())["columns"]
+    assert plan["nr"] == {"role": "identifier"}
+    assert [plan[name]["role"] for name in ("weight", "age")] == ["quasi-identifier"] * 2
+    assert "nr: 300 whole numbers, 0 to 299, seem to number rows: an identifier" in capsys.readouterr().out
+
+
+def test_rows_are_not_written_as_a_spreadsheet(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "plan.toml").write_text('source = "raw.csv"\n[columns.a]\nrole = "quasi-identifier"\n')
+    out = tmp_path / "out.xlsx"
+    assert smc("mask", "--plan", str(tmp_path / "plan.toml"), "--out", str(out)) == 2
+    assert "out.xlsx: spreadsheets are not written; name a file in .csv" in capsys.readouterr().err
+    assert not out.exists()

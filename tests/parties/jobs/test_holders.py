@@ -17,7 +17,7 @@ from parties.jobs.contributing import contribute
 from parties.jobs.execution.running import Connection
 from parties.jobs.holders import Givers, Holders, check_holders, open_holders
 from parties.jobs.kind import revealed
-from parties.link.identity import create, fingerprint, load_certificate, load_identity
+from parties.link.identity import create, fingerprint, load_certificate, load_identity, short_fingerprint
 from parties.link.options import LinkOptions
 from parties.link.settings import LinkSettings
 from parties.sources.settings import TableSettings
@@ -360,8 +360,9 @@ def test_a_holder_reads_all_that_a_node_consents_to(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rows": MOST + 1}, "holder_rows: ours 40, peer's 41"),
-        ({"nodes_give": False}, "nodes_give: ours true, peer's false"),
+        ({"rows": MOST + 1}, "--compute-only: --max-rows is 40 here, 41 at the peer"),
+        ({"nodes_give": False}, "--compute-only: --compute-only is given at the peer only"),
+        ({"certificates": NAMES[2:4]}, f"--compute-only: the peer's --holders lacks {NAMES[4]} ("),
         (None, "the peer's command has no --holders; both need it, with equal lists: "),
     ],
 )
@@ -369,6 +370,8 @@ def test_the_two_nodes_compare_their_terms_before_a_holder_is_asked(
     consortium: Consortium, change: dict[str, Any] | None, message: str
 ) -> None:
     task = consortium.task("id3", MOST * 5 // 2, plain=True)
+    if change and "certificates" in change:
+        change = {"certificates": tuple(map(consortium.certificate, change["certificates"]))}
     other = None if change is None else replace(consortium.givers(1), **change)
     one, two = together(lambda: consortium.node(0, task, consortium.givers(0)), lambda: consortium.node(1, task, other))
     assert isinstance(one, JobMismatchError)
@@ -376,6 +379,9 @@ def test_the_two_nodes_compare_their_terms_before_a_holder_is_asked(
     assert message in str(one)
     if change is None:
         assert str(two).startswith("this command has no --holders")
+    if change and "certificates" in change:
+        missing = short_fingerprint(consortium.certificate(NAMES[4]))
+        assert str(two).endswith(f": --holders here lacks the certificate {missing}")
 
 
 def test_a_node_that_leaves_while_the_other_waits_for_a_holder_is_named(consortium: Consortium) -> None:

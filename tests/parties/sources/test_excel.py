@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import tomllib
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,33 @@ def test_a_sheet_is_named_or_asked_for(
     assert (tmp_path / "b" / "party.toml").read_text() == (tmp_path / "a" / "party.toml").read_text()
 
 
+def test_a_sheet_beside_data_is_named_by_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    days = [["wind", "play"], *(["weak", "yes"] for _ in range(7))]
+    path = workbook(tmp_path / "t.xlsx", notes=[["by"], ["me"]], days=days)
+    (tmp_path / "s.toml").write_text('target = "play"\n[attributes]\nwind = ["weak"]\nplay = ["yes", "no"]\n')
+    own = ["--alone", "--data", str(path), "--schema", str(tmp_path / "s.toml")]
+    count = ["release", "count", *own, "--epsilon", "16", "--json"]
+    assert run(count) == 2
+    assert "several sheets; name one by --table" in capsys.readouterr().err
+    assert run([*count, "--table", "days"]) == 0
+    assert "7" in capsys.readouterr().out
+    assert run([*count, "--table", "day"]) == 2
+    assert "no sheet 'day' (did you mean 'days'?)" in capsys.readouterr().err
+
+
+def test_a_plan_reads_the_sheet_that_the_party_file_names(tmp_path: Path) -> None:
+    rows = [["age", "town"], *([20 + i % 9, "a"] for i in range(60))]
+    path = workbook(tmp_path / "t.xlsx", notes=[["by"], ["me"]], visits=rows)
+    table = f'source = "{path}"\ntable = "visits"\nschema = "s.toml"\n'
+    (tmp_path / "party.toml").write_text(f"[tables.v]\n{table}")
+    plan = ["publish", "plan", "--data", str(path), "--config", str(tmp_path / "party.toml"), "--out"]
+    assert run([*plan, str(tmp_path / "plan.toml")]) == 0
+    made = tomllib.loads((tmp_path / "plan.toml").read_text())
+    assert (made["table"], [*made["columns"]]) == ("visits", ["age", "town"])
+    (tmp_path / "party.toml").write_text(f"[tables.v]\n{table}[tables.n]\n{table.replace('visits', 'notes')}")
+    assert run([*plan, str(tmp_path / "two.toml")]) == 2  # nothing is guessed
+
+
 def test_a_hidden_sheet_is_not_taken_but_can_be_named(tmp_path: Path) -> None:
     path = workbook(tmp_path / "t.xlsx", shown=[["a", "b"], [1, 2]], hidden=[["c", "d"], [3, 4]])
     book = openpyxl.load_workbook(path)
@@ -102,7 +130,7 @@ def test_a_hidden_sheet_is_not_taken_but_can_be_named(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = workbook(tmp_path / "t.xlsx", s=[["a", "b"], [1, 2]])
     (tmp_path / "cut.xlsx").write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(InputError, match="a spreadsheet or an archive; save the table as CSV"):
+    with pytest.raises(InputError, match="is broken or no workbook; save it again in Excel, or the table as CSV"):
         cells(tmp_path / "cut.xlsx")
     with pytest.raises(InputError, match="no visible sheet has rows"):
         cells(workbook(tmp_path / "none.xlsx", s=[]))
