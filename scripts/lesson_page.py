@@ -304,9 +304,10 @@ not disclose the bits. XOR gates need no table.
 H a hash. Here a, b and c are labels. Party 1 computes c = H(a) + H(b). If a has colour 1, it also
 adds row 1. If b has colour 1, it also adds (row 2 + a). Party 0 knows all labels, and makes the
 rows so that each pair of labels gives the right label of c
-([paper](https://eprint.iacr.org/2014/756)). In the run below both colours are 0, so party 1 adds no row. H depends on the session and on the
-number of the gate too. So you cannot recompute c from this page. To get the other label of c, party
-1 would need an input label that it does not have.
+([paper](https://eprint.iacr.org/2014/756)). In the run below both colours are
+0, so party 1 adds no row. H depends on the session and on the number of the gate too. So you cannot
+recompute c from this page. To get the other label of c, party 1 would need an input label that it
+does not have.
 
 The label of c becomes a bit by its colour: party 0 knows the colour of the label for 0. The bit is
 the XOR of this colour and that of party 1's label.""",
