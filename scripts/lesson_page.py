@@ -79,8 +79,8 @@ shows the views without the messages; your random values differ. `--json` prints
 Three facts hold for the whole lesson:
 
 - The parties are *semi-honest*: they follow the protocol, and keep all that they see.
-- There are two parties. More parties need other protocols; here [further holders](holders.md) send
-  shares of their numbers to two parties.
+- There are two parties. The texts of the views call party 0 A, and party 1 B. More parties need
+  other protocols; here [further holders](holders.md) send shares of their numbers to two parties.
 - A *round* is one wait: a party has sent its messages, and waits for those of the other. The two
   parties' numbers of rounds differ if one party sends ahead.
 
@@ -104,7 +104,8 @@ This page follows lesson 9 from ID3 to its end. [The first page](lesson.md) has 
 | horizontal partition | Both parties have the same columns. Each has rows that the other does not know. |
 | semi-honest model | Each party follows the protocol, and keeps all intermediate values. |
 | two parties | Party 0 and party 1. Further holders send [shares](holders.md) to them. |
-| an approximation, ID3-delta | Splits whose entropies differ by less than delta count as equal. |
+| an approximation, ID3-delta | Splits whose entropies differ by less than delta count as equal. \
+So several trees are allowed (the notes' set ID3_delta); a run gives one of them. |
 | categorical attributes only | A column has a list of values. [Edges](tables-schema.md) make ranges of numbers. |
 | R, the attributes | those that remain at a node; at the root outlook, temperature, humidity, wind; public |
 | C, the class | play: public, with its values yes and no |
@@ -136,6 +137,8 @@ entropies of all fourteen days, in bits. A real run never opens them:
 
 {gains}
 
+Each number is rounded by itself. The gain of outlook is 0.94029 - 0.69354 = 0.24675.
+
 Outlook wins: overcast days are all yes. The parties compare sums of x ln x, and need no division.
 Each count x is a sum of both parties' counts x1 and x2. With n(v) rows of value v, n(v, c) of them
 of class c:
@@ -166,13 +169,18 @@ This is 14 x 0.6935 bits x 0.693. Delta is in nats: one bit is ln 2 = 0.693 nats
 
 **Step 1, R is empty**, once a path has used all attributes. Both parties know it without a message.
 The node is a leaf, and only its class is computed: each party enters its counts, and the circuit
-compares the sums. Of equal counts, the first class wins. A leaf without rows gets the majority
-class of the node above it. For a run with such a leaf, add the row `{row}` to
-a copy of party 0's file. Two equal days then have two classes, and level 4 has no attribute left:
+compares the sums. Add the row `{row}` twice to a copy of party 1's file. Then
+three equal days have two classes, and level 4 has no attribute left:
 
 ```text
 {exhausted}
 ```
+
+In the first leaf the sums are yes 0 + 2 = 2 and no 1 + 0 = 1. So yes wins, against the majority of
+party 0's own rows. The circuit opens neither sum. A leaf without rows gets the majority class of
+the node above it.
+
+Of equal sums, the first class wins: with the row added once, yes 0 + 1 and no 1 + 0 give yes.
 
 **Step 2, one class.** In the notes each party enters its class if its rows have one class. If they
 have several classes, it enters a fixed symbol that is no class. The node is a leaf if both entries
@@ -182,9 +190,9 @@ are equal. The notes leave open how to check this. There are several ways:
 - By hashes of the entries: no better, because a party can hash the few possible entries itself.
 - By a circuit (SMC): it opens only whether the entries are equal.
 
-In all ways the check is wrong for some tables ([list](notes-errors.md)). A party without a row at
-this node has no class, so it can only enter the symbol. Two symbols are equal, but the node is no
-leaf:
+Whichever way is used, this check gives a wrong answer for some tables ([list](notes-errors.md)). A
+party without a row at this node has no class, so it can only enter the symbol. Two symbols are
+equal, but the node is no leaf:
 
 | party 0's rows | party 1's rows | entries | equal? | right answer |
 |---|---|---|---|---|
@@ -260,24 +268,14 @@ Outside this lesson no input is split at random: the owner's share is the input 
 other party's share is 0. So party 0's share of a = 1011 is 1011, and party 1's share is 0000. Party
 1 learns nothing, because it receives nothing. At an AND gate a party receives the other's shares
 only under a random mask. When the result is opened, the share that a party receives is the result
-XOR its own share. So the share adds nothing to the result.
+XOR its own share. So a party learns nothing from it but the result.
 
 The 34 bytes below are two messages: a share of the input, and a share of the result. Each has 16
 bytes of check and one byte of share.""",
     "and": """The parties need shares of a AND b: c1 + c2 = a b = (a1 + a2) (b1 + b2). Party 0 has a1 and b1. It
 draws c1 at random and computes c2 for each of the four values of (a2, b2). Party 1 takes the row of
 its own shares by *oblivious transfer*: party 0 does not learn the row, and party 1 learns no other
-row. The random c1 distorts each row. The XOR of c1 and the chosen row is the true value.
-
-`--ot` chooses the [kind of transfer](protocols-engines.md#oblivious-transfer-smcot):
-
-| `--ot` | kind |
-|---|---|
-| `extension` | the default: 128 transfers use public keys; the cheap method `softspoken4` makes all others |
-| `iknp` | the plain way to make many transfers from 128 by public keys |
-| `softspoken2`, `softspoken4`, `softspoken8` | like `iknp`, a higher number has fewer bytes and more computation |
-| `ferret` | the fewest bytes for very many transfers, from one more assumption: learning parity with noise |
-| `trapdoor` | that of the notes, secure also against a receiver that leaves the protocol |""",
+row. The random c1 distorts each row. The XOR of c1 and the chosen row is the true value.""",
     "transfer": """This is the transfer of the notes, message by message. A has four inputs, B makes a choice. A does
 not learn the choice, and B sees only the chosen input. The notes' e is a function that hides a
 message: here the first byte of SHA-256. Their f is the public-key permutation, here RSA. A modulus
@@ -286,7 +284,7 @@ of 24 bits is insecure, because it can be factored. So you must ask for it with 
 
 Only A can invert f. The inverse undoes f: f^-1(f(b)) = b. Below, B draws 8086498 for its choice 3
 and sends f(8086498) = 7207889. A inverts 7207889 and gets 8086498 back, so both know this number. A
-sends c3 = 30 xor e(8086498). B computes c3 xor e(8086498): the two e cancel, and 30 remains. The
+computes e(8086498) = 41 and sends c3 = 30 xor 41 = 55. B computes 55 xor 41 = 30, its message. The
 other three values were sent as drawn. A's inverses of these are numbers that B cannot compute, so
 the other messages stay hidden. A sees four random-looking values, and cannot tell which one is f of
 something.
@@ -303,10 +301,13 @@ label has a public *colour*, and the two colours name this row. The colours are 
 not disclose the bits. XOR gates need no table.
 
 [Half gates](protocols-engines.md#engines-smcengines) need two rows. Let + be the XOR of labels, and
-H a hash. Party 1 computes c = H(a) + H(b). It adds row 1 if a has colour 1, and row 2 + a if b has
-colour 1. In the run below both colours are 0, so it adds no row. H depends on the session and on
-the number of the gate too. So you cannot recompute c from this page. To get the other label of c,
-party 1 would need an input label that it does not have.
+H a hash. Here a, b and c are labels. Party 1 computes c = H(a) + H(b). If a has colour 1, it also
+adds row 1. If b has colour 1, it also adds (row 2 + a). Party 0 knows all labels, and makes the
+rows so that each pair of labels gives the right label of c
+([paper](https://eprint.iacr.org/2014/756)). In the run below both colours are
+0, so party 1 adds no row. H depends on the session and on the number of the gate too. So you cannot
+recompute c from this page. To get the other label of c, party 1 would need an input label that it
+does not have.
 
 The label of c becomes a bit by its colour: party 0 knows the colour of the label for 0. The bit is
 the XOR of this colour and that of party 1's label.""",
@@ -329,25 +330,28 @@ refines it. With epsilon = d / c:
     ln x = n ln 2 + ln c + ln(1 + epsilon)
     ln(1 + epsilon) = epsilon - epsilon^2 / 2 + epsilon^3 / 3 - ...
 
-n and c come from the circuit, as shares: this is the rough part. In the paper c is 1. Here [1, 2)
-is cut into 8 equal cells, and c is the middle of a cell. So epsilon is smaller and fewer terms
-suffice: 1500 = 1024 x 1.46484 is in cell 3, with c = 1 + 3.5 / 8 = 1.4375 and d = 0.02734.
+n and c come from the circuit, as shares: this is the rough part. In the paper of the protocol
+([Lindell and Pinkas](math/logarithm.md#source)) c is 1. Here [1, 2) is cut into 8 equal cells, and
+c is the middle of a cell. So epsilon is smaller and fewer terms suffice: 1500 = 1024 x 1.46484 is
+in cell 3, with c = 1 + 3.5 / 8 = 1.4375 and d = 0.02734.
 
 This lesson opens values that stay secret in ID3, so that you can follow them. Delta is 0.001, the
 tolerance for a difference of two *entropies*. For it, each ln x may have an *error* of at most
 delta / 4 = 0.00025 ([lemma](math/logarithm.md)). [The protocol](protocols.md) derives the number of
 cells, terms and digits from three public values: delta, the greatest count, and the costs of the
-[engine](protocols-engines.md#engines-smcengines). This lesson has the engine and the delta of the
-ID3 lesson below, and so its 8 cells and 2 terms. Its counts are greater (up to 65,536 in place of
-128), so it needs more digits: 30 fraction bits in place of 18.
+[engine](protocols-engines.md#engines-smcengines). This lesson and the ID3 lesson below have the
+same engine and the same delta. Both take 8 cells and 2 terms. A *fraction bit* is a binary digit
+after the point. The counts of this lesson are greater (up to 65,536 in place of 128), so it needs
+more digits: 30 fraction bits in place of 18.
 
 **The gain of each term, for 1500.** The rough ln x is wrong by 0.019. After the first term the
 error is 0.00018, after the second 0.0000084. The factor of d^2 is 0.242, and the table has 0.25.
 This rounding causes most of the last error.
 
-**The digits of d.** The first product takes 15 binary digits of d after the point, the second takes
-10. A cut in the second product costs less: its result is multiplied by the first d, at most 1/16.
-For 1500 no digit is cut, because this d has 8 digits (7/256).
+**The digits of d.** The two terms are computed as d (t1 - t2 d), where t1 and t2 are table entries.
+The outer d has 15 binary digits after the point, the inner d has 10. A cut of the inner d costs
+less: its product is multiplied by the outer d, at most 1/16. For 1500 no digit is cut, because this
+d has 8 digits (7/256).
 
 **The bound on the error** of ln x is proven for all counts: 0.000196. It has three parts: the terms
 that are left out (0.000072), the digits of d that are cut off (0.000062), and the rounded entries
@@ -358,8 +362,22 @@ For x = 0 the protocol gives x ln x = 0. This lesson refuses x = 0, because ln 0
 The bound of 64 rows is public and set by the lesson. A joint count is then at most 128, so it takes
 8 bits. In `smc id3` the bound is `--max-rows`.""",
 }
+AFTER = {
+    "and": """
+The run above uses the default, `extension`, and not the notes' transfer. Each kind gives the same
+result c. `--ot` chooses the [kind of transfer](protocols-engines.md#oblivious-transfer-smcot):
+
+| `--ot` | kind |
+|---|---|
+| `extension` | the default: 128 transfers use public keys; the cheap method `softspoken4` makes all others |
+| `iknp` | the plain way to make many transfers from 128 by public keys |
+| `softspoken2`, `softspoken4`, `softspoken8` | like `iknp`, a higher number has fewer bytes and more computation |
+| `ferret` | the fewest bytes for very many transfers, from one more assumption: learning parity with noise |
+| `trapdoor` | like the notes' transfer, but the receiver sends one value and the others follow from it |
+""",
+}
 LEFT_OUT = ("messages",)
-EXTRA_ROW = "sunny,hot,high,strong,yes"  # one of the days with the other class
+EXTRA_ROW = "sunny,hot,high,strong,yes"  # one of party 0's days with the other class
 DELTAS = (0.1, 0.01, 0.001, 0.0001, 0.000001)
 
 
@@ -371,7 +389,7 @@ def page(name: str) -> str:
         parts += [f"\n## {TOPICS[topic].title}\n\n{TEXTS[topic]}\n\n```console\n$ {command}\n"]
         for party, view in enumerate(views(topic)):
             parts.append(f"party-{party} sees:\n{_shortened(view)}\n")
-        parts.append("```\n")
+        parts += ["```\n", AFTER.get(topic, "")]
     return "".join([*parts, _filled(TAILS.get(name, ""))])
 
 
@@ -419,13 +437,17 @@ def gains() -> str:
     return "\n".join([head, "|---|---|---|---|", *table])
 
 
-def exhausted() -> str:
-    """Return the step of each party at the level without attributes, after `EXTRA_ROW` is added."""
+def exhausted(times: int = 2) -> str:
+    """Return the step of each party at the level without attributes.
+
+    Args:
+        times: Number of copies of `EXTRA_ROW` that are added to party 1's rows.
+    """
     with TemporaryDirectory() as folder:
-        left = Path(folder) / "left.csv"
-        left.write_text(f"{example.demo().clinic_a.read_text().rstrip()}\n{EXTRA_ROW}\n")
+        right = Path(folder) / "right.csv"
+        right.write_text(example.demo().clinic_b.read_text().rstrip() + f"\n{EXTRA_ROW}" * times)
         pair = run_local(
-            lambda session: decision_tree(make_engine(session, "yao"), "" if session.party else str(left)),
+            lambda session: decision_tree(make_engine(session, "yao"), str(right) if session.party else ""),
             seed=b"lesson 9",
         )
     lines = []

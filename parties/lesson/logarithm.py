@@ -55,8 +55,8 @@ def logarithm(engine: Engine, count: int) -> View:
             series.append(f"{term} {rounded}, d to 2^-{kept:<2} -> {value:.8f}   error {value - true:+.1e}")
         text = (
             "The Taylor series of ln(1 + d / c) refines it, term by term. The protocol rounds the factor of d^i to a "
-            "table entry, and cuts the i-th d after the binary digit shown. In ID3 these products are computed on "
-            "shares."
+            "table entry. Each term multiplies by one d more, cut after the binary digit shown. In ID3 these products "
+            "are computed on shares."
         )
         view.step(text, terms=series, true_ln_x=f"{true:.8f}")
         (opened,) = mixed.reveal(mixed.words.bits(x_log_x(mixed, precision, left, right)))

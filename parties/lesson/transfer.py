@@ -61,12 +61,13 @@ def _offer(session: Session, messages: list[int], bits: int, view: View) -> None
         b=[*map(_short, values)],
     )
     roots = [gmpy2.powmod(value, private, modulus) for value in values]
-    hidden = [message ^ _mask(root, bits) for message, root in zip(messages, roots, strict=True)]
+    masks = [_mask(root, bits) for root in roots]
+    hidden = [message ^ mask for message, mask in zip(messages, masks, strict=True)]
     text = (
         "You invert f at all four and send c = a xor e(f^-1(b)). Here e(x) is the first byte of SHA-256 of x, written "
         f"in {(bits + 7) // 8} bytes with the lowest first."
     )
-    view.step(text, a=messages, inverses=[*map(_short, roots)], c=hidden)
+    view.step(text, a=messages, inverses=[*map(_short, roots)], e=masks, c=hidden)
     session.send("lesson.hidden", np.array(hidden, dtype=np.uint8))
     view.step("You learn nothing: the four values look alike, whatever the choice is.")
 
@@ -86,9 +87,9 @@ def _choose(session: Session, choice: list[int], bits: int, view: View) -> None:
     view.step(text, choice=choice[0], drawn=[*map(_short, drawn)], b=[*map(_short, values)])
     _send(session, "values", values, bits)
     hidden = session.receive("lesson.hidden", np.uint8, (OPTIONS,)).tolist()
-    message = hidden[chosen] ^ _mask(drawn[chosen], bits)
+    mask = _mask(drawn[chosen], bits)
     text = "You receive c. You know f^-1 of your choice alone, so you can open that one: a = c xor e(x)."
-    view.step(text, c=hidden, **{f"a{choice[0]}": message})
+    view.step(text, c=hidden, **{f"e{choice[0]}": mask, f"a{choice[0]}": hidden[chosen] ^ mask})
 
 
 def _primes(session: Session, bits: int) -> tuple[gmpy2.mpz, gmpy2.mpz]:

@@ -19,7 +19,7 @@ from protocols.id3 import Leaf, Problem, id3
 from protocols.millionaires import comparison
 from protocols.precision import derive
 from protocols.tree import Tree
-from scripts.lesson_page import EXTRA_ROW, PAGES, TEXTS, page, views
+from scripts.lesson_page import EXTRA_ROW, PAGES, TEXTS, exhausted, page, views
 from smc.engines import make_engine
 from smc.local import run_local
 from smc.session import Session
@@ -62,7 +62,7 @@ def test_the_error_of_the_logarithm_is_the_proven_one() -> None:
     assert pytest.approx(0.00025) == DELTA / 4
     assert (1 << precision.cells, precision.terms) == (1 << smaller.cells, smaller.terms) == (8, 2)
     assert f"{precision.fraction} fraction bits in place of {smaller.fraction}" in text
-    assert f"{precision.digits[0]} binary digits of d after the point, the second takes {precision.digits[1]}" in text
+    assert f"{precision.digits[0]} binary digits after the point, the inner d has {precision.digits[1]}." in text
     for number in (precision.error, *precision.error_parts):
         assert f"{float(number):.6f}" in text
     assert f"1500 x 0.000196 = {1500 * round(float(precision.error), 6):.3f}" in text
@@ -90,6 +90,9 @@ def test_the_sums_of_the_entropies() -> None:
     added, _, taken = formula.partition(" - ")
     value, less = (sum(int(x) * math.log(int(x)) for x in re.findall(r"(\d) ln", part)) for part in (added, taken))
     assert f"{value - less:.3f}" == number
+    before = -sum(n / 14 * math.log2(n / 14) for n in (9, 5))
+    after = (value - less) / 14 / math.log(2)
+    assert f"{before:.5f} - {after:.5f} = {before - after:.5f}" in TREE
     assert re.search(rf"^\| outlook .* {number} \|$", TREE, re.MULTILINE)
     assert f"{14 * 0.6935 * 0.6931:.2f}" == number[:4]
 
@@ -114,9 +117,11 @@ def test_the_picture_has_the_gates_of_a_cell() -> None:
 
 
 def test_the_row_of_the_page_leaves_no_attribute() -> None:
-    """The page holds the program's output: its row makes two equal days of two classes."""
-    assert f"add the row `{EXTRA_ROW}`" in TREE
+    """The page holds the program's output: its row makes three equal days of two classes."""
+    assert f"Add the row `{EXTRA_ROW}` twice" in TREE
     days = [path.read_text() for path in (example.demo().clinic_a, example.demo().clinic_b)]
     assert f"{EXTRA_ROW.removesuffix('yes')}no" in days[0]
     assert TREE.count("Level 4, step 1: no attribute is left") == 2
-    assert "temperature = hot your rows: yes 1, no 1      opened: leaf, yes\n" in TREE
+    for text, added in ((TREE, 2), (exhausted(1), 1)):  # yes 0 + 2 and no 1 + 0; then a tie
+        for rows in ("yes 0, no 1", f"yes {added}, no 0"):
+            assert f"temperature = hot your rows: {rows}      opened: leaf, yes\n" in text

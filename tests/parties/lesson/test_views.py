@@ -80,9 +80,11 @@ def test_the_transfer_opens_the_chosen_message(choice: int, bits: int) -> None:
     for i, (drawn, sent) in enumerate(zip(b["drawn"], a["b"], strict=True), 1):
         expected = pow(int(drawn), 65537, modulus) if i == choice else int(drawn)
         assert int(sent) == expected
-    for root, sent, hidden, message in zip(a["inverses"], a["b"], b["c"], messages, strict=True):
+    for root, sent, mask, hidden, message in zip(a["inverses"], a["b"], a["e"], b["c"], messages, strict=True):
         assert pow(int(root), 65537, modulus) == int(sent)
-        assert hidden ^ sha256(int(root).to_bytes((bits + 7) // 8, "little")).digest()[0] == message
+        assert mask == sha256(int(root).to_bytes((bits + 7) // 8, "little")).digest()[0]
+        assert hidden ^ mask == message
+    assert b[f"e{choice}"] == a["e"][choice - 1]
     assert b[f"a{choice}"] == messages[choice - 1]
 
 
