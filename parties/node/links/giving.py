@@ -148,7 +148,7 @@ def opened_doors(peer: Link, doors: Mapping[str, Door], holders: Sequence[str]) 
             raise LinkError("the peer has left while holders were awaited")
 
     deadline = time.monotonic() + DOOR_SECONDS
-    with ExitStack() as stack:
+    with _refused_in_full(), ExitStack() as stack:
         links = {}
         for name, door in doors.items():
             if (stream := door.accepted(deadline, check_peer)) is None:
@@ -158,7 +158,19 @@ def opened_doors(peer: Link, doors: Mapping[str, Door], holders: Sequence[str]) 
             with link.session().phase("checkpoint"):
                 if not readiness.exchange(link.session(), True, lambda: None):
                     raise LinkError(f"waits for holder {name}, whose table is away")
-        yield Givers(peer.party, links)
+        try:
+            yield Givers(peer.party, links)
+        except JointRefusalError as refusal:  # the goodbye to holders has a digest of its text
+            raise JointRefusalError(shown_to_holders(refusal)) from refusal
+
+
+@contextmanager
+def _refused_in_full() -> Iterator[None]:
+    """Raise a refusal as the two nodes know it, in place of the one that holders were shown."""
+    try:
+        yield
+    except JointRefusalError as shown:
+        raise shown.__cause__ or shown from None
 
 
 class BothNodes:
