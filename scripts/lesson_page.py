@@ -264,7 +264,8 @@ noise.
 
 The XOR itself is no secret: each party can compute the other's input from it and its own.
 
-Outside this lesson no input is split at random: the owner's share is the input itself, and the
+Outside this lesson only holders of rows (docs/holders.md) split inputs at random. With two parties
+the owner's share is the input itself, and the
 other party's share is 0. So party 0's share of a = 1011 is 1011, and party 1's share is 0000. Party
 1 learns nothing, because it receives nothing. At an AND gate a party receives the other's shares
 only under a random mask. When the result is opened, the share that a party receives is the result

@@ -80,8 +80,7 @@ def _table(
         table = tables[name]
         if table.budget is not None:
             raise InputError(
-                f"tables.{name}: has a budget, which only a node keeps; holders cannot be nodes yet: "
-                "use a table without a budget"
+                f"tables.{name}: has a budget, which only a node keeps: run smc node, or use a table without a budget"
             )
     else:
         if named is not None:

@@ -45,6 +45,8 @@ class Decisions:
         """
         record = self._jobs.find(identifier)
         terms, who = record.proposal, self._jobs.who(record)
+        if record.number is not None:
+            raise InputError(f"job {record.id[:8]}: a holder proposes no job; ask the two that compute to propose it")
         if asked(terms.task):
             raise InputError(f"job {record.id[:8]} needs a typed input; propose it with smc submit")
         if misfit := self._gate.misfit(terms, record.party):

@@ -41,6 +41,7 @@ class Circumstances:
     tls: str | None = None  # version on the connection with the peer's node, if known
     key_exchange: str | None = None  # the group of its key exchange
     post_quantum: bool | None = None  # whether that group is post-quantum
+    other: tuple[PeerDescription, Circumstances] | None = None  # at a holder: of computing party 1
 
 
 # a job with all that its judge looks at
@@ -118,7 +119,7 @@ class Gate:
         """
         if (job.proposer == who.party) != (proposed_by == "us"):
             return _refused(BY_NODE, "this node does not know the job")  # the peer claims that we proposed it
-        if self._file.node.role == "holder" and job.holding is None:
+        if self._file.node.role == "holder" and (job.holding is None or who.party < 2):
             return _refused(BY_NODE, "this node is a holder: it gives rows to jobs that two other nodes compute")
         question = self._request((job, who, around, proposed_by))
         decision = self._decision(question)
@@ -288,6 +289,7 @@ def request(
         around: Circumstances of the job.
     """
     table = file.tables.get(job.tables[party])
+    other = None if around.other is None else request(job, party, proposed_by, file, *around.other)
     return request_for(
         peer=peer.name,
         fingerprint=None if peer.certificate is None else fingerprint(peer.certificate),
@@ -312,4 +314,5 @@ def request(
         post_quantum=around.post_quantum,
         holders=0 if job.holding is None else len(job.holding.holders),
         compute=() if job.holding is None else job.holding.nodes,
+        other=other,
     )

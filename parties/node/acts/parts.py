@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from parties.link import tls
@@ -49,14 +49,27 @@ class Parts:
         """Return the circumstances in which a job is judged."""
         at, index = datetime.now().astimezone(), self.jobs.index
         key = record.peer, record.table, at.date()
-        stored, link = self.jobs.known(record.id), self.links.get(record.peer, PeerLink())
+        stored = self.jobs.known(record.id)
         itself = stored is not None and (stored.peer, stored.table, day_of_approval(stored)) == key
-        return Circumstances(
+        around = Circumstances(
             index.approved[key] - itself,
             index.of_peer[record.peer, "waiting"],
             at,
-            link.address,
+            None,
             self.accounts.too_much(record),
+        )
+        around = self._linked(around, record.peer)
+        if record.number is None:
+            return around
+        other = record.names[1]
+        return replace(around, other=(self.jobs.log.peers.named(other).acquaintance, self._linked(around, other)))
+
+    def _linked(self, around: Circumstances, peer: str) -> Circumstances:
+        """Return circumstances with those of the link with a peer."""
+        link = self.links.get(peer, PeerLink())
+        return replace(
+            around,
+            address=link.address,
             tls=link.tls or None,
             key_exchange=link.group or None,
             post_quantum=None if link.group is None else link.group in tls.POST_QUANTUM,

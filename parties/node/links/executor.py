@@ -258,7 +258,7 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
                 note_code(session, task)
                 engine, data = engine_of(session, chosen), ours.data
                 if givers is not None:
-                    givers.start(first)
+                    givers.start(first, task)
                     engine.masked_numbers, data = True, joined(data, givers.ask)
                 with (
                     nullcontext() if givers is None else givers.informed(),
@@ -315,10 +315,9 @@ def _reporting(
             tell(Reached(step.number, step.size, step.words, state, session.meter.total, bits))
         except BitsError:
             fits = False
-        if givers is not None:
-            fits = givers.fits(step, state) and fits
+        holders_fit = None if givers is None else givers.fits(step, state)
         if bits:
-            counting.agree(session, step, bits, fits)
+            counting.agree(session, step, bits, fits, holders_fit)
             tell(Counted(step.number))
         for paid in () if givers is None else givers.go(step.number):
             tell(paid)
@@ -361,10 +360,10 @@ def _both_open(link: Link, order: Order, tell: Tell) -> Iterator[tuple[Opened, s
 @contextmanager
 def _givers(link: Link, order: Order) -> Iterator[Givers | None]:
     """Yield the links to the holders of the job; None if it has no holders."""
-    if not order.doors:
+    if (holding := order.job.holding) is None:
         yield None
         return
-    with opened_doors(link, order.doors) as givers:
+    with opened_doors(link, order.doors, holding.holders) as givers:
         yield givers
 
 

@@ -2,11 +2,11 @@
 
 Both nodes send a holder each message alike, or it answers nothing more:
 
-- *start*: the step from which the nodes go on;
+- *start*: the step from which the nodes go on, and the digest of their code of the protocol;
 - *step*: the public state before a step. The holder answers whether the bits of the step fit its table's bound;
 - *go*: the step begins. The holder's ledger pays for it. It answers with its signed statement, which says so;
-- a question for shares, see `parties.jobs.holders`;
-- *refused*: the nodes stop before the step, with the reason;
+- a question for shares, see `parties.jobs.holders`: after *start*, and not between *step* and *go*;
+- *refused*: the nodes stop, with the reason if it is public;
 - *end*: the job is computed. Holders that get the result receive the last state.
 
 A node stores the statement before it goes on. So every holder has paid before a share of an opening leaves a node.
@@ -21,17 +21,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from parties.base.canonical import canonical
+from parties.base.code_digest import code_of_kind
 from parties.base.text import printable
 from parties.jobs.contributing import answer, same
 from parties.jobs.holders import Door, Holders, receive_sized, send_sized
-from parties.jobs.kind import State, Step
+from parties.jobs.kind import Kind, State, Step
 from parties.link.identity import fingerprint
 from parties.link.opening import Link, link_over, open_link
 from parties.link.options import LinkOptions
 from parties.node.exchanges import readiness
 from parties.node.exchanges.counting import PastBitsError
 from parties.node.proposal import Proposal
-from smc.errors import JointRefusalError, LinkError, ProtocolError
+from smc.errors import JobMismatchError, JointRefusalError, LinkError, ProtocolError
 
 if TYPE_CHECKING:
     from smc.session import Session
@@ -40,6 +41,7 @@ LABEL = "rows "
 DOOR_SECONDS = 8.0  # for the streams of all holders, once a session has begun
 SILENCE_SECONDS = 3600.0  # of a node that computes a step; a dead link ends earlier
 FITS, TOO_MUCH = b"\x01", b"\x00"
+ROWS_REFUSE = "the two that compute have stopped: what they computed does not allow a result"
 
 
 @dataclass(frozen=True)
@@ -68,9 +70,14 @@ class Givers(Holders):
         super().__init__(party, [*links.values()])
         self._names = [*links]
 
-    def start(self, step: int) -> None:
-        """Tell all holders the step from which this session goes on."""
-        self.send(canonical({"start": step}).encode())
+    def start(self, step: int, task: Kind) -> None:
+        """Tell all holders the step from which this session goes on.
+
+        Args:
+            step: The step.
+            task: The task, whose code the holders compare with theirs.
+        """
+        self.send(canonical({"start": step, "code": code_of_kind(type(task))}).encode())
 
     def fits(self, step: Step, state: Any) -> bool:
         """Return whether the bits of a step fit the bounds of all holders.
@@ -98,7 +105,7 @@ class Givers(Holders):
         try:
             yield
         except JointRefusalError as refusal:
-            self.send(canonical({"refused": str(refusal)}).encode())
+            self.send(canonical({"refused": shown_to_holders(refusal)}).encode())
             raise
 
     def finished(self, job: Proposal, state: Any) -> None:
@@ -115,24 +122,33 @@ class Givers(Holders):
             send_sized(link.channel, "question", canonical({"end": True, "state": state if gets_it else None}).encode())
 
 
+def shown_to_holders(refusal: JointRefusalError) -> str:
+    """Return the text of a refusal for holders; a fixed one if the refusal may depend on rows."""
+    return str(refusal) if isinstance(refusal, PastBitsError) else ROWS_REFUSE
+
+
 @contextmanager
-def opened_doors(peer: Link, doors: Mapping[str, Door]) -> Iterator[Givers]:
+def opened_doors(peer: Link, doors: Mapping[str, Door], holders: Sequence[str]) -> Iterator[Givers]:
     """Wait for the streams of all holders and yield their links once all have opened their tables.
 
     Args:
         peer: The link with the other node.
         doors: The places of the holders, by name.
+        holders: Fingerprints of the job's holders, in its order.
 
     Raises:
-        LinkError: A holder does not come in time, or its table is away; or the other node has left.
+        LinkError: The places are not those of the job's holders; or a holder does not come in time, or its table is
+            away; or the other node has left.
     """
+    if [fingerprint(door.options.peer) for door in doors.values()] != [*holders]:
+        raise LinkError("the links here are not those of the job's holders")
 
     def check_peer() -> None:
         if peer.channel.ended.is_set():
             raise LinkError("the peer has left while holders were awaited")
 
     deadline = time.monotonic() + DOOR_SECONDS
-    with ExitStack() as stack:
+    with _refused_in_full(), ExitStack() as stack:
         links = {}
         for name, door in doors.items():
             if (stream := door.accepted(deadline, check_peer)) is None:
@@ -142,7 +158,19 @@ def opened_doors(peer: Link, doors: Mapping[str, Door]) -> Iterator[Givers]:
             with link.session().phase("checkpoint"):
                 if not readiness.exchange(link.session(), True, lambda: None):
                     raise LinkError(f"waits for holder {name}, whose table is away")
-        yield Givers(peer.party, links)
+        try:
+            yield Givers(peer.party, links)
+        except JointRefusalError as refusal:  # the goodbye to holders has a digest of its text
+            raise JointRefusalError(shown_to_holders(refusal)) from refusal
+
+
+@contextmanager
+def _refused_in_full() -> Iterator[None]:
+    """Raise a refusal as the two nodes know it, in place of the one that holders were shown."""
+    try:
+        yield
+    except JointRefusalError as shown:
+        raise shown.__cause__ or shown from None
 
 
 class BothNodes:
@@ -186,8 +214,8 @@ def both_dialled(ways: Sequence[LinkOptions], job: Proposal) -> Iterator[BothNod
         ways: Options of the links.
         job: The job, which the hellos compare.
     """
-    if len(ways) != 2:
-        raise LinkError("a node that computes the job is not connected")
+    if job.holding is None or [fingerprint(way.peer) for way in ways] != [*job.holding.nodes]:
+        raise LinkError("the links here are not those of the two nodes that compute the job")
     with ExitStack() as stack:
         asked = [replace(asking(way, job.id), timeout=SILENCE_SECONDS) for way in ways]
         yield BothNodes([stack.enter_context(open_link(way, job.job)) for way in asked])
@@ -213,27 +241,37 @@ def give(both: BothNodes, job: Proposal, data: Any, turn: Turn) -> Any:
 
     Raises:
         PastBitsError: The nodes stop before a step, whose bits do not fit somewhere.
-        JobMismatchError: The nodes send different messages; nothing is answered.
-        ProtocolError: A message does not belong to the job.
+        JobMismatchError: The nodes send different messages, or run other code; nothing is answered.
+        ProtocolError: A message does not belong to the job, or is not in turn.
     """
-    links, number, announced = both.links, 0, -1
+    links, number, code = both.links, 0, code_of_kind(type(job.task))
+    begun, announced, fits = False, -1, False  # announced: the step that has not begun yet
     while "end" not in (asked := same(links, "question")):
         match asked:
-            case {"start": int(first)}:
+            case {"start": int(first), "code": str(theirs)} if not begun:
+                if theirs != code:
+                    raise JobMismatchError(
+                        f"the nodes run other code of the protocol ({printable(theirs)}, here {code}): "
+                        "all need the same release"
+                    )
+                begun = True
                 turn.start(first)
-            case {"step": int(announced), "size": int(size), "words": str(words), "state": state}:
-                fits = turn.step(Step(announced, size, _decoded(job, state), words))
+            case {"step": int(step), "size": int(size), "words": str(words), "state": state} if begun:
+                announced = step
+                fits = turn.step(Step(step, size, _decoded(job, state), words))
                 for link in links:
                     link.channel.send("fits", FITS if fits else TOO_MUCH)
-            case {"go": int(step)} if step == announced:
-                word = turn.go(step)
+            case {"go": int(step)} if step == announced and fits:
+                announced, word = -1, turn.go(step)
                 for link in links:
                     send_sized(link.channel, "paid", word)
             case {"refused": str(why)}:
                 raise PastBitsError(printable(why))
-            case _:
+            case _ if begun and announced < 0:
                 answer(job.task, data, links, asked, number)
                 number += 1
+            case _:
+                raise ProtocolError("the nodes send a message that is not the next one: nothing more is answered")
     return asked.get("state")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
@@ -46,7 +46,7 @@ from parties.node.links.executor import (
     Stopped,
     Worker,
 )
-from parties.node.links.giving import BothNodes, Paid, asking, both_dialled
+from parties.node.links.giving import BothNodes, Paid, asking, both_dialled, shown_to_holders
 from parties.node.links.pauses import Pauses
 from parties.node.links.progress import Running
 from parties.node.links.validity import lapsed
@@ -137,7 +137,7 @@ class Sessions:
     def why_not_begun(self, identifier: str) -> str:
         """Return the reason why the last attempt to begin a job's session failed; empty if it has begun."""
         record = self._jobs.known(identifier)
-        return self._unbegun.get(identifier, "") or ("" if record is None else self._absence(record))
+        return self._unbegun.get(identifier, "") or ("" if record is None else _absence(self._ways(record)))
 
     def progress(self, identifier: str) -> Progress | None:
         """Return the progress of a running job; None if it is not running."""
@@ -247,7 +247,7 @@ class Sessions:
     def _dialled(self, record: Record) -> AbstractContextManager[Link | BothNodes]:
         """Dial for a session; a small session is another stream on the standing link's connection."""
         if record.number is not None:
-            others = filter(None, map(self._way, record.names[1:]))
+            others = filter(None, self._ways(record).values())
             return both_dialled([replace(self._options, connection=self._standing()), *others], record.proposal)
         options, proposal = self._options_for(record), record.proposal
         cost = None if options.measure else predicted(proposal.task, self._runs.inputs(record), self._link)
@@ -324,16 +324,17 @@ class Sessions:
         record = self._jobs.known(identifier)
         if record is None or len(record.names) == 1:
             return {}
-        if why := self._absence(record):
+        ways = self._ways(record)  # read once: a link may break at any time
+        if why := _absence(ways):
             raise RefusedError(why)
-        ways = {} if record.number is not None else {name: self._way(name) for name in record.names[1:]}
+        if record.number is not None:
+            return {}
         job = record.proposal.job
         return {name: Door(asking(way, identifier), job) for name, way in ways.items() if way is not None}
 
-    def _absence(self, record: Record) -> str:
-        """Return which participant of a job with holders is not connected; empty if all are."""
-        away = [name for name in record.names[1:] if self._way(name) is None]
-        return f"waits for {', '.join(away)}, not connected here" if away else ""
+    def _ways(self, record: Record) -> dict[str, LinkOptions | None]:
+        """Return the links to the participants of a job with holders, beside the peer; None for one not connected."""
+        return {name: self._way(name) for name in record.names[1:]}
 
     def _shards_of(self, identifier: str) -> tuple[int, int]:
         """Return the number of a job's shard processes, and the forecast of the bytes that they take."""
@@ -455,6 +456,8 @@ class Sessions:
                 self._events.log("job failed", job=identifier, error=type(error).__name__)
                 by_own_input = isinstance(error, InputError) and not isinstance(error, JointRefusalError)
                 public = "an error in its own input" if by_own_input else str(error)
+                if isinstance(error, JointRefusalError) and self._jobs.get(identifier).proposal.holding is not None:
+                    public = shown_to_holders(error)
                 by_rows = isinstance(error, InputError) and not isinstance(error, PastBitsError)
                 self._runs.failed(identifier, error, public, session.linked and by_rows)
             case LinkError():
@@ -494,3 +497,9 @@ class Sessions:
         else:
             self._events.log("session broke", job=identifier, **outcome.traffic(session.cost))
             self._runs.broke(identifier, why, session.cost)
+
+
+def _absence(ways: Mapping[str, LinkOptions | None]) -> str:
+    """Return which of these participants is not connected; empty if all are."""
+    away = [name for name, way in ways.items() if way is None]
+    return f"waits for {', '.join(away)}, not connected here" if away else ""

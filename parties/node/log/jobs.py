@@ -86,8 +86,8 @@ class Jobs:
         if own not in everyone:
             raise InputError("the job does not list this node, neither as computing nor as a holder")
         number = everyone.index(own)
-        names = {fingerprint(who.peer): who.peer_name for who in peers}
-        needed = everyone if number < 2 else terms.holding.nodes
+        needed = everyone if number < 2 else terms.holding.nodes  # a holder has no dealings with other holders
+        names = {one: who.peer_name for who in peers if (one := fingerprint(who.peer)) in needed}
         if unknown := [one for one in needed if one not in names and one != own]:
             raise InputError(f"{unknown[0][:23]} takes part in the job and is no peer of this node")
         other = everyone[1 - number if number < 2 else 0]

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Literal
 
 from parties.sources.rights import RightsSettings
+
+OF_PEER = ("peer", "fingerprint", "roles", "attributes", "address", "tls", "key_exchange", "post_quantum")
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,18 @@ class Request:
     engine: str | None = None  # as named by the job
     holders: int = 0  # number of holders of rows, beside the two that compute
     compute: frozenset[str] | None = None  # fingerprints of those that compute, in a job with holders
+    other: Request | None = None  # at a holder: the request with computing party 1 as the peer
 
     def __post_init__(self) -> None:
         if self.at.tzinfo is None:
             raise ValueError("the moment of a request needs a time zone")
+
+    @property
+    def views(self) -> list[Request]:
+        """The request for each node that computes the job, as the peer: one, or two at a holder."""
+        if self.other is None:
+            return [self]
+        return [self, replace(self, other=None, **{name: getattr(self.other, name) for name in OF_PEER})]
 
     @property
     def exact(self) -> bool:
@@ -99,6 +109,7 @@ def request_for(
     post_quantum: bool | None = None,
     holders: int = 0,
     compute: Iterable[str] = (),
+    other: Request | None = None,
 ) -> Request:
     """Return the request from the node's values: the job's parameters as they are, the address as text.
 
@@ -129,6 +140,7 @@ def request_for(
         post_quantum: Whether that group is post-quantum.
         holders: Number of holders of rows, beside the two that compute.
         compute: Fingerprints of those that compute, in a job with holders.
+        other: At a holder, the request with computing party 1 as the peer.
     """
     numbers = {name: _number(value, name in unlimited) for name, value in parameters.items()}
     return Request(
@@ -154,6 +166,7 @@ def request_for(
         post_quantum=post_quantum,
         holders=holders,
         compute=frozenset(compute) or None,
+        other=other,
         engine=None if parameters.get("engine") is None else str(parameters["engine"]),
     )
 

@@ -99,9 +99,13 @@ class Conditions(Settings):
         return f"{self.effect}{whose} {in_words(self)}"
 
     def applies(self, request: Request) -> bool:
-        """Return whether the rule applies to a request; an unknown attribute is read to the safe side."""
-        holds = [condition.holds(request) for condition in conditions(self)]
-        return all(held is not False if self.effect == "deny" else held is True for held in holds)
+        """Return whether the rule applies to a request; an unknown attribute is read to the safe side.
+
+        At a holder, a rule permits if it holds for both nodes that compute, and denies if it holds for one of them.
+        """
+        if self.effect == "deny":
+            return any(all(one.holds(view) is not False for one in conditions(self)) for view in request.views)
+        return all(one.holds(view) is True for view in request.views for one in conditions(self))
 
 
 @cache

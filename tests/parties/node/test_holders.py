@@ -14,6 +14,8 @@ from parties.models.trees.tree import to_json
 from parties.node.acts.accounts import Accounts
 from parties.node.acts.runs import Runs
 from parties.node.events import Events
+from parties.node.links import executor
+from parties.node.links.giving import ROWS_REFUSE
 from parties.node.links.sessions import Sessions
 from parties.node.log.statement import Statement
 from parties.tables import schema as schemas
@@ -21,7 +23,7 @@ from protocols.counts import RowCounts
 from protocols.edges import Questions
 from protocols.id3 import Problem, id3
 from smc.engines import make_engine
-from smc.errors import InputError, LinkError
+from smc.errors import InputError, JointRefusalError, LinkError
 from smc.local import run_local
 from tests.support.consortium import HOLDERS, NODES, VALUES, Consortium
 from tests.support.waiting import eventually
@@ -192,6 +194,48 @@ def test_bits_that_do_not_fit_at_one_holder_end_the_job_before_the_step(
     assert {len(consortium[name].record(job).bits) for name in HOLDERS} == {1}
     assert {consortium[name].kinds(job).count("started") for name in consortium.names} == {1}
     assert "has fewer left" in consortium["bert"].record(job).ours.why
+
+
+def test_no_holder_is_dropped_that_leaves_while_a_session_begins(
+    consortium: Consortium, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    doors, tries = Sessions._doors, []
+
+    def racing(self: Sessions, identifier: str) -> Any:
+        """The link to cleo breaks after the first look at it, in each node's first try."""
+        way, looks = self._way, []
+
+        def once(name: str) -> Any:
+            looks.append(name)
+            return None if looks.count("cleo") > 1 and name == "cleo" else way(name)
+
+        monkeypatch.setattr(self, "_way", once)
+        tries.append(identifier)
+        try:
+            return doors(self, identifier)
+        finally:
+            monkeypatch.setattr(self, "_way", way)
+
+    monkeypatch.setattr(Sessions, "_doors", racing)
+    job = consortium.propose(protocol="release count", epsilon=0.01)
+    assert set(consortium.ended(job).values()) == {"done"}
+    assert job in tries
+    assert "spent" in consortium["cleo"].kinds(job)
+
+
+def test_holders_do_not_read_a_refusal_that_depends_on_rows(
+    consortium: Consortium, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusing(*_: object) -> None:
+        raise JointRefusalError("there are fewer than 7 rows")
+
+    monkeypatch.setattr(executor, "sharded", refusing)
+    job = consortium.propose(protocol="release count", epsilon=0.01)
+    assert set(consortium.ended(job).values()) == {"failed"}
+    for name in HOLDERS:
+        statements = consortium[name].record(job).statements
+        assert {side.why for side in statements if side.why} == {ROWS_REFUSE}
+    assert "fewer than 7 rows" in consortium["a"].record(job).note
 
 
 def test_the_page_names_who_computes_who_gives_and_who_learns(consortium: Consortium) -> None:

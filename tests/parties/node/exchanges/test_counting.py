@@ -186,6 +186,18 @@ def test_both_stop_before_a_step_with_one_line(fits: tuple[bool, bool]) -> None:
     assert all(fits) or "level 1 with 2 nodes, which opens up to 6 bits" in left
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_the_table_of_a_holder_is_named(first: bool) -> None:
+    """Also if the holder has answered one of the two only, or lacks bits beside a party."""
+
+    def program(session: Session) -> None:
+        holders_fit = first and session.party == 0
+        with pytest.raises(PastBitsError, match="of exact answers: the table of a holder has fewer left"):
+            counting.agree(session, Step(1, 2, None, "level 1"), 6, session.party == 0, holders_fit)
+
+    run_local(program)
+
+
 def test_the_bound_is_a_window_s_and_has_shares() -> None:
     now, budget = datetime(2026, 6, 1, tzinfo=UTC), BudgetSettings(epsilon=1, per="week")
     assert (budget.bits, budget.shared(0.5).bits, budget.shared(1 / 3).bits) == (4096, 2048, 1365)

@@ -9,16 +9,30 @@ import numpy as np
 import pytest
 
 from parties.base.canonical import canonical
+from parties.base.code_digest import code_of_kind
 from parties.jobs.holders import SIZE_BYTES
 from parties.jobs.kind import Step
-from parties.node.links.giving import FITS, TOO_MUCH, BothNodes, Turn, give
+from parties.link.identity import Identity, fingerprint
+from parties.node.exchanges.counting import PastBitsError
+from parties.node.links.giving import (
+    FITS,
+    ROWS_REFUSE,
+    TOO_MUCH,
+    BothNodes,
+    Givers,
+    Turn,
+    both_dialled,
+    give,
+    opened_doors,
+)
 from protocols.shares import SEED_BYTES, mask
-from smc.errors import JobMismatchError, ProtocolError
+from smc.errors import JobMismatchError, JointRefusalError, LinkError, ProtocolError
 
 JOB: Any = SimpleNamespace(task=SimpleNamespace(states=SimpleNamespace(decode=lambda state: state)))
 NUMBERS = np.array([3, 0, 5], dtype=np.int64)
 Messages = list[dict[str, Any]]
-START, STEP, GO = {"start": 0}, {"step": 0, "size": 1, "words": "", "state": None}, {"go": 0}
+START = {"start": 0, "code": code_of_kind(SimpleNamespace)}
+STEP, GO = {"step": 0, "size": 1, "words": "", "state": None}, {"go": 0}
 QUESTION, END = {"number": 0}, {"end": True, "state": None}
 
 
@@ -83,7 +97,7 @@ def test_a_step_whose_bits_do_not_fit_is_not_paid() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "acts"),
     [
-        ([START], [{"start": 1}], 0),
+        ([START], [{**START, "start": 1}], 0),
         ([START, STEP], [START, {**STEP, "state": {"attribute": 0}}], 1),
         ([START, STEP, GO], [START, STEP, {"go": 1}], 2),
         ([START, QUESTION], [START, {"number": 1}], 1),
@@ -97,9 +111,72 @@ def test_nodes_that_differ_get_nothing_more(first: list[Any], second: list[Any],
     assert not any(step in ("share", "paid") for sent in got for step, _ in sent)
 
 
-@pytest.mark.parametrize("wrong", [{"go": 1}, {"go": 0}, {"number": 1}, {"tree": 3}, {"step": "x"}])
-def test_what_does_not_come_next_is_refused(wrong: dict[str, Any]) -> None:
-    """A step is paid only once it was shown, and questions come in turn."""
-    done, got = given([START, wrong], [START, wrong])
+@pytest.mark.parametrize(
+    "messages",
+    [
+        [START, GO],
+        [START, STEP, {"go": 1}],
+        [START, STEP, GO, GO],
+        [START, START],
+        [QUESTION],
+        [STEP],
+        [START, STEP, QUESTION],
+        [START, {"number": 1}],
+        [START, {"tree": 3}],
+        [START, {"step": "x"}],
+    ],
+)
+def test_what_does_not_come_next_is_refused(messages: Messages) -> None:
+    """A step is paid once, and only after it was shown; questions come in turn, and not before the step has begun."""
+    done, got = given(messages, messages)
     assert isinstance(done[-1], ProtocolError)
-    assert not any(step in ("share", "paid") for sent in got for step, _ in sent)
+    assert not any(step == "share" for sent in got for step, _ in sent)
+    assert [one for one in done if isinstance(one, tuple) and one[0] == "paid"] == done[2:-1]
+
+
+def test_a_step_whose_bits_do_not_fit_does_not_begin() -> None:
+    done, got = given([START, STEP, GO], [START, STEP, GO], fits=False)
+    assert isinstance(done[-1], ProtocolError)
+    assert done[:-1] == [("start", 0), 0]
+    assert got == [[("fits", TOO_MUCH)]] * 2
+
+
+def test_nodes_with_other_code_get_nothing() -> None:
+    start = {**START, "code": "0123456789ab"}
+    done, got = given([start, QUESTION], [start, QUESTION])
+    assert isinstance(done[-1], JobMismatchError)
+    assert "0123456789ab" in str(done[-1])
+    assert (len(done), got) == (1, [[], []])
+
+
+def test_holders_read_no_refusal_that_depends_on_rows() -> None:
+    channel = Channel([])
+    givers = Givers(0, {"anna": SimpleNamespace(channel=channel)})  # type: ignore[dict-item]
+    for refusal in (JointRefusalError("there are fewer than 7 rows"), PastBitsError("no bits left")):
+        with pytest.raises(JointRefusalError, match=str(refusal)), givers.informed():
+            raise refusal
+    sent = [data for step, data in channel.got if step == "question"]
+    assert sent == [canonical({"refused": text}).encode() for text in (ROWS_REFUSE, "no bits left")]
+
+
+def test_a_holder_dials_the_two_that_compute_in_their_order(identities: dict[str, Identity]) -> None:
+    ways: Any = {name: SimpleNamespace(peer=identities[name].certificate) for name in ("alice", "bob", "mallory")}
+    nodes = tuple(fingerprint(ways[name].peer) for name in ("alice", "bob"))
+    job: Any = SimpleNamespace(holding=SimpleNamespace(nodes=nodes))
+    for names in (("bob", "alice"), ("alice", "mallory"), ("alice",), ("alice", "bob", "mallory")):
+        with pytest.raises(LinkError, match="not those of the two nodes"), both_dialled([ways[i] for i in names], job):
+            pass
+
+
+def test_a_session_has_exactly_the_holders_of_its_job(identities: dict[str, Identity]) -> None:
+    names = ("alice", "bob", "mallory")
+    doors: Any = {
+        name: SimpleNamespace(options=SimpleNamespace(peer=identities[name].certificate)) for name in names[:2]
+    }
+    holders = [fingerprint(identities[name].certificate) for name in names]
+    for others in (holders, holders[:1], holders[1::-1], holders[1:], []):
+        with (
+            pytest.raises(LinkError, match="not those of the job's holders"),
+            opened_doors(SimpleNamespace(), doors, others),  # type: ignore[arg-type]
+        ):
+            pass
