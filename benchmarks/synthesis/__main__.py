@@ -4,7 +4,7 @@
 
 Four fifths of the rows, dealt to two parties, are released and synthesised; models learn from the synthetic rows and
 are asked about the last fifth. Ours is the joint protocol itself, `protocols.release.aim` and `mst`, run on the clear
-engine: the law of what is opened is that of the other engines. Both sides spend the same rho, which is (1, 1e-9).
+engine: the law of what is opened is that of the other engines. Both sides spend the same rho, within (1, 1e-9).
 
 With `--peer` OpenDP 0.16 with its extra `mbi` is installed in an environment of its own and run on the same folds; a
 fold that is already there is not run again. It needs minutes a fold by MST, an hour or more by AIM. What it released

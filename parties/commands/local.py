@@ -191,7 +191,7 @@ def decode_command(
     page: Path | None = option("Write the estimates as an HTML page with a picture of the intervals."),
     force: bool = FORCE,
 ) -> Report:
-    """Estimate the distribution of all answers. The estimates are unbiased and have intervals."""
+    """Estimate the distribution of all answers, with intervals. The estimates are unbiased, except those of rappor."""
     from parties.alone.local import decoded, reports
     from parties.alone.local.plan import load
 

@@ -48,6 +48,8 @@ these ways:
   The relay holds back all later bytes for this time.
 - It stops forwarding a connection after a time of silence, as firewalls do. Neither end gets a
   notice.
+- It holds back all bytes for 30 s, as a black hole, once the tree has begun.
+- It cuts all connections and refuses new ones for 5 s.
 
 `make lines` measures this again and writes this page. The job is a tree without pruning (`--plain`)
 of two tables of {rows} rows. *Seconds* is the time from the proposal of the job to its end at both

@@ -31,7 +31,7 @@ class MarginalsSettings(columns.SetSettings):
     sets: Annotated[str, Field(max_length=20_000)] | None = public(
         None,
         "Marginals",
-        "Columns that are counted together, separated by commas",
+        "Columns that are counted together, separated by commas; repeatable",
         none="every set of this size",
         joined="; ",
     )

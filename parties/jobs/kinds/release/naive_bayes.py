@@ -51,9 +51,9 @@ class NaiveBayes(Release):
     """Learn a naive Bayes classifier from the rows of both parties. Both learn noisy counts, and predict by
     themselves.
 
-    A row counts once for each of the d columns, so the noise of each number has scale d / epsilon. With --delta
-    it is Gaussian, and grows only with the root of d; this is the default if it has less than half the
-    variance.
+    A row counts once for each of the d columns to predict from, so the noise of each number has scale
+    d / epsilon. With --delta it is Gaussian, and grows only with the root of d; this is the default if it has less
+    than half the variance.
     """
 
     name = "release naive-bayes"
