@@ -20,7 +20,7 @@ from parties.node.log.store import Record
 from parties.node.point.xacml import DecisionPointAnswer
 from parties.node.records import Committed, kinds
 from parties.tables.unfit import without_cells
-from smc.errors import InputError, LinkError, ProtocolError
+from smc.errors import InputError, JointRefusalError, LinkError, ProtocolError
 from smc.meter import Cost
 
 MOST_UNSIGNED = 20  # sessions of a job that is computed here: they open nothing, and each adds some entries to the log
@@ -344,6 +344,8 @@ class Runs:
         with self._log.writing():
             record = self._jobs.get(identifier)
             if self._jobs.has_ended(record):
+                if isinstance(error, JointRefusalError):  # a holder was first to report it, and knows no reason
+                    self._jobs.apply(record, Unlogged({"note": without_cells(error)}))
                 return
             tries = record.tries + (tried is not None and not begun)
             is_over = tried is None or (tries >= self._offers.tries(record.table) and record.ours.end != "computed")
