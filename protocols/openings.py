@@ -81,9 +81,10 @@ def read_choices(bits: BitMatrix, left: Bounds) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class OpenedLevel:
-    """Openings of one level; `choices` is None if no split has a choice. A split has at most `left` attributes left.
+    """Openings of one level: the decisions, with the classes of leaves, and the attributes of splits.
 
-    Any node of the level had at most `offered`.
+    `choices` has the position of each split's attribute among the candidates of the split. It is None if no split has
+    two candidates. A split has at most `left` candidates, a node of the level at most `offered`.
     """
 
     decisions: Decisions

@@ -106,7 +106,10 @@ class Loss:
 
 @dataclass
 class Finding:
-    """Result of a case: the charge, and the largest loss among neighbours of either adjacency."""
+    """Result of a case: the charge, and the largest loss among neighbours of either adjacency.
+
+    `at_most` is the number of rows of a person that are used; None if rows have no persons.
+    """
 
     name: str
     at_most: int | None

@@ -58,7 +58,7 @@ def access_command(
     out: Path = option("New file for the answer, which only you can read."),
     form: str = option("Output format  [json]", click.Choice(["json", "csv"]), flag="--format", default="json"),
 ) -> None:
-    """Write all rows of a person (articles 15 and 20).
+    """Write all rows of a person (GDPR, articles 15 and 20).
 
     The rows have all columns of the source, even those that no job reads. JSON also lists the recipients of answers
     from the table, and the purposes. CSV has only the rows.
@@ -95,7 +95,7 @@ def object_command(
     person: str = _PERSON,
     withdraw: bool = option("Withdraw the objection: remove the person from the list."),
 ) -> Report:
-    """Leave a person's rows out from now on (article 21).
+    """Leave a person's rows out from now on (GDPR, article 21).
 
     The person becomes a line of the file in `objections` of the table. The command prints the number of the person's
     rows. A person without any row can object too.

@@ -174,7 +174,7 @@ class Listener:
 
     def _admit(self, label: str) -> tuple[Outbox, Take]:
         if label:
-            raise RefusedError("a single job listens here, no node: start smc node there")
+            raise RefusedError("a single job listens at the dialled address, no node: start smc node there")
         with self._lock:
             if self._taken:
                 raise RefusedError("the listening party is in a session already")

@@ -112,7 +112,7 @@ class JointStudy(JointEstimator):
         if hasattr(self.peer, "submit"):
             self._no_holders()
             if X is not None or y is not None or (table is None) == (job is None):
-                raise InputError("a node reads its own tables: give table=NAME, or job=ID, instead of rows")
+                raise InputError("a node reads its own tables: give either table=NAME or job=ID, and no rows")
             fields = {"protocol": kind.name, "table": table, "peer_table": peer_table, "purpose": purpose, **settings}
             view, result = coded.by_node(cast("Operator", self.peer), fields, job, deadline)
             self.job_ = view.id

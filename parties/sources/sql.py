@@ -211,7 +211,7 @@ def _check_table(table: exp.Table, where: str, named: Collection[str] | None) ->
         return
     if named is not None:
         if name.lower() not in {known.lower() for known in named}:
-            raise InputError(f"{where}: the table {quoted(name)} is not named{instead(name, named)}")
+            raise InputError(f"{where}: there is no table {quoted(name)} to read{instead(name, named)}")
         return
     if table.db.lower() in SYSTEM or any(part.lower().startswith("pg_") for part in (table.db, table.name)):
         raise InputError(f"{where}: the table {quoted(name)} is one of the database system, which no query may read")

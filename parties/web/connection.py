@@ -57,7 +57,7 @@ class Connection(H11Protocol):
             self._await_request()
 
     def on_response_complete(self) -> None:
-        """Start to wait for another request; uvicorn limits that wait itself."""
+        """Note the time since which the connection is idle, unless the next request has begun."""
         super().on_response_complete()
         if self.conn.their_state is h11.IDLE and self.idle_since is None:
             self.idle_since = time.monotonic()

@@ -110,7 +110,10 @@ def check(scale: Fraction, security: int) -> None:
         raise InputError(f"the scale of the noise is {scale}, must be positive")
     check_security(security)
     if digits_below(scale, security) > MOST_DIGITS:
-        raise InputError(f"noise of the scale {float(scale):g} takes more than {MOST_DIGITS} binary digits")
+        raise InputError(
+            f"noise of the scale {float(scale):g} takes more than {MOST_DIGITS} binary digits; "
+            "choose a larger epsilon or a smaller sensitivity"
+        )
 
 
 @lru_cache(maxsize=256)

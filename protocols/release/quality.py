@@ -137,7 +137,7 @@ class GiniQuality(_Approximate):
             self._parameters(GARBLED)
         except InputError:
             raise InputError(
-                f"quality gini cannot be computed for {self.bound // 2} rows: choose quality max"
+                f"quality gini cannot be computed for {self.bound // 2} rows: choose quality max or a smaller max_rows"
             ) from None
 
     @override
@@ -178,7 +178,9 @@ class EntropyQuality(_Approximate):
             self._problem(2).precision()
         except InputError:
             rows = self.bound // 2
-            raise InputError(f"quality entropy cannot be computed for {rows} rows: choose quality max") from None
+            raise InputError(
+                f"quality entropy cannot be computed for {rows} rows: choose quality max or a smaller max_rows"
+            ) from None
 
     @override
     def scores(self, engine: Engine, own: Sequence[Indices]) -> Bits:

@@ -219,7 +219,9 @@ def answer_law(bound: int, epsilon: Fraction, replaced: bool = False, together: 
 def _thirds(thrice: int) -> int:
     found, rest = divmod(thrice, 3)
     if rest:
-        raise ProtocolError(f"three times the triangles was opened as {thrice}: the peer's messages are wrong")
+        raise ProtocolError(
+            f"three times the triangles was opened as {thrice}, not a multiple of 3: the peer's messages are wrong"
+        )
     return found
 
 

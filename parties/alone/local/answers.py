@@ -62,7 +62,7 @@ def _number(value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
-        raise InputError(f"{quoted(str(value))} is not a number") from None
+        raise InputError(f"{quoted(str(value))} is not a number; correct it") from None
     if not math.isfinite(number):
         raise InputError(f"{quoted(str(value))} is not a finite number; correct it")
     return number

@@ -99,9 +99,9 @@ def delta_of(weights: Weights, epsilon: float) -> float:
 
 @lru_cache(maxsize=64)
 def least_parts(steps: int, epsilon: float, delta: float) -> int:
-    """Return the least sigma, in parts of the range, whose delta is at most `delta`.
+    """Return the least sigma whose delta is at most `delta`, in units of the range divided by `PARTS`.
 
-    If that sigma needs too many positions, return a greater sigma, which needs too many as well.
+    If a report has too many outcomes with that sigma, return a greater sigma, which `check` rejects as well.
 
     Args:
         steps: steps of the grid

@@ -83,7 +83,7 @@ class Rappor(GroupedBits):
     @property
     @override
     def variance(self) -> float:
-        """Variance of a text that shares no bit with another text."""
+        """Variance, from one report, of the estimated share of an absent text that shares no bit with another."""
         if_unset, if_set = self._sent
         return absent(if_set, if_unset) / self.hashes
 

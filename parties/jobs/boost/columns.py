@@ -112,7 +112,7 @@ class Features:
         if not 1 <= len(features.candidates) <= MOST_SPLITS:
             raise InputError(
                 f"columns: they make {len(features.candidates):,} splits to compare, not 1 to {MOST_SPLITS:,}; "
-                f"choose other columns, or other edges"
+                f"choose other columns, other edges or other bins"
             )
         return features
 

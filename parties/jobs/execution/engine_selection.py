@@ -89,7 +89,10 @@ def memory_of_shard(choice: Choice) -> int:
 
 
 def check_memory(choice: Choice) -> None:
-    """Raise MachineError if the job's shards take more memory than is free here, as far as the job was counted."""
+    """Raise MachineError if the shards of a job together take more memory than is free here.
+
+    A job of one shard is not checked. Each shard of a job that was not counted takes `SHARD_BYTES`.
+    """
     shards, free = max(profile.shards for profile in choice.possible), memory.free()
     if shards == 1 or free is None:
         return

@@ -48,16 +48,16 @@ class Control:
     """One node's end of the standing link.
 
     `hear` is called with each statement of the peer. `greet` returns the keys of statements to send on a new link. A
-    statement is queued by its key and `read` only when it is sent, so an outdated statement never overtakes a newer
-    one.
+    statement is queued by its key. `read` returns its text when it is sent, so an outdated statement never overtakes a
+    newer one.
 
-    `changed` is called when the link comes up, with the dialling peer's address, or breaks. `troubled` is called with
-    the reason why there is no link, when the reason changes; `trouble` holds the present reason. `tls` and `group` name
-    the protection of the present link, or of the last one.
+    `changed` is called when the link comes up (True) or breaks (False). It also gets the address of a peer that
+    dialled, and None otherwise. `troubled` is called with the reason why there is no link, when the reason changes;
+    `trouble` holds the present reason. `tls` and `group` name the protection of the present link, or of the last one.
 
-    `meet` is called first on each link and returns the reason why statements must be held, if any; `held` is the reason
-    on the last link. `successor` are options with the peer's next certificate; the dialler tries both in turn.
-    `succeeded` is called once a link is made with `successor`.
+    `meet` is called first on each link. It returns the reason why the link must end before any statement, or "". `held`
+    is the reason on the last link. `successor` are options with the peer's next certificate; the dialler tries both in
+    turn. `succeeded` is called once a link is made with `successor`.
     """
 
     def __init__(

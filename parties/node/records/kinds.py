@@ -264,13 +264,13 @@ class Loss(Fields):
 
 
 class PureLoss(Loss):
-    """A use with this epsilon."""
+    """A mechanism whose single use has this epsilon, and the inherited `delta`."""
 
     epsilon: NotNegative
 
 
 class ConcentratedLoss(Loss):
-    """A use with this rho."""
+    """A mechanism whose single use has this rho, and the inherited `delta`."""
 
     rho: NotNegative
 

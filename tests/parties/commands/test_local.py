@@ -134,7 +134,7 @@ def test_numbers_and_texts(place: Path, capsys: pytest.CaptureFixture[str]) -> N
             ("report", "--plan", "direct.toml", "--key", "device.key", "--data", "rows.csv", "--column", "twon"),
             "no column 'twon' (did you mean 'town'?)",
         ),
-        (("report", "--plan", "mean.toml", "--value", "old"), "'old' is not a number"),
+        (("report", "--plan", "mean.toml", "--value", "old"), "'old' is not a number; correct it"),
         (("report", "--plan", "mean.toml", "--value", ""), "a value is missing"),
         (("report", "--plan", "direct.toml", "--key", "rows.csv", "--value", "Padua"), "rows.csv"),
         (("key", "--out", "device.key"), "device.key"),

@@ -156,7 +156,7 @@ def test_with_hides_a_file(files: Any, people: pandas.DataFrame) -> None:
 
 
 def test_what_is_wrong_is_one_line(files: Any) -> None:
-    assert "the table 'peopel' is not named (did you mean 'people'?)" in refused(
+    assert "there is no table 'peopel' to read (did you mean 'people'?)" in refused(
         files=files, query="SELECT * FROM peopel"
     )
     assert "query: Binder Error" in refused(files=files, query="SELECT nothing FROM visits")

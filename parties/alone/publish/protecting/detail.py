@@ -70,7 +70,10 @@ class LevelOfDetail(Method):
 
 
 def too_small(sizes: Floats, least: float) -> Any:
-    """Return the categories to merge, bool[categories]: all below the minimum, and the next ones until they reach it.
+    """Return the categories to merge, bool[categories]; none if no category is below the minimum.
+
+    Else these are all below it, and the next smallest ones until together they reach it. If all people are too few,
+    these are all categories.
 
     Args:
         sizes: people in each category

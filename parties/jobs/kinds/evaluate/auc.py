@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class AucSettings(TargetSettings, DecisionSettings):
-    """Settings of `smc evaluate auc`."""
+    """Settings of `smc evaluate auc`. A job without `at_least` is refused."""
 
     at_least: Annotated[float, Field(strict=True, ge=0, le=1)] | None = public(
         None, "Least area", "Required area under the ROC curve, such as 0.8"
