@@ -53,9 +53,11 @@ def reason_of(cause: BaseException) -> str:
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error, its cause, the cause of that, and so on."""
-    while error is not None:
+    """Yield an error, its cause, the cause of that, and so on; each once, as an error raised again may cause itself."""
+    seen: list[BaseException] = []
+    while error is not None and not any(error is earlier for earlier in seen):
         yield error
+        seen.append(error)
         error = error.__cause__ or error.__context__
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from parties.base.machine_failure import REASONS, REMEDY, advice, own_trouble
+from parties.base.machine_failure import REASONS, REMEDY, advice, causes, own_trouble
 from smc.errors import InputError, LinkError
 
 
@@ -70,3 +70,9 @@ def test_each_reason_has_a_remedy() -> None:
     assert set(REASONS.values()) <= set(REMEDY)
     assert advice("the disk is full") == "the disk is full; make room, then see smc check"
     assert advice("the token is away") == "the token is away"
+
+
+def test_errors_that_cause_each_other_are_each_looked_at_once() -> None:
+    one, other = ValueError("one"), OSError(errno.ENOSPC, "other")
+    one.__cause__, other.__context__ = other, one
+    assert [*causes(one)] == [one, other]
