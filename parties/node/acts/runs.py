@@ -321,6 +321,16 @@ class Runs:
         """Record that the job no longer waits for our table."""
         self._waits(identifier, "", "")
 
+    def refusing(self, identifier: str, refusal: JointRefusalError) -> None:
+        """Note a refusal of both nodes before holders hear of it: one may report the end first, without the reason.
+
+        Args:
+            identifier: The job.
+            refusal: The refusal.
+        """
+        with self._log.writing():
+            self._jobs.apply(self._get_running(identifier), Unlogged({"note": without_cells(refusal)}))
+
     def failed(
         self,
         identifier: str,
@@ -344,8 +354,6 @@ class Runs:
         with self._log.writing():
             record = self._jobs.get(identifier)
             if self._jobs.has_ended(record):
-                if isinstance(error, JointRefusalError):  # a holder was first to report it, and knows no reason
-                    self._jobs.apply(record, Unlogged({"note": without_cells(error)}))
                 return
             tries = record.tries + (tried is not None and not begun)
             is_over = tried is None or (tries >= self._offers.tries(record.table) and record.ours.end != "computed")

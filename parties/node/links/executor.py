@@ -34,7 +34,7 @@ from parties.node.proposal import Proposal
 from parties.node.records import Committed, commit
 from parties.tables.unfit import without_cells
 from smc.engines import Profile, engine_of
-from smc.errors import InputError, LinkError, ProtocolError
+from smc.errors import InputError, JointRefusalError, LinkError, ProtocolError
 from smc.meter import Cost
 from smc.session import Session
 
@@ -120,6 +120,13 @@ class Paying:
 
 
 @dataclass(frozen=True)
+class Refusing:
+    """Both nodes refuse to go on; the holders hear it next."""
+
+    refusal: JointRefusalError
+
+
+@dataclass(frozen=True)
 class Finished:
     """Both parties have the result; `state` is JSON, None for a holder that does not get the result."""
 
@@ -135,7 +142,7 @@ class Stopped:
     error: BaseException
 
 
-Event = Linked | Preparing | Met | Reached | Counted | Paying | Paid | Written | Leaving | Finished | Stopped
+Event = Linked | Preparing | Met | Reached | Counted | Paying | Paid | Written | Leaving | Refusing | Finished | Stopped
 Tell = Callable[[Event], None]
 
 
@@ -261,7 +268,7 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
                     givers.start(first, task)
                     engine.masked_numbers, data = True, joined(data, givers.ask)
                 with (
-                    nullcontext() if givers is None else givers.informed(),
+                    nullcontext() if givers is None else givers.informed(lambda refusal: tell(Refusing(refusal))),
                     sharded(link, engine, chosen, memory_of_shard(choice_for(task, order.inputs))),
                 ):
                     state = task.run(engine, data, start, _reporting(session, task, openings, tell, givers))

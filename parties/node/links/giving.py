@@ -100,11 +100,12 @@ class Givers(Holders):
             yield Paid(name, step, receive_sized(link.channel, "paid"))
 
     @contextmanager
-    def informed(self) -> Iterator[None]:
-        """Tell all holders if the block ends by a refusal on which both nodes have agreed."""
+    def informed(self, note: Callable[[JointRefusalError], object]) -> Iterator[None]:
+        """Tell all holders, after `note`, if the block ends by a refusal on which both nodes have agreed."""
         try:
             yield
         except JointRefusalError as refusal:
+            note(refusal)
             self.send(canonical({"refused": shown_to_holders(refusal)}).encode())
             raise
 

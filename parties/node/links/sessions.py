@@ -43,6 +43,7 @@ from parties.node.links.executor import (
     Paying,
     Preparing,
     Reached,
+    Refusing,
     Stopped,
     Worker,
 )
@@ -422,6 +423,8 @@ class Sessions:
                 case Leaving():
                     session.leaving = True
                     self._runs.opening_leaves(identifier, event)
+                case Refusing(refusal):
+                    self._runs.refusing(identifier, refusal)
                 case Finished(state, total, report):
                     self._pauses.put(identifier, longer=not session.got_further)  # the peer's signature is on its way
                     self._runs.computed(identifier, state, total, report)

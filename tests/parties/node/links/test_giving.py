@@ -151,10 +151,12 @@ def test_nodes_with_other_code_get_nothing() -> None:
 
 def test_holders_read_no_refusal_that_depends_on_rows() -> None:
     channel = Channel([])
+    noted: list[JointRefusalError] = []
     givers = Givers(0, {"anna": SimpleNamespace(channel=channel)})  # type: ignore[dict-item]
     for refusal in (JointRefusalError("there are fewer than 7 rows"), PastBitsError("no bits left")):
-        with pytest.raises(JointRefusalError, match=str(refusal)), givers.informed():
+        with pytest.raises(JointRefusalError, match=str(refusal)), givers.informed(noted.append):
             raise refusal
+    assert [*map(str, noted)] == ["there are fewer than 7 rows", "no bits left"]
     sent = [data for step, data in channel.got if step == "question"]
     assert sent == [canonical({"refused": text}).encode() for text in (ROWS_REFUSE, "no bits left")]
 
