@@ -115,10 +115,14 @@ class GrpcChannel(Channel):
             self._parting = 0.0
 
     def abort(self, reason: str) -> None:
-        """Cut the stream, and send the peer the reason unless this party has already ended the session."""
+        """Cut the stream, and send the peer the reason unless this party has already ended the session.
+
+        The reason leaves before the messages that wait to be sent, which are dropped.
+        """
         if self._last_word.acquire(blocking=False) and not self._stream.ended.is_set():
-            self._say(ABORT, reason[:MAX_REASON_CHARACTERS].encode(errors="replace"))
-            self._stream.outbox.close()
+            with self._order:
+                reason = reason[:MAX_REASON_CHARACTERS]
+                self._stream.outbox.cut(self._writer.write(ABORT, self._step, reason.encode(errors="replace")))
             self._stream.ended.wait(GRACE_SECONDS)
         self._stream.cancel()
 

@@ -91,7 +91,7 @@ class Received(NamedTuple):
 
 
 class FrameReader:
-    """Parser of the frames from the peer, which checks their numbers."""
+    """Parser of the frames from the peer, which checks their numbers. Only an abort may skip some."""
 
     def __init__(self) -> None:
         self._sequence = 0
@@ -108,7 +108,7 @@ class FrameReader:
             raise ProtocolError(f"the peer sent a frame of unknown kind {int(kind)}")
         if len(step) > MAX_STEP_CHARACTERS or not step.isprintable():
             raise ProtocolError("the peer sent a frame with an unreadable step label")
-        if frame.sequence != self._sequence:
+        if frame.sequence != self._sequence and not (kind == ABORT and frame.sequence > self._sequence):
             raise ProtocolError(
                 f"the peer sent frame {frame.sequence} where frame {self._sequence} was due: "
                 "one was lost, repeated or reordered"

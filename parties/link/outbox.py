@@ -80,6 +80,14 @@ class Outbox:
         self._send(frame, self._sent)
         return True
 
+    def cut(self, frame: bytes) -> None:
+        """Drop the waiting frames and end the stream after this one, so that it leaves at once however many waited."""
+        with self._lock:
+            self._frames.clear()
+            self._frames.append((frame, 0.0))
+            self._waiting = len(frame)
+            self.close()
+
     def close(self, discard: bool = False) -> None:
         """End the stream after the waiting frames, or now with `discard`."""
         with self._lock:

@@ -14,7 +14,7 @@ import pytest
 from parties.link.channel import GrpcChannel
 from parties.link.exchange_pb2 import ABORT, DATA
 from parties.link.frames import FrameReader, FrameWriter
-from parties.link.outbox import Outbox
+from parties.link.outbox import Outbox, OutboxClosedError, OutboxStuckError
 from parties.link.transport import Stream
 from smc.errors import InputError, LinkError, ProtocolError
 from tests.support.waiting import PATIENCE
@@ -150,3 +150,30 @@ def test_a_link_that_is_cut_while_it_sends_ends_with_the_reason(monkeypatch: Any
     kinds = [reader.read(frame).kind for frame in outbox]
     channel.close()
     assert kinds in ([DATA, ABORT], [ABORT])
+
+
+def _is_closed(outbox: Outbox) -> bool:
+    try:
+        outbox.admit(0.0)
+    except OutboxStuckError:
+        return False
+    except OutboxClosedError:
+        return True
+    return False
+
+
+def test_a_reason_overtakes_what_waits_to_be_sent() -> None:
+    """A cut waits one second for its reason to leave; on a slow line a message of some megabytes takes longer."""
+    outbox = Outbox(1 << 20)
+    channel = GrpcChannel(Stream(iter([]), outbox, lambda: None), "bob", 5.0)
+    channel.send("labels", b"x" * (3 << 20))
+    reader, sent = FrameReader(), iter(outbox)
+    assert reader.read(next(sent)).kind == DATA
+    cutting = threading.Thread(target=channel.abort, args=("the node is stopping",))
+    cutting.start()
+    while not _is_closed(outbox):
+        assert cutting.is_alive()
+    frames = [reader.read(frame) for frame in sent]
+    cutting.join(PATIENCE)
+    channel.close()
+    assert [(frame.kind, bytes(frame.payload)) for frame in frames] == [(ABORT, b"the node is stopping")]
