@@ -64,13 +64,13 @@ def test_in_words(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_function_of_several_columns_by_the_schema(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The grade of those named z, in blocks of ten rows: 25 at every block with one."""
+    """The grade of those named z, in blocks of ten rows: 25 at every block with one, and some noise."""
     (place / "mine.csv").write_text("grade,name\n" + "7,y\n25,z\n" * 250)
     (place / "named.py").write_text("def of_z(rows):\n    return rows[rows[:, 1] == 1, 0].max(initial=0)\n")
     flags = "--column grade --column name --schema schema.toml --blocks 50 --function named:of_z"
     for way in ("choice", "propose --delta 1e-6 --bound 2", "smooth --delta 1e-6"):
         assert alone(f"{BOUNDS} --epsilon 16 {flags} --way {way} --json") == 0
-        assert json.loads(capsys.readouterr().out)["value"] == 25
+        assert abs(json.loads(capsys.readouterr().out)["value"] - 25) <= 2
 
 
 def test_a_test_that_fails_says_so(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
