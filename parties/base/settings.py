@@ -26,7 +26,7 @@ from smc.errors import InputError
 
 
 def _anchor(value: object, info: ValidationInfo) -> object:
-    """Return a path of the file: from the home directory, or relative to the file's own directory."""
+    """Return a path from a settings file: `~` is the home directory, a relative path begins at the file's directory."""
     if value == "":
         raise ValueError("must not be empty")
     if info.context is None or not isinstance(value, str | Path) or is_in_token(Path(value)):

@@ -51,8 +51,8 @@ DIGITS = Fraction(1, 1 << 40)  # tolerance for a sum of shares that are no decim
 ROUNDED = 1e-4  # tolerance for rho: sigma has six digits and is rounded up
 MIXED = 4  # tested people with different rows
 MOST_ROWS = 12  # tested distinct rows
-NEW = 7  # number of a basket without other rows; so are the numbers after it
-REACHED = 200  # rungs, and numbers beyond the triangles, that are compared
+NEW = 7  # number of a basket that the table lacks; it lacks all greater numbers, too
+REACHED = 200  # compared rungs; opened numbers are compared up to this distance from the numbers of triangles
 _FACTOR = re.compile(r"e\^([0-9.e-]*[0-9])")
 _CHANCE = re.compile(r"but for (a chance of|events of probability) ([0-9.e-]*[0-9])")
 WORDS: dict[tuple[Unit, Adjacency], tuple[str, ...]] = {  # phrases by which consent names the protected unit
@@ -225,7 +225,7 @@ def lost(uses: Sequence[Use], along: Sequence[Use]) -> Loss:
 
 
 def _of_use(use: Use, along: Use, way: int) -> Loss:
-    """Return the loss of one opening from the first table to the second (`way` 1) or back (-1); zero for positions."""
+    """Return the loss of one opening from the first table to the second (`way` 1) or back (-1); 0 for a "place"."""
     if use.what == "ladder":
         return Loss(epsilon=float(use.law.epsilon) * _rungs(use.values, along.values))
     law, change = use.law, way * (np.asarray(along.values) - np.asarray(use.values))

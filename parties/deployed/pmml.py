@@ -298,7 +298,7 @@ def _among(node: Element, field: str, values: Sequence[str]) -> None:
 
 
 def _or_missing(node: Element, field: str) -> Element:
-    """Return the element for a predicate that also holds for missing cells."""
+    """Add a predicate "the cell is missing, or ..." to a node, and return the element for the other condition."""
     predicate = SubElement(node, "CompoundPredicate", booleanOperator="or")
     SubElement(predicate, "SimplePredicate", field=field, operator="isMissing")
     return predicate

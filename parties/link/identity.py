@@ -192,7 +192,7 @@ def protect(path: Path, passphrase: str) -> bool:
         passphrase: The new passphrase.
 
     Returns:
-        Whether decryption gives the original bytes; not for SEC1, or PKCS#8 in another encoding.
+        True if decryption gives the original bytes; False if the key was in SEC1, or in another encoding of PKCS#8.
 
     Raises:
         InputError: The file cannot be read or written.

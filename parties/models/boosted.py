@@ -56,7 +56,7 @@ class Column:
         return {edge: place for place, edge in enumerate(self.edges or (), 1)}
 
     def place(self, below: Any) -> int:
-        """Return the first bin that does not lie below an edge or a value."""
+        """Return the bin that begins at an edge, or the bin of a value; `below` is that edge or value."""
         return self.places[float(below)] if self.edges is not None else self.values[below]
 
 

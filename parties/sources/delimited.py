@@ -130,7 +130,7 @@ class _Look:
         self._separators = width - 1  # separators of a record
         self._ends, self._crlf_ends = 0, 0
         self._is_inside = False  # whether the next line begins within quotes
-        self._begun = 0, 0  # bytes and separators of the record before that
+        self._begun = 0, 0  # if so, bytes and separators of this record up to that line
         self._limit = csv.field_size_limit()
 
     def through(self, stream: BinaryIO | gzip.GzipFile) -> None:

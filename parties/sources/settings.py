@@ -101,7 +101,7 @@ Combine: TypeAlias = Literal["deny-overrides", "permit-overrides"]
 
 
 def _place(value: object, info: ValidationInfo) -> object:
-    """Return a URL unchanged, or a path relative to the file's folder."""
+    """Return a URL unchanged, and any other text as a path that begins at the settings file's folder."""
     if isinstance(value, str) and "://" not in value:
         return str(TypeAdapter(LocalPath).validate_python(value, context=info.context))
     return value

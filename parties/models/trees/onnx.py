@@ -259,7 +259,7 @@ def _vote(graph: Graph, votes: str, trees: int, classes: int) -> str:
 
 
 def _steps(arrays: Compiled, sizes: Sequence[int], features: Sequence[int], labels: Sequence[int]) -> list[Step]:
-    """Return a binary tree with these features as attributes and these labels' indices as leaves.
+    """Return a tree as binary comparisons of features; a leaf is the index of its class.
 
     A split by k values becomes a binary search: k comparisons "number <= limit", about log2 k of them on a path; the
     leftmost one detects the unknown value. Neighbours that lead to one node, such as all values on one side of an edge,
