@@ -30,7 +30,7 @@ from smc.errors import InputError
 MOST_COMBINATIONS = 1_000_000
 MOST_UNKNOWNS = 50_000
 SECONDS = 20.0  # time limit of a programme
-GAP = 0.02  # a drawn solution need not be the exact minimum
+GAP = 0.02  # a drawn solution may cost more than the minimum by this share
 ROUNDING = 1e-6
 
 OnProgress: TypeAlias = Callable[[str], object]

@@ -74,7 +74,7 @@ DAY_CODES = {  # days that often mean no value
 
 @dataclass(frozen=True)
 class _Cell:
-    """SQL for a column of a piece. `text` is NULL for an empty cell; `value` has as many distinct values.
+    """SQL for a column of a piece. `text` is NULL for an empty cell; `value` has as many distinct values as `text`.
 
     For a column `declared` as "real" or "date", `number` is the cell as a number, NULL if out of range. `place` is
     the number of decimals, if the type fixes it.
@@ -546,7 +546,7 @@ class _Looker:
         return _measured(self._ask, changed_columns, self._cells, total, again)
 
     def _other_marks(self, column: ColumnProfile) -> ColumnProfile:
-        """Return the profile after the question how to read cells that are numbers by the other decimal mark only."""
+        """Return the profile after asking: are cells with the other decimal mark missing, or is the column text?"""
         others = FormatSettings(decimal="," if column.spelling.decimal == "." else ".")
         texts = tuple(text for text in column.odd if number_of(text, others) is not None)
         if not texts:

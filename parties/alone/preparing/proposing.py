@@ -87,7 +87,10 @@ FEWEST, MOST = 20, 20  # least number of people that a column names; more rows t
 
 @dataclass(frozen=True)
 class ColumnProposal:
-    """Proposal for a column: its categories, empty for a key; or None if it is left out, with the reason `aside`."""
+    """Proposal for a column: `domain` has its categories, empty for a key, and `holds` describes its cells.
+
+    `domain` is None if the column is left out; `aside` is the reason.
+    """
 
     name: str
     holds: str
@@ -98,7 +101,7 @@ class ColumnProposal:
 
 @dataclass(frozen=True)
 class ColumnPair:
-    """A column of ours beside an attribute of the peer's schema; one of the two is empty if it has no pair."""
+    """A column of ours beside an attribute of the peer's schema, "" if it has no pair; `state` tells how they fit."""
 
     ours: str
     theirs: str

@@ -99,8 +99,8 @@ def propose(
         formats: Spellings of the columns of `rows`, by name.
         codes: Columns whose numbers are texts, such as versions.
         doing: Called with a description before each step.
-        is_key: Tells by a column's name, rows, distinct values, least and greatest number if whole numbers identify
-            rows.
+        is_key: Called with a column's name, rows, distinct values, least and greatest number; returns whether its whole
+            numbers identify rows.
 
     Raises:
         InputError: Every plan would leave out all rows or columns.

@@ -42,8 +42,8 @@ def publication(plan: PublishPlan, source: RowQuery, history: History, random: n
         history: the earlier publications
         random: source of randomness
 
-        Raises:
-            InputError: the plan is not suitable for m-invariance, or a row's value is not in its earlier signature
+    Raises:
+        InputError: the plan is not suitable for m-invariance, or a row's value is not in its earlier signature
     """
     m, quasi, sensitive = _asked_for(plan)
     table = texts(source, [*quasi, sensitive, history.column])

@@ -27,7 +27,7 @@ from smc.errors import InputError
 MOST_CELLS = 2_500  # of all tables together
 # pairs of a sensitive cell and an additional hidden one, up to which unnecessary hidden cells are removed
 ATTEMPTS = 2_000
-CLOSE = 1e-6  # of the required distance: the programmes are solved to 1e-7
+CLOSE = 1e-6  # tolerance, as a share of the required distance: the programmes are solved to 1e-7
 Axes = tuple[str, str | None]
 
 

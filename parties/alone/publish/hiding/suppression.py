@@ -27,7 +27,7 @@ from parties.base.extras import needing
 
 EXACT = 6_000  # cells times moves, up to which the best set is searched
 SECONDS = 20.0  # time limit of the search; then the best set so far is taken
-NEGLIGIBLE = 1e-6  # of a change; the programmes are solved to 1e-7
+NEGLIGIBLE = 1e-6  # a smaller change counts as none: the programmes are solved to 1e-7
 
 Mask = NDArray[np.bool_]
 

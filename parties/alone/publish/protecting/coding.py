@@ -22,7 +22,10 @@ Tail = Annotated[float, Field(strict=True, gt=0, lt=0.5)]
 
 
 class TopBottomCoding(Method):
-    """Bounds `top` and `bottom`, or instead the `share`: at most this share of the rows lies beyond either bound."""
+    """Method that replaces values beyond the bounds `top` and `bottom`.
+
+    With a `share` instead, the bounds follow from the rows: at most this share of them lies beyond either bound.
+    """
 
     columns: Columns
     top: Finite | None = None

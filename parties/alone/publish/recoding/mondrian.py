@@ -28,7 +28,7 @@ from parties.base.arrays import Counts
 from smc.errors import InputError
 
 PIECES = 1 << 18  # pieces of boxes cut at once, unless one box has more
-COUNTS = 1 << 22  # counts of their parts
+COUNTS = 1 << 22  # most counts of the parts of boxes cut at once
 
 
 def mondrian(
