@@ -98,7 +98,7 @@ class Powers:
         return 2 * change * LN2 / (1 << self.fraction) + _slack(self.table)
 
     def last(self, candidates: int) -> int:
-        """Return s + 1 + log2 n, rounded up, which serves as T and as k."""
+        """Return s + 1 + log2 n, rounded up: the number k of uniform bits, and the least T of `_weight_netlist`."""
         return self.security + 1 + (candidates - 1).bit_length()
 
 

@@ -47,7 +47,7 @@ class CountingEngine(XorSharedEngine):
     """Engine that counts costs; openings return its `answers`, or zeros."""
 
     answers: Answers | None = None
-    most_sampled: int | None = None  # inputs of a circuit that `sampled` builds; None for all
+    most_sampled: int | None = None  # most inputs of a circuit that is built within `sampled`; None for all
     cell_bytes = 1
     transfers: Transfers
 

@@ -250,7 +250,7 @@ class FerretSender(CorrelatedSender):
 
     @override
     def build_on(self, other: Role) -> bool:
-        """Set up the extensions, of which this one takes its base OTs from the other role's."""
+        """Let this role's extension take its base OTs from the other role's extension, and return whether it does."""
         assert isinstance(other, FerretReceiver)
         return self._base.build_on(other._base)
 
@@ -339,7 +339,7 @@ class FerretReceiver(CorrelatedReceiver):
 
     @override
     def build_on(self, other: Role) -> bool:
-        """Set up the extensions, of which this one takes its base OTs from the other role's."""
+        """Let this role's extension take its base OTs from the other role's extension, and return whether it does."""
         assert isinstance(other, FerretSender)
         return self._base.build_on(other._base)
 
