@@ -273,7 +273,7 @@ def _level_bytes(problem: Problem, profile: Profile, depth: int, nodes: int, spl
 
 
 def _bytes(program: Program, profile: Profile, phase: str | None = None) -> int:
-    """Return the bytes of both directions, counted as party 0; of one phase, or of all phases."""
+    """Return the bytes that a program sends and receives, counted as party 0; of one phase, or of all phases."""
     session = CountingSession(0)
     program(make_counting_engine(session, profile))
     cost = session.meter.total if phase is None else session.meter.phases[phase]

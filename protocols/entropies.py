@@ -84,7 +84,7 @@ def entropies(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes
 
 
 def _batched(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: Indices) -> tuple[Word]:
-    """Return the entropies of tables, computed a few tables at a time."""
+    """Return the entropies of tables, computed a few tables at a time; arguments as for `entropies`."""
     ends = np.cumsum([len(part) for part in counts])
     at_once = max(BATCH, min(MORE * BATCH, engine.comfortable // INPUTS))
     cuts = np.flatnonzero(np.diff((ends - 1) // at_once)) + 1

@@ -151,7 +151,10 @@ class Rules:
         return fit | (rows == 0)
 
     def _is_close(self, counts: Indices, whole: Indices) -> NDArray[np.bool_]:
-        """Return whether the distance is at most t = a / b; both sides are multiplied by b n N to be integers."""
+        """Return whether each group's distance from all rows (`whole`) is at most t = a / b.
+
+        Both sides are multiplied by b n N to be integers.
+        """
         numerator, denominator = self.fraction
         classes, rows, everything = len(whole), counts.sum(axis=-1), int(whole.sum())
         fits = self.largest(classes, everything).bit_length() < MAX_WIDTH

@@ -166,7 +166,7 @@ def problems(error: ValidationError, model: type[BaseModel]) -> dict[str, str]:
 
 
 def _inside(content: object, part: int | str) -> object:
-    """Return the part of raw content at a key or index, None if there is none."""
+    """Return the value that a table or list has at a key or index `part`; None if it has none there."""
     if isinstance(content, dict):
         return content.get(part)
     return content[part] if isinstance(content, list) and isinstance(part, int) and part < len(content) else None
@@ -237,7 +237,7 @@ _KINDS = {
 
 
 def _example(model: type[BaseModel], place: list[str]) -> str:
-    """Return an example of a value at a location, if its field has one."""
+    """Return an example of a value at the keys `place`, as the end of an error message; "" if its field has none."""
     for part in place:
         field = model.model_fields.get(part)
         if field is None:
@@ -251,7 +251,7 @@ def _example(model: type[BaseModel], place: list[str]) -> str:
 
 
 def _keys(model: type[BaseModel], place: list[str]) -> list[str]:
-    """Return the keys allowed at a location of the file."""
+    """Return the keys allowed in the table of the settings that the keys and indices `place` lead to."""
     annotation: Any = model
     for part in place:
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):

@@ -244,14 +244,20 @@ def _of_use(use: Use, along: Use, way: int) -> Loss:
 
 
 def _of_places(pairs: Sequence[tuple[Use, Use]], way: int) -> float:
-    """Return the loss of all positions of a run together: a candidate's noise is drawn once for all of them."""
+    """Return the loss of all positions of a run together: a candidate's noise is drawn once for all of them.
+
+    `pairs` has the uses of both runs, `way` the direction as in `_of_use`.
+    """
     position_uses = [(use, way * (along.values - use.values)) for use, along in pairs if use.what == "place"]
     largest = max((int(change.max()) for _, change in position_uses), default=0)
     return sum(float(largest - change[use.taken]) / spread(use.law) for use, change in position_uses)
 
 
 def _rungs(graph: tuple[int, int], along: tuple[int, int]) -> int:
-    """Return the largest number of rungs that a number moves between two graphs' ladders."""
+    """Return the largest number of rungs that a number moves between two graphs' ladders.
+
+    A graph is told by its LS (see `below`) and its number of triangles.
+    """
     numbers = np.arange(min(graph[1], along[1]) - REACHED, max(graph[1], along[1]) + REACHED + 1)
     ends = [np.array([below(rung, common) for rung in range(REACHED + 2)]) for common, _ in (graph, along)]
     rungs = [np.searchsorted(end, np.abs(numbers - of)) for end, (_, of) in zip(ends, (graph, along), strict=True)]

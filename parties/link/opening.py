@@ -264,7 +264,10 @@ def outbox_for(options: LinkOptions, hello: Hello) -> Outbox:
 
 
 def _shake_hands(channel: GrpcChannel, hello: Hello, timeout: float) -> tuple[bytes, Hello]:
-    """Receive the peer's hello; return the session identifier and the hello."""
+    """Receive the peer's hello; return the session identifier and the hello.
+
+    If the jobs differ, exchange goodbyes, waiting up to `timeout` seconds, and raise JobMismatchError.
+    """
     theirs = channel.hear_hello()
     try:
         return agree(hello, theirs), theirs

@@ -109,7 +109,7 @@ def _frame(column: Document) -> Document:
 
 
 def _by_item(parts: Sequence[Any], leaf: Callable[[list[Any]], Any]) -> Any:
-    """Combine JSON values of one structure: apply `leaf` to the list of numbers at each position."""
+    """Return a JSON value of the common structure of `parts`, each number being `leaf` of the list of theirs there."""
     if isinstance(parts[0], Mapping):
         return {key: _by_item([part[key] for part in parts], leaf) for key in parts[0]}
     if isinstance(parts[0], list):

@@ -186,7 +186,13 @@ class _Look:
             self._begun = bytes_begun + len(data), separators_begun + len(separators)
 
     def _check_quotes(self, data: NDArray[np.uint8], quotes: NDArray[np.intp], within: NDArray[np.bool_]) -> None:
-        """Check that each quote begins or ends a cell, or is one of a pair within a cell."""
+        """Clear `is_regular` unless each quote begins or ends a cell, or is one of a pair within a cell.
+
+        Args:
+            data: Bytes of whole lines.
+            quotes: Indices of the quotes.
+            within: For each byte, whether what follows it is within quotes.
+        """
         begins = within[quotes]
         before, after = data[quotes[begins] - 1], data[quotes[~begins] + 1]
         fit = np.isin(before, (self._separator, LF, self._quote)).all()

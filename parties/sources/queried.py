@@ -269,7 +269,7 @@ class QueriedSource(Source):
 
 
 def _index(cell: Cell, size: int) -> exp.Expr:
-    """Return the index of a cell's category, in a type that fits the number of categories."""
+    """Return the SQL of the index of a cell's category, as a SMALLINT or INT that fits `size` categories."""
     return exp.cast(cell.index, "SMALLINT" if size < 1 << 15 else "INT")
 
 

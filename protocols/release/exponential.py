@@ -186,7 +186,10 @@ def chosen(engine: Engine, parts: Bits, law: Powers) -> int:
 
 
 def _descended(engine: Engine, rest: Bits, children: Sequence[Sequence[Bits]]) -> tuple[int, Bits]:
-    """Open which child's range of cumulated sums contains `rest`; return its index and the secret remainder."""
+    """Open which child's range of cumulated sums contains `rest`; return its index and the secret remainder.
+
+    `children` has the rows of each child's sum.
+    """
     width, inner = children[0][0].width, [row for rows in children[:-1] for row in rows]
     place = 0
     if inner:

@@ -209,7 +209,7 @@ class Shards(ABC):
         return answers
 
     def _failures(self, numbers: Sequence[int], answers: dict[int, Done | Failed]) -> list[int]:
-        """Exchange the numbers of the failed shards, and return those that failed at either party."""
+        """Tell the peer which of these shards failed here, see `answers`; return those that failed at either party."""
         ours = np.array([isinstance(answers[number], Failed) for number in numbers], dtype=np.uint8)
         self.session.send("shards.in", ours)
         theirs = self.session.receive("shards.in", np.uint8, ours.shape)

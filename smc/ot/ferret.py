@@ -269,7 +269,7 @@ class FerretSender(CorrelatedSender):
             self.session.send(f"{self.name}.proof", proof)
 
     def _prove(self, checks: list[_Check], challenge: Packed, proof: Octets) -> None:
-        """Write the sender's digest of the leaves of iterations."""
+        """Write the sender's digest of the leaves of iterations to `proof`; `challenge` is what the receiver sent."""
         sums = [
             check.hashed(challenge[:2]) ^ _times(self.delta, masked)
             for check, masked in zip(checks, challenge[2:], strict=True)

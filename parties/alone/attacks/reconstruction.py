@@ -114,7 +114,10 @@ def programme(counts: Sequence[Count], slack: int = 0, most: int = MOST_UNKNOWNS
 
 
 def _holds(indices: Codes, axes: dict[str, list[str]], count: Count) -> Any:
-    """Return the combinations that a count includes, bool[combinations]."""
+    """Return which combinations of values a count includes, bool[combinations].
+
+    `indices` has each combination's value index on each axis; `axes` has the values of each column.
+    """
     where = np.full(indices.shape[1], True)
     for column, value in count.values:
         where &= indices[[*axes].index(column)] == axes[column].index(value)

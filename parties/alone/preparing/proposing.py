@@ -309,7 +309,10 @@ def _doubled(column: ColumnProfile) -> str:
 
 
 def _fields(column: ColumnProfile, table: TableProfile, is_target: bool, year: int) -> tuple[dict[str, Any], list[str]]:
-    """Return a column's type as fields of a schema file, and remarks. Raise InputError if no type fits."""
+    """Return a column's type as fields of a schema file, and remarks. Raise InputError if no type fits.
+
+    Ages are those in `year`.
+    """
     match column.reads:
         case "text":
             return as_category(column, table, is_target)

@@ -168,7 +168,7 @@ def _are_names(record: Sequence[str]) -> bool:
 
 
 def _records(lines: Sequence[str], separator: str, quote: str) -> list[tuple[int, list[str]]]:
-    """Return the CSV records in a list of lines, each with the number of lines before it."""
+    """Return the number of lines before each CSV record in a list of lines, and the record."""
     records, before = [], 0
     reader = csv.reader(lines, delimiter=separator, quotechar=quote)
     with suppress(csv.Error):

@@ -277,7 +277,10 @@ def _steps(arrays: Compiled, sizes: Sequence[int], features: Sequence[int], labe
         return position, UNKNOWN, sizes[attribute] - 1 if attribute >= 0 else UNKNOWN
 
     def cuts(position: int, low: int, high: int) -> list[int]:
-        """Return the numbers in a search interval after which another node follows."""
+        """Return the numbers from `low` to `high` - 1 after which the next number leads to another child of a node.
+
+        UNKNOWN is always one of them, if `low`. `position` is the node's.
+        """
         first = int(arrays.first[position])
         after = [UNKNOWN] if low == UNKNOWN < high else []
         nodes = arrays.children[first + max(low, 0) : first + high + 1]

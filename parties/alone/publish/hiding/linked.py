@@ -138,7 +138,10 @@ def hide(tables: Linked) -> Mask:
 
 
 def _change(tables: Linked, price: Floats, cell: int, direction: int, distance: int) -> Floats:
-    """Return the cheapest change of all cells that moves one cell by a distance, float[cells]."""
+    """Return the cheapest change of all cells that moves one cell by a distance, up if `direction` is 1, else down.
+
+    `price` is what a change by 1 of each cell costs.
+    """
     import scipy.optimize
     import scipy.sparse as sparse
 

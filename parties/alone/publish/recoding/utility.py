@@ -119,7 +119,7 @@ class _ByCell(Utility):
         return 0.0
 
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
-        """Return the average price over rows and quasi-identifiers."""
+        """Return the average price over rows and quasi-identifiers; a suppressed row costs the highest prices."""
         prices = np.zeros(len(classes))
         for price, level, column in zip(self._prices, node, groups, strict=True):
             prices += price[level][column]
