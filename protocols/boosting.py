@@ -73,7 +73,7 @@ class Gains:
     gamma: float = 0.0
 
     def __post_init__(self) -> None:
-        """Raise InputError for parameters that are out of range or do not fit."""
+        """Raise InputError if sums of `max_rows` rows are too large, or neither `least` nor lambda is above 0."""
         if self.point < 0:
             raise InputError(f"max_rows: sums of so many rows do not fit {WIDTH} bits: lower it, or lambda")
         if self.least <= 0 and self.regularisation <= 0:

@@ -362,7 +362,10 @@ def _largest(problem: Problem) -> Iterator[tuple[int, int]]:
 
 
 def _typical_levels(ordered: Problem, splits: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of nodes and splits of each level of a typical tree, down to the last level with nodes."""
+    """Yield the numbers of nodes and splits of each level of a typical tree, down to the last level with nodes.
+
+    Level d splits at most `splits[d]` nodes, by attribute number d.
+    """
     nodes = 1
     for size, most in zip(ordered.domains, splits, strict=False):
         inner = min(nodes, most)

@@ -257,7 +257,7 @@ def _parents_majorities(engine: Engine, problem: Problem, tables: LevelCounts, p
 def _splits(
     engine: Engine, problem: Problem, nodes: list[Node], open_nodes: Indices, tables: LevelCounts, ruling: Ruling
 ) -> None:
-    """Choose the attribute of every open node."""
+    """Choose the attribute of every open node with the peer, open it, and note it in the node."""
     candidates = [nodes[i].candidates for i in open_nodes]
     lengths = np.array([len(left) for left in candidates])
     most = int(lengths.max())

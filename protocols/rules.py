@@ -86,7 +86,7 @@ class Rules:
 
     @property
     def close(self) -> bool:
-        """True if t can forbid a leaf."""
+        """True if t-closeness can forbid a leaf: t is below 1, the largest distance."""
         return self.t < 1
 
     def check(self, classes: int, max_rows: int) -> None:

@@ -125,7 +125,7 @@ def at_key(key: str) -> Iterator[None]:
 
 
 def _flag(name: str) -> str:
-    """Return the flag of a key."""
+    """Return the command-line flag for a key of the settings: `max_rows` is --max-rows."""
     return "--" + name.replace("_", "-")
 
 

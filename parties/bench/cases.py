@@ -68,7 +68,7 @@ class Case:
 
     @property
     def title(self) -> str:
-        """Unique name."""
+        """Name of the case, which no other case has: workload, profile and batch."""
         return f"{self.workload.name}, {self.profile}, batch {self.batch}"
 
     def suits(self, shape: LinkShape) -> bool:

@@ -131,7 +131,7 @@ class Database(ABC):
 
     @abstractmethod
     def _fetch(self, sql: str) -> Sequence[Sequence[Any]]:
-        """Return the rows of an answer."""
+        """Run a query, and return the rows of its answer."""
 
     @abstractmethod
     def _batches(self, sql: str, names: Sequence[str]) -> Iterator[pa.Table]:

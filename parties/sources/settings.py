@@ -463,7 +463,7 @@ class PlaceSettings(Settings):
 
     @property
     def chosen_as(self) -> TableSettings | None:
-        """The table whose settings leave out rows: this one or the party's table at this place; else None."""
+        """The party's table at this place (a table: itself) if its settings leave out rows; else None."""
         return self._party_table if self._party_table is not None and self._party_table.is_chosen else None
 
     @property

@@ -373,7 +373,7 @@ def value_order(value: str) -> tuple[bool, float, str]:
 
 
 def _name(path: Path, name: str) -> str:
-    """Return a checked attribute name."""
+    """Return the name of an attribute of the file `path`. Raise InputError unless it can be one."""
     if problem := unusable(name):
         raise InputError(f"{path}: attributes: the name {quoted(name)} {problem}")
     return name

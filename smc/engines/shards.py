@@ -242,7 +242,7 @@ class LocalShards(Shards):
 
 
 class _Here:
-    """Line that computes each task at once."""
+    """Line to a shard in this thread: each task that is sent is computed at once."""
 
     def __init__(self, engine: XorSharedEngine) -> None:
         self._engine = engine

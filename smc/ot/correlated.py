@@ -59,7 +59,7 @@ def _levels(choices: int) -> int:
 
 
 def _batches(count: int, most: int) -> Iterator[slice]:
-    """Yield slices of `count` OTs whose blocks stay in the second-level cache from the OT to the hash."""
+    """Yield slices of `most` of `count` OTs, so few that blocks stay in the second-level cache until the hash."""
     for start in range(0, count, most):
         yield slice(start, min(start + most, count))
 

@@ -520,7 +520,7 @@ def _often(column: ColumnProfile) -> list[int]:
 
 
 def _whole_numbers(column: ColumnProfile) -> Counter[int]:
-    """Return the number of rows by value, for a column of few whole numbers."""
+    """Return the number of rows by value, for a column of few whole numbers; empty for any other column."""
     rows: Counter[int] = Counter()
     if column.reads == "integer":
         for text, of in column.counts.items():

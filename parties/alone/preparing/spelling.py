@@ -332,7 +332,7 @@ def _decoded(words: bytes, name: str) -> str | None:
 
 
 def _are_words(text: str, name: str) -> bool:
-    """Return True if nearly all words are in one script and of its frequent letters."""
+    """Return True if text decoded by the code page `name` looks like words: of one script and its frequent letters."""
     words = list(dict.fromkeys(text.split()))
     if sum(map(_is_word, words)) < 0.9 * len(words):
         return False

@@ -106,7 +106,7 @@ def lines(proposal: TableProposal) -> Iterator[tuple[str, str, str, str]]:
 
 
 def to_json(table: TableProfile, proposal: TableProposal) -> dict[str, Any]:
-    """Return the proposal as a JSON object: digest, columns, and remarks.
+    """Return the proposal as a JSON object: number of rows, format, digest of the schema, columns, and remarks.
 
     Args:
         table: Profile of the raw table.
