@@ -238,7 +238,15 @@ def holding(engine: Engine, problem: Problem, rules: Sequence[Rule], counting: C
 def _lifted(
     engine: Engine, problem: Problem, sides: Indices, side: int, counts: Sequence[Indices]
 ) -> NDArray[np.uint8]:
-    """Open whether each rule reaches confidence and lift, uint8[rules]; `counts`: rows with both, if, then; all."""
+    """Open whether each rule reaches confidence and lift, uint8[rules].
+
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters.
+        sides: This party's side of the comparison for confidence, of each rule.
+        side: Number of bits of these.
+        counts: This party's rows with both sets of each rule, with the first, with the second, and all rows.
+    """
     width = problem.max_rows.bit_length()
     netlist = _lift(side, width, problem.lift, engine.form)
     numbers = [(sides, side, True), *((summands(engine, n, width, "the count"), width, False) for n in counts)]
@@ -294,7 +302,10 @@ def counted(lines: Iterable[Indices], values: Sequence[int], places: Indices, se
 
 
 def _by_columns(places: Indices, sets: Sequence[ItemSet]) -> Iterator[tuple[tuple[int, ...], Indices, Indices]]:
-    """Yield the sets grouped by their columns: columns, categories int64[n, columns], positions in `sets` int64[n]."""
+    """Yield the sets grouped by their columns: columns, categories int64[n, columns], positions in `sets` int64[n].
+
+    `places` has the column and category of each item.
+    """
     chosen = np.fromiter(sets, dtype=object, count=len(sets))
     lengths = np.array([len(items) for items in sets], dtype=np.int64)
     for length in np.unique(lengths):

@@ -134,7 +134,10 @@ def most_bytes(problem: Problem, profile: Profile) -> int:
 
 
 def _any_sets(engine: CountingEngine, problem: Problem, most: int, rows: int | None) -> None:
-    """Count an upper bound for any number of sets up to `most`; small batches may take circuits with more gates."""
+    """Count an upper bound for any number of sets up to `most`.
+
+    `FEW` sets are counted as well, because a small batch may take a circuit with more gates.
+    """
     _sets(engine, problem, most, rows)
     if most > FEW and engine.form != "size":
         _sets(engine, problem, FEW, rows)

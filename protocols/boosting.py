@@ -73,7 +73,7 @@ class Gains:
     gamma: float = 0.0
 
     def __post_init__(self) -> None:
-        """Raise InputError for parameters that are out of range or do not fit."""
+        """Raise InputError if sums of `max_rows` rows are too large, or neither `least` nor lambda is above 0."""
         if self.point < 0:
             raise InputError(f"max_rows: sums of so many rows do not fit {WIDTH} bits: lower it, or lambda")
         if self.least <= 0 and self.regularisation <= 0:
@@ -118,7 +118,10 @@ def log2(x: Integer) -> tuple[Integer, Integer]:
 
 @lru_cache(maxsize=16)
 def _score_netlist(least: int, form: Form) -> Netlist:
-    """Build a circuit: inputs G_L S - G H_L, parts of H_L and H_R; output log2(gain S), shifted; 0 if infeasible."""
+    """Build a circuit for a candidate: output log2(gain S), shifted; 0 if infeasible, also if a child has H < `least`.
+
+    Inputs: G_L S - G H_L, both parties' parts of H_L, those of H_R.
+    """
     builder = Builder(form)
     moved = builder.input(2 * WIDTH)
     sides = [builder.input(WIDTH) for _ in range(4)]
@@ -165,7 +168,15 @@ def _duel_netlist(known: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _winner_netlist(index_bits: int, opened: int, sill: int, bounded: bool, form: Form) -> Netlist:
-    """Build a circuit: inputs the best score with its index, and S; outputs whether to split, and the index."""
+    """Build a circuit: inputs the best score with its index, and S; outputs whether to split, and the index.
+
+    Args:
+        index_bits: Number of bits of the index.
+        opened: Number of its bits that are outputs.
+        sill: What the logarithm of the gain must exceed.
+        bounded: Whether to compare with the sill; otherwise each feasible candidate is split.
+        form: Form of the circuit.
+    """
     builder = Builder(form)
     winner, whole = builder.input(index_bits + SCORE), builder.input(WIDTH + 1)
     index, score = winner[:index_bits], winner[index_bits:]
@@ -267,7 +278,10 @@ def _node_bits(engine: Engine, slopes: Indices, curvatures: Indices) -> tuple[Bi
 
 
 def _moved(engine: Engine, whole: Bits, slopes: Bits, left: Indices, below: Indices) -> Word:
-    """Return G_L S - G H_L, of 2 WIDTH bits."""
+    """Return G_L S - G H_L, of 2 WIDTH bits, of each candidate.
+
+    `whole` has the bits of S, `slopes` those of G + 2^WIDTH; `left` and `below` are this party's parts of G_L and H_L.
+    """
     words, width = engine.words, 2 * WIDTH
     product = words.multiply(whole, 0, words.input(left, WIDTH + 1), width)
     other = words.multiply(slopes, 1 << WIDTH, words.input(below, WIDTH + 1), width)

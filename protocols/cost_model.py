@@ -273,7 +273,7 @@ def _level_bytes(problem: Problem, profile: Profile, depth: int, nodes: int, spl
 
 
 def _bytes(program: Program, profile: Profile, phase: str | None = None) -> int:
-    """Return the bytes of both directions, counted as party 0; of one phase, or of all phases."""
+    """Return the bytes that a program sends and receives, counted as party 0; of one phase, or of all phases."""
     session = CountingSession(0)
     program(make_counting_engine(session, profile))
     cost = session.meter.total if phase is None else session.meter.phases[phase]
@@ -362,7 +362,10 @@ def _largest(problem: Problem) -> Iterator[tuple[int, int]]:
 
 
 def _typical_levels(ordered: Problem, splits: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the numbers of nodes and splits of each level of a typical tree, down to the last level with nodes."""
+    """Yield the numbers of nodes and splits of each level of a typical tree, down to the last level with nodes.
+
+    Level d splits at most `splits[d]` nodes, by attribute number d.
+    """
     nodes = 1
     for size, most in zip(ordered.domains, splits, strict=False):
         inner = min(nodes, most)

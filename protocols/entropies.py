@@ -15,8 +15,8 @@ from smc.circuit import Builder, Form, Integer, Netlist, argmin, concatenate
 from smc.circuit.kept import kept
 from smc.engines import Engine, Word
 
-# Number of x ln x evaluated at once, and one candidate's more: bounds the memory of a level with very many nodes.
-# Engines with room for more bits take up to MORE times as many, because each batch has rounds of its own.
+# Most x ln x evaluated at once, besides those of the last candidate of a batch. This bounds the memory of a level with
+# very many nodes. Engines with room for more bits take up to MORE times as many, as each batch has rounds of its own.
 BATCH, MORE = 1 << 14, 4
 INPUTS = 32  # approximate bits of a party's count
 
@@ -84,7 +84,7 @@ def entropies(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes
 
 
 def _batched(engine: Engine, problem: Problem, counts: Sequence[Indices], sizes: Indices) -> tuple[Word]:
-    """Return the entropies of tables, computed a few tables at a time."""
+    """Return the entropies of tables, computed a few tables at a time; arguments as for `entropies`."""
     ends = np.cumsum([len(part) for part in counts])
     at_once = max(BATCH, min(MORE * BATCH, engine.comfortable // INPUTS))
     cuts = np.flatnonzero(np.diff((ends - 1) // at_once)) + 1

@@ -198,7 +198,10 @@ def all_netlist(inputs: int, form: Form = "size") -> Netlist:
 
 
 def _kept_by_each(engine: Engine, problem: Problem, splits: list[Indices], whole: Indices) -> Bits:
-    """Return whether both parties' own rows keep the rules in all groups of each split, [1, splits]."""
+    """Return whether both parties' own rows keep the rules in all groups of each split, [1, splits].
+
+    `splits` has this party's counts of each split's groups by class, `whole` those of all its rows.
+    """
     feasible = problem.rules.keeps(np.concatenate(splits), whole)
     starts = np.cumsum([0, *(len(groups) for groups in splits[:-1])])
     of_splits = np.logical_and.reduceat(feasible, starts).astype(np.uint8)
@@ -236,7 +239,7 @@ def _kept(engine: Engine, problem: Problem, splits: Sequence[Indices], whole: In
 
 
 def _kept_in_batch(engine: Engine, problem: Problem, splits: list[Indices], whole: Indices) -> tuple[Bits, Word | None]:
-    """Return the verdicts and the sum of n H of one batch of splits."""
+    """Return the verdicts on a batch of splits, and for entropies the sum of n H over the groups of each, else None."""
     rules, words = problem.rules, engine.words
     counts = np.concatenate(splits)
     with engine.session.phase("counts"):
@@ -405,7 +408,10 @@ def _close(engine: Engine, problem: Problem, rows: Bits, classes: list[Bits], wh
 
 
 def _all_rows(engine: Engine, problem: Problem, whole: Indices, b: int, factor: int) -> Word:
-    """Return b N(c) for each class but the last, b N and factor N, for all N rows of both parties."""
+    """Return b N(c) for each class but the last, b N and factor N, for all N rows of both parties.
+
+    `whole` are the counts by class of all rows of this party.
+    """
     words = engine.words
     _, rows, classes = _sums(engine, problem, whole[None])
     onehot: BitMatrix = np.zeros((2, len(classes) + 2), dtype=np.uint8)

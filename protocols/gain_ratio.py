@@ -81,7 +81,7 @@ def _greatest(
     most: int,
     feasible: Sequence[Bits],
 ) -> tuple[Bits]:
-    """Return the best positions of nodes with at most `most` candidates each."""
+    """Return the secret position of the best of each node's `candidates`, which are at most `most`."""
     words, form = engine.words, engine.form
     lengths = np.array([len(line) for line in candidates])
     starts = np.cumsum(lengths) - lengths
@@ -208,7 +208,10 @@ def _sum_netlist(members: int, width: int, form: Form) -> Netlist:
 
 @kept
 def _rank_netlist(gain: int, split: int, whole: int, number: int, form: Form) -> Netlist:
-    """Build a circuit that returns whether a gain is at least the mean, and whether split information is above 0."""
+    """Build a circuit that returns whether a gain is at least the mean, and whether split information is above 0.
+
+    Inputs, with these widths: the gain, the split information, the sum of the gains, and their number.
+    """
     builder = Builder(form)
     gains, splits, sums, numbers = (builder.input(width) for width in (gain, split, whole, number))
     builder.output([multiply(gains, numbers, gain + number) >= sums, any_of(splits.wires)])

@@ -162,7 +162,7 @@ def prune(
 
 
 def _splits(problem: Problem, parts: Parts, tree: Tree) -> list[list[_Node]]:
-    """Return the splits by depth, the deepest first, in reading order."""
+    """Return the splits of a tree by depth, the deepest first, in reading order, with the counts of their leaves."""
     leaves = zip(*(own_leaf_counts(problem, rows, tree) for rows in (parts.growing, parts.held_out)), strict=True)
     by_depth: list[list[_Node]] = [[] for _ in range(heights(tree))]
 

@@ -160,7 +160,10 @@ def _all_rows(problem: Problem, counts: ForestCounts) -> Indices:
 def _ruling(
     engine: Engine, problem: Problem, nodes: list[Node], tables: LevelCounts, whole: Indices, depth: int, last: bool
 ) -> Ruling:
-    """Return the secret verdicts of the rules on the splits of every node, and at depth 0 on the root."""
+    """Return the secret verdicts of the rules on the splits of every node, and at depth 0 on the root.
+
+    `whole` are the counts by class of all rows of this party; on the `last` level nothing is split.
+    """
     tables = tables.groups or tables.distinct or tables
     splits = [[tables.values[a][i] for a in node.candidates if not last] for i, node in enumerate(nodes)]
     with engine.session.phase("rules"):
@@ -185,7 +188,17 @@ def _leaves(
     ruling: Ruling,
     last: bool,
 ) -> tuple[Indices, Bits]:
-    """Open which nodes are leaves; return the indices of the others, int64[splits], and their secret majorities."""
+    """Open which nodes are leaves, and label these; return the indices of the others, and their secret majorities.
+
+    Args:
+        engine: The engine of this session.
+        problem: The public parameters.
+        nodes: The nodes of the level.
+        tables: This party's counts of the level.
+        inherited: The secret majority of each node's parent, for a node without rows.
+        ruling: Verdicts of the rules.
+        last: Whether all nodes of the level must be leaves.
+    """
     width = problem.count_width
     # At the last level every node is a leaf: the same circuit with a limit that no node exceeds.
     min_rows = (1 << width) - 1 if last else min(problem.min_rows, (1 << width) - 1)
@@ -244,7 +257,7 @@ def _parents_majorities(engine: Engine, problem: Problem, tables: LevelCounts, p
 def _splits(
     engine: Engine, problem: Problem, nodes: list[Node], open_nodes: Indices, tables: LevelCounts, ruling: Ruling
 ) -> None:
-    """Choose the attribute of every open node."""
+    """Choose the attribute of every open node with the peer, open it, and note it in the node."""
     candidates = [nodes[i].candidates for i in open_nodes]
     lengths = np.array([len(left) for left in candidates])
     most = int(lengths.max())

@@ -46,7 +46,7 @@ def _product_netlist(width: int, form: Form) -> Netlist:
 
 @lru_cache(maxsize=16)
 def _least_netlist(width: int, numerator: int, denominator: int, form: Form) -> Netlist:
-    """Build the circuit of `at_least`: inputs P and M of party 0, of party 1, S; output a bit."""
+    """Build the circuit of `at_least` for a fraction: inputs P and M of party 0, of party 1, S; output a bit."""
     builder = Builder(form)
     left, right = ([builder.input(width) for _ in range(2)] for _ in range(2))
     area = builder.input(2 * width + 3)

@@ -109,7 +109,11 @@ def exceeds_netlist(width: int, form: Form = "size") -> Netlist:
 def _gains_more(
     engine: Engine, problem: Problem, forest: Forest, left: Sequence[tuple[int, ...]], classes: Indices, scores: Word
 ) -> Bits:
-    """Return whether each split gains more than its penalty, [1, splits], from |T| H(class | attribute) of each."""
+    """Return whether each split gains more than its penalty, [1, splits], from |T| H(class | attribute) of each.
+
+    `left` has the attributes left of each node, `classes` this party's counts by class of each node, `scores` the
+    entropies.
+    """
     words = engine.words
     of_nodes = np.repeat(np.arange(len(left)), [len(line) for line in left])
     alone = [*np.column_stack([classes.sum(axis=1), classes])]  # a split into one part: the node itself

@@ -13,7 +13,7 @@ party. This module does not.
 
 The exact answer is the value of a row, or the cell of the grid in which it lies. A coarser grid reveals less.
 
-Cost of a grid of g places, sides of w bits: ceil(log16 g) rounds of at most 15 thresholds each.
+Cost of a grid of g positions, sides of w bits: ceil(log16 g) rounds of at most 15 thresholds each.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PARTS = 16
 
 
 def rounds(places: int) -> int:
-    """Return the number of rounds of the search for a quantile among `places` candidate values."""
+    """Return the number of rounds of the search for a quantile on a grid of `places` positions."""
     count = 0
     while places > 1:
         count, places = count + 1, -(-places // PARTS)
@@ -51,19 +51,19 @@ def quantile(
     share: Fraction,
     bound: int,
 ) -> int:
-    """Open the place of the quantile on the grid.
+    """Open the position of the quantile on the grid.
 
     Args:
         engine: The engine of this session.
-        up_to: A function from places, int64[n], to the number of this party's values that are at most each place's,
+        up_to: A function from grid positions, int64[n], to the number of this party's values up to each of them,
             int64[n]; its results are private.
         rows: Number of this party's values; private.
-        places: Number of places of the grid, 1 or more; public.
+        places: Number of positions of the grid, 1 or more; public.
         share: The share p, from 0 to 1: 1/2 for the median, 0 for the least value. Public.
         bound: Upper bound on the values of a party; public.
 
     Returns:
-        The place, from 0; both parties learn it.
+        The position, from 0; both parties learn it.
 
     Raises:
         InputError: This party has more than `bound` values, or the bound does not fit a threshold.

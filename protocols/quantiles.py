@@ -83,7 +83,10 @@ def t_quantile(level: float, degrees: int) -> Fraction:
 
 
 def _quantile(tail: Callable[[float], float], level: float, near: float = 0.0) -> Fraction:
-    """Return the value that a variable exceeds with probability `level`, by bisection; `near` is a first guess."""
+    """Return the value that a variable exceeds with probability `level`, by bisection; `near` is a first guess.
+
+    `tail` returns the probability that it exceeds a value.
+    """
     within = 2 ** -(FRACTION + 9) * max(1.0, near)
     low, high = max(0.0, near - within), near + within
     if not (low and tail(low) > level >= tail(high)):

@@ -67,7 +67,10 @@ def rank(engine: Engine, measure: str, tables: Sequence[Indices], first: int, bo
 
 
 def _scores(engine: Engine, measure: str, tables: Sequence[Indices], bound: int) -> tuple[Bits, bool]:
-    """Return each column's secret score, [width, columns], and whether it is signed."""
+    """Return each column's secret score, [width, columns], and whether it is signed.
+
+    `tables` has this party's counts of each column by value and class, of at most `bound` rows.
+    """
     if measure in ("mi", "gini"):
         quality = QUALITIES["entropy" if measure == "mi" else "gini"](2 * bound)
         return quality.scores(engine, tables), True
@@ -113,7 +116,7 @@ def _information_netlist(width: int, log_width: int, values: int, form: Form) ->
 
 
 def _order(engine: Engine, scores: Bits, signed: bool, first: int) -> list[int]:
-    """Open the first columns in their order."""
+    """Open the `first` columns with the greatest scores, in their order."""
     columns = scores.batch
     if columns == 1:
         return [0]

@@ -86,7 +86,7 @@ class Rules:
 
     @property
     def close(self) -> bool:
-        """True if t can forbid a leaf."""
+        """True if t-closeness can forbid a leaf: t is below 1, the largest distance."""
         return self.t < 1
 
     def check(self, classes: int, max_rows: int) -> None:
@@ -151,7 +151,10 @@ class Rules:
         return fit | (rows == 0)
 
     def _is_close(self, counts: Indices, whole: Indices) -> NDArray[np.bool_]:
-        """Return whether the distance is at most t = a / b; both sides are multiplied by b n N to be integers."""
+        """Return whether each group's distance from all rows (`whole`) is at most t = a / b.
+
+        Both sides are multiplied by b n N to be integers.
+        """
         numerator, denominator = self.fraction
         classes, rows, everything = len(whole), counts.sum(axis=-1), int(whole.sum())
         fits = self.largest(classes, everything).bit_length() < MAX_WIDTH

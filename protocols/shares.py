@@ -100,7 +100,7 @@ class Following(ABC):
 
     @abstractmethod
     def begin(self) -> None:
-        """Go to the beginning of a run."""
+        """Set the job's state back to the beginning of a run."""
 
     @abstractmethod
     def take(self, step: tuple[int, ...]) -> None:

@@ -195,7 +195,7 @@ def _present(numbers: Sequence[Integer]) -> Integer:
 
 
 def entry_of(index: Integer, entries: Sequence[int]) -> Integer:
-    """Return the public entry at a secret index: 2^m ANDs for an index of m bits, whatever the entries.
+    """Return the public entry at a secret index: fewer than 2^m ANDs for an index of m bits, whatever the entries.
 
     Args:
         index: The index, an unsigned integer below the number of entries.

@@ -50,7 +50,7 @@ def hash_keys(master: bytes) -> RoundKeys:
 
 
 class KeySchedule:
-    """Numbers of gates or OTs under the master key of a purpose; each number is used once."""
+    """Allocator of numbers for gates or OTs under the master key of a purpose; no number is used twice."""
 
     def __init__(self, session: Session, purpose: str) -> None:
         self._session = session

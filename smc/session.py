@@ -64,7 +64,7 @@ class AnnouncedOpenings(Openings):
         return _exchanged(session, share)
 
     def ready(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the share to send; called before the share is announced."""
+        """Return the share to announce and send: this one, or in a subclass another in its place."""
         return share
 
     def leaves(self) -> None:

@@ -118,9 +118,10 @@ def require_free(text: str, shards: int = 0) -> None:
 
 
 def owners(connection: socket.socket) -> set[int]:
-    """Return the Unix users at the other end of a connection to this machine, and of its listener; empty if unknown.
+    """Return the ids of the Unix users at the other end of a connection within this machine; empty if unknown.
 
-    Linux's socket tables list them. A user that has accepted the connection is included even after its listener ended.
+    By Linux's socket tables, these users have accepted the connection, or listen at its address. A user who has
+    accepted it is included even if the listener has ended.
     """
     here, there = (_names(*end()[:2]) for end in (connection.getsockname, connection.getpeername))
     anywhere = {f"{'0' * digits}:{port}" for digits in (8, 32) for port in (name.rpartition(":")[2] for name in there)}
@@ -135,7 +136,7 @@ def owners(connection: socket.socket) -> set[int]:
 
 
 def _names(host: str, port: int) -> set[str]:
-    """Return Linux's notations of an end of a connection; IPv4 in IPv6 form too, because a socket may accept both."""
+    """Return an end of a connection as Linux's socket tables may write it: an IPv4 address also in its IPv6 form."""
     ip = ipaddress.ip_address(host.partition("%")[0])
     forms = [ip.packed, *([bytes(10) + b"\xff\xff" + ip.packed] if ip.version == 4 else [])]
     words = ([form[i : i + 4] for i in range(0, len(form), 4)] for form in forms)

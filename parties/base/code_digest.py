@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any
 
 PROTOCOLS = "protocols"  # this project's package whose code decides the result
-JOBS = "parties.jobs"  # this project's package whose imports lead to it
+JOBS = "parties.jobs"  # this project's package whose imports are followed to the protocols
 SHOWN = 12  # hexadecimal digits of a digest
 IGNORED = {"annotation", "returns", "ctx", "kind", "type_comment", "type_params"}
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")  # fields of a statement with statements
@@ -53,7 +53,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _home(name: str) -> Path | None:
-    """Return the top folder of a module, which may hold other modules of its program."""
+    """Return the folder of a module's source file; None without one, or for a module of `parties` or `smc`."""
     source = None if _is_ours(name) else _source(name)
     return None if source is None else source.parent
 
@@ -69,7 +69,7 @@ def _counts(name: str, homes: set[Path]) -> bool:
 def _source(name: str) -> Path | None:
     top, *below = name.split(".")
     try:
-        spec = find_spec(top)  # of a module below it this would load the package
+        spec = find_spec(top)  # for a submodule, find_spec would load the package
     except (ImportError, ValueError, AttributeError):
         return None
     if spec is None:
@@ -85,7 +85,7 @@ def _imported(tree: ast.AST, name: str) -> list[str]:
     """Return the modules that a module may import; `from a import b` counts as both a and a.b."""
     names: list[str] = []
     waiting = [tree]
-    while waiting:  # statements alone: most of a tree is expressions, which import nothing
+    while waiting:  # visits statements only: expressions, most of a tree, import nothing
         node = waiting.pop()
         for block in BLOCKS:
             waiting += getattr(node, block, ())

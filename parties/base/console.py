@@ -67,7 +67,7 @@ def __getattr__(name: str) -> Any:
 BAR = 24  # characters of a full bar
 NARROW = 16  # least width of a wrapped column, in characters
 PAGE = 120  # width of a line in a pipe or a file, in characters
-MEASURING = "measuring the link"  # part of a cost report: the cost before the run
+MEASURING = "measuring the link"  # name of the part of a cost report that precedes the run
 STEPS = ("bytes", "KB", "MB", "GB", "TB")
 
 
@@ -224,7 +224,7 @@ def show(table: Table, screen: Console | _Lines | None = None, in_pages: bool = 
     Args:
         table: The table.
         screen: Where to print; standard output by default.
-        in_pages: Wrap columns to lines of `PAGE` characters without a terminal too. Otherwise a row is a line there.
+        in_pages: Without a terminal, wrap columns to lines of `PAGE` characters. False: print a row on one line there.
     """
     from rich.measure import Measurement
 

@@ -28,7 +28,7 @@ def expecting(path: Path, expected_kinds: tuple[str, ...], remedy: str) -> Itera
 
     Args:
         path: The file that the block reads.
-        expected_kinds: Expected kinds of this module; the error names the first.
+        expected_kinds: Expected kinds, such as `TREE`, as `kind_of` returns them; the error names the first.
         remedy: Which file to give instead.
 
     Raises:

@@ -456,7 +456,7 @@ def ensure_writable(path: Path) -> None:
 
 
 def _name_beside(target: Path) -> Path:
-    """Return the name of a new file in the folder of `target`, which can later replace `target`."""
+    """Return the name of a new file beside `target` that can later replace it; raise OSError if that is impossible."""
     if target.is_dir():
         raise IsADirectoryError
     if not target.parent.is_dir():
@@ -471,7 +471,10 @@ def _create(path: Path) -> int:
 
 
 def _descriptor(path: Path) -> int | None:
-    """Return the open file of a name such as /dev/stdout; replacing its target would break the connection."""
+    """Return the number of the open file that a path such as /dev/stdout names; None for any other path.
+
+    Such a file is written directly: whoever reads it would not see a new file in its place.
+    """
     if match := re.fullmatch(r"/dev/fd/(\d+)|/proc/self/fd/(\d+)", str(path)):
         return int(match[1] or match[2])
     return {"/dev/stdout": 1, "/dev/stderr": 2}.get(str(path))

@@ -188,7 +188,7 @@ def _integer(value: int) -> bytes:
 
 
 def _tagged(tag: int, body: bytes) -> bytes:
-    """Return a value in DER; the parts of a key file need at most two bytes for the length."""
+    """Return a value in DER: its tag, the length of its content `body`, and the content."""
     if len(body) < 0x80:
         return bytes([tag, len(body)]) + body
     size = len(body).to_bytes((len(body).bit_length() + 7) // 8)

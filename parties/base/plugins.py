@@ -30,7 +30,7 @@ Base = TypeVar("Base")
 @cache
 def offered(group: str) -> Mapping[str, Mapping[str, EntryPoint]]:
     """Return the entry points of a group, by name and by the object that they refer to."""
-    # takes as long to load as everything else that a command's --help needs
+    # this import takes as long as everything else that a command's --help needs
     from importlib.metadata import entry_points
 
     points: dict[str, dict[str, EntryPoint]] = {}

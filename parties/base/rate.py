@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 class Rate:
-    """Rate limit: `burst` actions at once, then `a_second`. Calls may come from any thread."""
+    """Rate limit: `burst` actions at once, then `a_second` more in each second. Any thread may call it."""
 
     def __init__(self, burst: float, a_second: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._burst, self._a_second, self._clock = burst, a_second, clock
@@ -16,14 +16,14 @@ class Rate:
         self._left, self._at = float(burst), clock()
 
     def delay(self, cost: float = 1.0) -> float:
-        """Take an amount, and return the seconds to wait until the rate is kept."""
+        """Use up `cost` actions, available or not, and return the seconds to wait until the rate allows them."""
         with self._lock:
             self._refill()
             self._left -= cost
             return max(0.0, -self._left / self._a_second)
 
     def allows(self) -> bool:
-        """Take one action, and return whether one was available."""
+        """Use up one action if one is available, and return whether it was."""
         with self._lock:
             self._refill()
             if self._left < 1:
@@ -32,7 +32,7 @@ class Rate:
             return True
 
     def back(self) -> None:
-        """Give one action back, because it had no effect."""
+        """Make one used action available again, because it had no effect."""
         with self._lock:
             self._left += 1
 

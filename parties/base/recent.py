@@ -11,7 +11,7 @@ Answer = TypeVar("Answer")
 
 
 class ResultCache(Generic[Key, Answer]):
-    """Cache of a limited number of results by key, the oldest dropped first; two threads never compute one result."""
+    """Cache of at most `most` results by key, the oldest dropped first; only one thread at a time computes a result."""
 
     def __init__(self, most: int) -> None:
         self._most = most

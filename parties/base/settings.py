@@ -26,7 +26,7 @@ from smc.errors import InputError
 
 
 def _anchor(value: object, info: ValidationInfo) -> object:
-    """Return a path of the file: from the home directory, or relative to the file's own directory."""
+    """Return a path from a settings file: `~` is the home directory, a relative path begins at the file's directory."""
     if value == "":
         raise ValueError("must not be empty")
     if info.context is None or not isinstance(value, str | Path) or is_in_token(Path(value)):
@@ -125,7 +125,7 @@ def at_key(key: str) -> Iterator[None]:
 
 
 def _flag(name: str) -> str:
-    """Return the flag of a key."""
+    """Return the command-line flag for a key of the settings: `max_rows` is --max-rows."""
     return "--" + name.replace("_", "-")
 
 
@@ -166,7 +166,7 @@ def problems(error: ValidationError, model: type[BaseModel]) -> dict[str, str]:
 
 
 def _inside(content: object, part: int | str) -> object:
-    """Return the part of raw content at a key or index, None if there is none."""
+    """Return the value that a table or list has at a key or index `part`; None if it has none there."""
     if isinstance(content, dict):
         return content.get(part)
     return content[part] if isinstance(content, list) and isinstance(part, int) and part < len(content) else None
@@ -237,7 +237,7 @@ _KINDS = {
 
 
 def _example(model: type[BaseModel], place: list[str]) -> str:
-    """Return an example of a value at a location, if its field has one."""
+    """Return an example of a value at the keys `place`, as the end of an error message; "" if its field has none."""
     for part in place:
         field = model.model_fields.get(part)
         if field is None:
@@ -251,7 +251,7 @@ def _example(model: type[BaseModel], place: list[str]) -> str:
 
 
 def _keys(model: type[BaseModel], place: list[str]) -> list[str]:
-    """Return the keys allowed at a location of the file."""
+    """Return the keys allowed in the table of the settings that the keys and indices `place` lead to."""
     annotation: Any = model
     for part in place:
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):

@@ -24,7 +24,7 @@ CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 LOOK_SECONDS = 0.01  # seconds between checks whether the import is over
 LONGEST_IMPORT = 10.0  # most seconds that a signal waits for an import
-WAKING = (0.05, 0.2, 1.0, 5.0)  # seconds after a signal, one after another: the main thread may have fallen asleep late
+WAKING = (0.05, 0.2, 1.0, 5.0)  # pauses before each wake-up, in seconds: the main thread may fall asleep after one
 
 
 class Terminated(KeyboardInterrupt):
@@ -100,7 +100,11 @@ def _wait(received: signal.Signals) -> None:
 
 
 def _wake(heard: int, main: int) -> None:
-    """Wake the thread `main` whenever any thread receives a signal to end; handled signals have no further effect."""
+    """Wake the thread `main` several times after any thread has received a signal to end.
+
+    `heard` is the pipe to which Python writes the number of each signal. Once the signal is handled, a wake-up has no
+    effect.
+    """
     while numbers := os.read(heard, 1024):
         if any(number in CODES for number in numbers):
             for pause in WAKING:

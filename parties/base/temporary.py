@@ -71,7 +71,7 @@ def ensure(*instead: Path) -> str:
 
 @cache
 def sweep(directory: str) -> None:
-    """Remove the directories in `directory` that killed processes of this user have left. Only the first call works."""
+    """Remove the directories in `directory` that killed processes of this user have left; later calls do nothing."""
     try:
         with os.scandir(directory) as entries:
             paths = [Path(entry.path) for entry in entries if _NAME.fullmatch(entry.name)]

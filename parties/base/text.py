@@ -120,7 +120,7 @@ def is_marked(text: str) -> bool:
 
 
 def _seen(character: str) -> str:
-    """Return a character, or its escape in `_marked` or `printable`."""
+    """Return a character, or its escape if it is invisible, unassigned or a control character; an escape stays."""
     if len(character) > 1 or character in JOINERS or unicodedata.category(character) not in ("Cf", "Cn"):
         return printable(character)
     return _escape(character)

@@ -50,7 +50,7 @@ class TokenError(InputError, sqlite3.OperationalError):
 
 
 class Place(NamedTuple):
-    """Parts of a URI: `name` is the part before the question mark."""
+    """Parts of a URI: `name` is the text before the question mark; `token` and `key` are the attributes of either."""
 
     name: str
     token: dict[str, bytes]

@@ -44,7 +44,7 @@ Result = Any
 
 @dataclass(frozen=True)
 class Workload:
-    """A program with its inputs: `play` is this party's side, `right` checks the result.
+    """A program with its inputs: `play` is this party's side, `right` checks the result. Both take the batch size, too.
 
     `count` is the program for a counting engine; None stands for `play`. `call` lets another process rebuild a
     user's program: module:function and the arguments.
@@ -59,7 +59,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Case:
-    """A workload on a profile, measured on links whose rate in bits per second is within `rates`."""
+    """`batch` instances of a workload on a profile, measured on links of a rate within `rates`, in bits per second."""
 
     workload: Workload
     profile: Profile
@@ -68,7 +68,7 @@ class Case:
 
     @property
     def title(self) -> str:
-        """Unique name."""
+        """Name of the case, which no other case has: workload, profile and batch."""
         return f"{self.workload.name}, {self.profile}, batch {self.batch}"
 
     def suits(self, shape: LinkShape) -> bool:
@@ -143,7 +143,7 @@ def _aes(form: Form) -> Netlist:
 
 
 def _circuit(name: str, make: Callable[[Form], Netlist]) -> Workload:
-    """Return the workload of a netlist with two inputs of one width, on random inputs."""
+    """Return the workload that evaluates a netlist with two inputs of one width on public pseudo-random bits."""
 
     @lru_cache(maxsize=2)
     def inputs(batch: int) -> list[BitMatrix]:

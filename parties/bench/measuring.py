@@ -151,7 +151,7 @@ def _play_one(case: Case, session: Session) -> None:
 
 
 def _lead(session: Session, shape: LinkShape, case: Case, turn: int) -> _Run:
-    """Run party 0's side of one run: it sets the starting time, and receives the peer's measurements."""
+    """Run party 0's side of run number `turn`: it sets the starting time, and receives the peer's measurements."""
     branch = session.branch(f"{case.title} {turn}")
     start = time.monotonic_ns() + round(1e9 * (LEAD_SECONDS + 2 * (shape.delay or 0.0)))
     session.send("bench.start", np.array([start], dtype=np.int64))
@@ -162,7 +162,7 @@ def _lead(session: Session, shape: LinkShape, case: Case, turn: int) -> _Run:
 
 
 def _follow(session: Session, case: Case, turn: int) -> None:
-    """Run party 1's side of one run."""
+    """Run party 1's side of run number `turn`: it starts at the time received, and sends its measurements."""
     branch = session.branch(f"{case.title} {turn}")
     (start,) = session.receive("bench.start", np.int64, (1,))
     ended = _play(branch, case, int(start))
@@ -261,7 +261,7 @@ def _peer_session(shape: LinkShape, cases: Sequence[Case], repeats: int) -> Iter
 
 
 def _slower(shape: LinkShape) -> LinkShape | None:
-    """Return the link to emulate; None for the loopback."""
+    """Return the shape of link to emulate; None for that of the loopback, which needs no emulation."""
     return None if shape == LinkShape() else shape
 
 

@@ -168,7 +168,7 @@ def _phase_figures(document: Mapping[str, Any]) -> dict[str, Figure]:
 
 
 def _stack(axes: Axes, rows: Sequence[Row], key: str, unit: float, title: str) -> None:
-    """Draw horizontal bars, one for each row, divided into phases, with the total at the end."""
+    """Draw a horizontal bar for each row, of the phases' numbers `key` divided by `unit`, with the total at the end."""
     places = range(len(rows))
     starts = [0.0] * len(rows)
     for phase, colour in PHASES.items():
@@ -196,7 +196,7 @@ def _plain_ticks(axis: Any) -> None:
 
 
 def _unit_ticks(axis: Any, unit: str, steps: Sequence[int] = (1,)) -> None:
-    """Label ticks such as 10 ms or 1 MB, at these multiples of the powers of ten."""
+    """Set an axis's ticks at the multiples `steps` of the powers of ten, with labels such as 10 ms or 1 MB."""
     from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
     axis.set_major_locator(LogLocator(subs=steps))

@@ -51,8 +51,8 @@ DIGITS = Fraction(1, 1 << 40)  # tolerance for a sum of shares that are no decim
 ROUNDED = 1e-4  # tolerance for rho: sigma has six digits and is rounded up
 MIXED = 4  # tested people with different rows
 MOST_ROWS = 12  # tested distinct rows
-NEW = 7  # number of a basket without other rows; so are the numbers after it
-REACHED = 200  # rungs, and numbers beyond the triangles, that are compared
+NEW = 7  # number of a basket that the table lacks; it lacks all greater numbers, too
+REACHED = 200  # compared rungs; opened numbers are compared up to this distance from the numbers of triangles
 _FACTOR = re.compile(r"e\^([0-9.e-]*[0-9])")
 _CHANCE = re.compile(r"but for (a chance of|events of probability) ([0-9.e-]*[0-9])")
 WORDS: dict[tuple[Unit, Adjacency], tuple[str, ...]] = {  # phrases by which consent names the protected unit
@@ -225,7 +225,7 @@ def lost(uses: Sequence[Use], along: Sequence[Use]) -> Loss:
 
 
 def _of_use(use: Use, along: Use, way: int) -> Loss:
-    """Return the loss of one opening from the first table to the second (`way` 1) or back (-1); zero for positions."""
+    """Return the loss of one opening from the first table to the second (`way` 1) or back (-1); 0 for a "place"."""
     if use.what == "ladder":
         return Loss(epsilon=float(use.law.epsilon) * _rungs(use.values, along.values))
     law, change = use.law, way * (np.asarray(along.values) - np.asarray(use.values))
@@ -244,14 +244,20 @@ def _of_use(use: Use, along: Use, way: int) -> Loss:
 
 
 def _of_places(pairs: Sequence[tuple[Use, Use]], way: int) -> float:
-    """Return the loss of all positions of a run together: a candidate's noise is drawn once for all of them."""
+    """Return the loss of all positions of a run together: a candidate's noise is drawn once for all of them.
+
+    `pairs` has the uses of both runs, `way` the direction as in `_of_use`.
+    """
     position_uses = [(use, way * (along.values - use.values)) for use, along in pairs if use.what == "place"]
     largest = max((int(change.max()) for _, change in position_uses), default=0)
     return sum(float(largest - change[use.taken]) / spread(use.law) for use, change in position_uses)
 
 
 def _rungs(graph: tuple[int, int], along: tuple[int, int]) -> int:
-    """Return the largest number of rungs that a number moves between two graphs' ladders."""
+    """Return the largest number of rungs that a number moves between two graphs' ladders.
+
+    A graph is told by its LS (see `below`) and its number of triangles.
+    """
     numbers = np.arange(min(graph[1], along[1]) - REACHED, max(graph[1], along[1]) + REACHED + 1)
     ends = [np.array([below(rung, common) for rung in range(REACHED + 2)]) for common, _ in (graph, along)]
     rungs = [np.searchsorted(end, np.abs(numbers - of)) for end, (_, of) in zip(ends, (graph, along), strict=True)]

@@ -22,7 +22,7 @@ _DECIMAL = re.compile(r"[0-9]{0,9}\.?[0-9]{1,30}(e-?[0-9]{1,2})?")
 
 @dataclass(frozen=True)
 class Promise:
-    """Privacy promise of a checked mechanism."""
+    """What a checked mechanism promises: (epsilon, delta)-differential privacy for neighbours by `adjacency`."""
 
     epsilon: Fraction
     delta: float = 1e-5  # for mechanisms that need one

@@ -274,7 +274,7 @@ def _schema(**sizes: int) -> Schema:
 
 
 def _neighbours(row: tuple[int, ...], other: tuple[int, ...], promise: Promise) -> tuple[Lines, Lines]:
-    """Return tables with no row and one row, or with one row and another."""
+    """Return neighbouring tables by the promise: no row and `row`, or if rows are replaced `row` and `other`."""
     return ((), (row,)) if promise.adjacency == "add-remove" else ((row,), (other,))
 
 

@@ -53,7 +53,7 @@ class Learning:
 
     @property
     def delta(self) -> float:
-        """Delta of synthetic rows."""
+        """Delta with which synthetic rows are made."""
         return default_delta(self._max_rows)
 
     def tree(self, k: int, depth: int | None, trees: int = 1) -> Learn:

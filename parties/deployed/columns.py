@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Asked:
     """A column that a model requires, with the rule that maps its cells to categories.
 
-    If it is not `mapped`, cells are spelled as in the model; without categories they are numbers.
+    If it is not `mapped`, cells are spelled as in the model. If its rule has no categories, cells are numbers.
     """
 
     rule: ColumnRule

@@ -101,7 +101,7 @@ def _range(column: Column) -> str:
 
 
 def _tree(model: BoostedModel, root: Mapping[str, Any], base: float) -> str:
-    """Return a tree as lists; children are nodes from 0, or leaves from -1 down. `base` is added to its leaves.
+    """Return the tree of `root` as lists; children are nodes from 0, or leaves from -1 down. `base` is added to leaves.
 
     In a model with a single tree of numbers, the leaves are clipped to the bounds, as in `smc predict`.
     """

@@ -67,7 +67,10 @@ def _boosted(graph: Graph, model: BoostedModel) -> list[str]:
 
 
 def _steps(model: BoostedModel, tree: Mapping[str, Any], places: Mapping[str, int], weights: list[float]) -> list[Step]:
-    """Return a tree whose leaves are indices into `weights`; its leaf weights are appended to these."""
+    """Return a tree whose leaves are indices into `weights`; its leaf weights are appended to these.
+
+    `places` has the index of each column's feature.
+    """
     nodes, steps = [tree], []
     for node in nodes:  # grows during the loop
         if "leaf" in node:
@@ -109,7 +112,10 @@ def _looked_up(graph: Graph, codes: str, table: Sequence[Sequence[float]]) -> st
 
 
 def _decided(graph: Graph, terms: Sequence[str], model: Scored, about: Mapping[str, str]) -> ModelProto:
-    """Return the model that sums the terms in order, as `smc predict` does, and decides from the sums."""
+    """Return the model that sums the terms in order, as `smc predict` does, and decides from the sums.
+
+    `about` is its metadata.
+    """
     from onnx import TensorProto
 
     sums = graph.step("CumSum", graph.step("Concat", *terms, axis=1), graph.constant(1))

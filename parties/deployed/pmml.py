@@ -139,7 +139,10 @@ class _Models:
     # Trees.
 
     def _tree(self, above: Element, tree: Any, edge: Callable[[Choice], float] | None = None) -> None:
-        """Add a tree of classes; with `edge`, a tree of numbers, where every cell has a branch."""
+        """Add a tree to the element `above`: of classes; with `edge`, of numbers, where every cell has a branch.
+
+        `edge` returns the number from which a cell takes the second branch.
+        """
         model = SubElement(
             above,
             "TreeModel",
@@ -185,7 +188,7 @@ class _Models:
         return SubElement(model, "Segmentation", multipleModelMethod=method, missingPredictionTreatment="returnMissing")
 
     def _boosted(self, root: Element, model: BoostedModel) -> None:
-        """Add the sums of leaves; for classes, add a regression with fixed coefficients on these sums."""
+        """Add the sums of leaves to `root`; for classes, add a regression with fixed coefficients on these sums."""
         if model.bounds is not None:
             self._sum_of_trees(root, model, 0).insert(1, _within(model))
             return
@@ -213,7 +216,7 @@ class _Models:
             SubElement(regression, "RegressionTable", targetCategory=model.classes[0], intercept="0.0")
 
     def _sum_of_trees(self, above: Element, model: BoostedModel, place: int) -> Element:
-        """Add the model that sums one score: the base score as a leaf, then one tree for each round."""
+        """Add the model that sums score number `place`: the base score as a leaf, then one tree for each round."""
         segments = self._segments(above, "regression", "sum")
         for number, tree in enumerate([model.base, *(trees[place] for trees in model.choices)]):
             self._tree(_segment(segments, str(number)), tree, model.edge)
@@ -222,7 +225,7 @@ class _Models:
     # Sums of what cells add.
 
     def _linear(self, root: Element, model: LinearModel) -> None:
-        """Add the sum. A derived field clips a number to its bounds, and replaces a missing one."""
+        """Add the model's sum to `root`. A derived field clips a number to its bounds, and replaces a missing one."""
         kind = "regression" if model.classes is None else "classification"
         regression = Element("RegressionModel", functionName=kind)
         self._schema(regression)
@@ -257,7 +260,7 @@ class _Models:
         root.append(regression)
 
     def _bayes(self, root: Element, model: NaiveBayesModel) -> None:
-        """Add the counts, each plus one, as the model uses them."""
+        """Add the model's counts to `root`, each plus one, as the model uses them."""
         bayes = SubElement(root, "NaiveBayesModel", functionName="classification", threshold="0.0")
         self._schema(bayes)
         inputs = SubElement(bayes, "BayesInputs")
@@ -298,7 +301,7 @@ def _among(node: Element, field: str, values: Sequence[str]) -> None:
 
 
 def _or_missing(node: Element, field: str) -> Element:
-    """Return the element for a predicate that also holds for missing cells."""
+    """Add a predicate "the cell is missing, or ..." to a node, and return the element for the other condition."""
     predicate = SubElement(node, "CompoundPredicate", booleanOperator="or")
     SubElement(predicate, "SimplePredicate", field=field, operator="isMissing")
     return predicate

@@ -137,7 +137,11 @@ class _Query:
     # Models.
 
     def _tree(self, tree: Any, said: Callable[[Any], str], edges: Callable[[Choice], float] | None = None) -> str:
-        """Return a tree's output, from that of its leaves; with `edges`, for numbers, every cell has a branch."""
+        """Return the SQL of a tree's output; `said` returns that of a leaf.
+
+        With `edges`, for a tree of numbers, every cell has a branch: `edges` returns the number from which a cell
+        takes the second branch.
+        """
         if not isinstance(tree, Choice):
             return said(tree)
         place = self._place[tree.column]
@@ -156,7 +160,10 @@ class _Query:
         return f"CASE {' '.join(whens)} END" if whens else "NULL"
 
     def _vote(self, trees: Sequence[Any], stages: list[dict[str, str]]) -> str:
-        """Return the class with the most votes of trees; among equals, that of the earliest tree."""
+        """Return the SQL of the class with the most votes of trees; among equals, that of the earliest tree.
+
+        Columns for intermediate results are appended to `stages`.
+        """
         if len(trees) == 1:
             return self._tree(trees[0], lambda leaf: self._literal(leaf.label))
         labels: dict[str, int] = {}

@@ -79,9 +79,9 @@ def lesson_problem(public: Schema, delta: float = 0.001) -> Problem:
 
 
 def _walk(session: Session, view: View, public: Schema, rows: NDArray[np.int64], tree: Tree) -> None:
-    """Note the steps of each level: this party's counts, which stay here, and the decisions that were opened.
+    """Note the steps of each level in `view`: this party's counts, which stay here, and the decisions that were opened.
 
-    `rows` are the distinct rows: values, class and number of each.
+    `rows` are this party's distinct rows: values, class and number of each. `public` is the schema of both tables.
     """
     features, labels = public.features(TARGET), public.attributes[TARGET]
     nodes: list[tuple[dict[str, str], Tree, NDArray[np.int64]]] = [({}, tree, rows)]

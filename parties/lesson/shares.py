@@ -84,7 +84,16 @@ def conjunction(engine: Engine, bit: int, ot: OTKind = "extension") -> View:
 
 
 def _entered(engine: GmwEngine, view: View, number: int, width: int, netlist: Netlist, formula: str) -> BitMatrix:
-    """Split both inputs, note this party's shares, run the circuit and return this party's shares of its outputs."""
+    """Split both inputs, note this party's shares, run the circuit and return this party's shares of its outputs.
+
+    Args:
+        engine: The engine.
+        view: Notes of the steps.
+        number: This party's input.
+        width: Its number of bits.
+        netlist: The circuit.
+        formula: What the circuit computes, in words.
+    """
     require_bits(number, width)
     own, party = NAMES[engine.party], engine.party + 1
     bits = from_integers([number], width)
@@ -102,7 +111,7 @@ def _entered(engine: GmwEngine, view: View, number: int, width: int, netlist: Ne
 
 
 def _opened(engine: GmwEngine, view: View, share: BitMatrix) -> None:
-    """Open the result, and note it."""
+    """Open the result, of which this party has the share, and note it in `view`."""
     (result,) = engine.reveal(Bits(share))
     mine = f"c{engine.party + 1}"
     values = {

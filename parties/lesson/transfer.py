@@ -47,7 +47,7 @@ def transfer(engine: Engine, own: object, bits: int = 3072, toy: bool = False) -
 
 
 def _offer(session: Session, messages: list[int], bits: int, view: View) -> None:
-    """Play party A."""
+    """Play party A, which offers the messages; note the steps in `view`. `bits` is the size of its key."""
     if len(messages) != OPTIONS or not all(0 <= message < 256 for message in messages):
         raise InputError("--left: give four messages from 0 to 255, such as 10,20,30,40")
     p, q = _primes(session, bits)
@@ -73,7 +73,7 @@ def _offer(session: Session, messages: list[int], bits: int, view: View) -> None
 
 
 def _choose(session: Session, choice: list[int], bits: int, view: View) -> None:
-    """Play party B."""
+    """Play party B, which learns the message of its choice; note the steps in `view`. `bits` is the size of A's key."""
     if len(choice) != 1 or not 1 <= choice[0] <= OPTIONS:
         raise InputError("--right: give one choice from 1 to 4")
     (modulus,) = _receive(session, "modulus", bits, gmpy2.mpz(1) << bits, 1)
@@ -110,7 +110,7 @@ def _below(session: Session, bound: gmpy2.mpz) -> gmpy2.mpz:
 
 
 def _mask(root: gmpy2.mpz, bits: int) -> int:
-    """Return e(root), a byte."""
+    """Return the byte that masks a message: e(root), the first byte of SHA-256 of the root written in `bits` bits."""
     return sha256(int(root).to_bytes((bits + 7) // 8, "little")).digest()[0]
 
 
@@ -120,7 +120,7 @@ def _send(session: Session, step: str, numbers: list[gmpy2.mpz], bits: int) -> N
 
 
 def _receive(session: Session, step: str, bits: int, bound: gmpy2.mpz, count: int = OPTIONS) -> list[gmpy2.mpz]:
-    """Receive numbers below a bound."""
+    """Receive `count` numbers of up to `bits` bits. Raise ProtocolError unless all are below the bound."""
     rows = session.receive(f"lesson.{step}", np.uint8, (count, (bits + 7) // 8))
     numbers = [gmpy2.mpz(int.from_bytes(row.tobytes(), "little")) for row in rows]
     if any(number >= bound for number in numbers):

@@ -16,15 +16,15 @@ FRAME_OVERHEAD_BYTES = 102
 
 
 class Line:
-    """One direction of an emulated link. It is driven by one thread, the sending one."""
+    """One direction of an emulated link, used by the sending thread alone.
+
+    `capacity` is the number of bytes that may have left and not arrived.
+    """
 
     def __init__(self, shape: LinkShape) -> None:
         self._line = Direction(shape)
         self.capacity = self._line.capacity
 
     def carry(self, size: int) -> float:
-        """Hand over a frame of `size` bytes now; return its arrival time, in seconds of `time.monotonic`.
-
-        `capacity` is the number of bytes that may have left without having arrived.
-        """
+        """Hand over a frame of `size` bytes now; return its arrival time, in seconds of `time.monotonic`."""
         return self._line.carry(size + FRAME_OVERHEAD_BYTES, time.monotonic())

@@ -11,7 +11,10 @@ _USABLE, _IDLE = ("epoll1", "poll", "all"), "none"
 
 
 def require_usable() -> None:
-    """Raise InputError if gRPC would abort this process. gRPC takes the first strategy that it knows."""
+    """Raise InputError if the value of GRPC_POLL_STRATEGY would make gRPC abort this process.
+
+    gRPC takes the first strategy in the list that it knows. Without a known one, or with "none", it aborts.
+    """
     strategies = os.environ.get(STRATEGY)
     if strategies is None:
         return

@@ -115,7 +115,7 @@ def _wish(hello: Hello) -> str:
 
 
 def _place(index: int, left: Any, right: Any) -> str:
-    """Return the label of two list items: their common field `name`, such as that of a column, or the index."""
+    """Return the label of the items `left` and `right` at an index of two lists: the `name` both have, or the index."""
     names = [part.get("name") for part in (left, right) if isinstance(part, dict)]
     return (
         quoted(names[0], 40) if len(names) == 2 and isinstance(names[0], str) and names[0] == names[1] else str(index)

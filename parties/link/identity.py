@@ -192,7 +192,7 @@ def protect(path: Path, passphrase: str) -> bool:
         passphrase: The new passphrase.
 
     Returns:
-        Whether decryption gives the original bytes; not for SEC1, or PKCS#8 in another encoding.
+        True if decryption gives the original bytes; False if the key was in SEC1, or in another encoding of PKCS#8.
 
     Raises:
         InputError: The file cannot be read or written.
@@ -364,7 +364,7 @@ def _general_name(host: str) -> x509.GeneralName:
 
 
 def _hosts(certificate: x509.Certificate) -> list[str]:
-    """Return the DNS names and IP addresses in the certificate, as text."""
+    """Return the DNS names and IP addresses among the certificate's alternative names, as text."""
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:

@@ -26,9 +26,9 @@ from smc.errors import InputError
 from smc.link_shape import WINDOW_BYTES
 
 ANY_IPV4 = "0.0.0.0"
-SPARE_CALLS = 4  # for each peer, beside its streams: they are refused with the reason that there are too many
+SPARE_CALLS = 4  # calls of each peer beyond its streams, taken so that they can be refused with a reason
 Take = Callable[[Stream], None]
-# from a stream's label to its outbox and the function that takes the stream
+# called with a stream's label; returns the stream's outbox, and the function that will be called with the stream
 Admit = Callable[[str], tuple[Outbox, Take]]
 
 
@@ -96,8 +96,8 @@ class Port:
         if admit is None:  # TLS has checked this already; the pin is checked again here
             context.abort(grpc.StatusCode.PERMISSION_DENIED, "this certificate is not a pinned one")
         label, address, group = _label(context), _host(context.peer()), tls.group(facts)
-        context.set_trailing_metadata(((GROUP, group),))  # of a call that is refused at once only this may arrive
-        # shows the dialling end that its call has arrived, and over which key exchange
+        # Both show the dialling end the group. Of a call that is refused at once, only trailing metadata may arrive.
+        context.set_trailing_metadata(((GROUP, group),))
         context.send_initial_metadata(((GROUP, group),))
         if tls.is_too_old(facts):
             context.abort(grpc.StatusCode.PERMISSION_DENIED, f"this connection is older than {tls.VERSION}")
@@ -125,7 +125,7 @@ class Port:
         return outbox
 
     def _enter(self, peer: x509.Certificate, context: grpc.ServicerContext) -> bool:
-        """Return whether this peer may open one more stream, which counts until over; peers have separate room."""
+        """Return whether this peer may open one more stream; if so, count it among this peer's until it ends."""
 
         def leave() -> None:
             with self._counting:

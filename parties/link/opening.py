@@ -40,8 +40,8 @@ class Link:
 
     `measured` is the link's speed if it was measured. `pace` is that of the slower machine, as a factor of the usual
     machine's time. Both sides have the same numbers. `measuring` is the cost of the measurement. `tls` is the version
-    that protects the link, if this end knows it, and `group` that of its key exchange. `options` opened
-    the link.
+    that protects the link, if this end knows it, and `group` that of its key exchange. `options` are those with which
+    this party has opened the link.
     """
 
     def __init__(
@@ -175,7 +175,10 @@ def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Li
 
 @contextmanager
 def _open_stream(options: LinkOptions, filled: Callable[[], Outbox], again: bool = True) -> Iterator[Stream]:
-    """Yield the stream to the pinned peer, dialled or accepted on our port; the outbox's content is on its way."""
+    """Yield the stream to the pinned peer, dialled or accepted on our port.
+
+    `filled` makes the outbox, whose content is then on its way. `again` permits further calls if the first one fails.
+    """
     if options.connect is not None:
         with _dialled(options, parse_address(options.connect), filled, again) as stream:
             yield stream
@@ -261,7 +264,10 @@ def outbox_for(options: LinkOptions, hello: Hello) -> Outbox:
 
 
 def _shake_hands(channel: GrpcChannel, hello: Hello, timeout: float) -> tuple[bytes, Hello]:
-    """Receive the peer's hello; return the session identifier and the hello."""
+    """Receive the peer's hello; return the session identifier and the hello.
+
+    If the jobs differ, exchange goodbyes, waiting up to `timeout` seconds, and raise JobMismatchError.
+    """
     theirs = channel.hear_hello()
     try:
         return agree(hello, theirs), theirs

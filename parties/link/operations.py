@@ -25,7 +25,14 @@ class Operations:
     def __init__(
         self, start: Callable[..., Any], state: Any, is_open: Callable[[], bool], over: Callable[[object], object]
     ) -> None:
-        """Store gRPC's functions that `start` an operation and end it (`over`), and its `state` of the stream."""
+        """Store gRPC's functions and state of one stream.
+
+        Args:
+            start: Function that starts an operation.
+            state: gRPC's state of the stream.
+            is_open: Function that tells whether the stream can still send and receive.
+            over: Function that ends an operation.
+        """
         of_grpc: Any = importlib.import_module("grpc._cython.cygrpc")
         self._start, self._is_open, self._over = start, is_open, over
         self._condition, self._due = state.condition, state.due

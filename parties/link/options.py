@@ -89,7 +89,7 @@ class LinkOptions:
 
 
 def options_of(way: Way, identity: Identity, peer: x509.Certificate, **more: Any) -> LinkOptions:
-    """Return the options of a link with these settings; `wait` is not a setting.
+    """Return the options of a link with these settings, except `wait`: the caller may pass it in `more`.
 
     Args:
         way: The settings.

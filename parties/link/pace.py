@@ -59,7 +59,7 @@ def _kept(what: str, measured: Callable[[], float]) -> int:
 
 
 def rounded(times: float) -> int:
-    """Return a machine's pace in the unit of the handshake, rounded to a power of the square root of 2, within bounds.
+    """Return a pace in hundredths of the usual machine's time, rounded to half octaves, within `LEAST` and `MOST`.
 
     Args:
         times: Time of this machine divided by the time of the usual machine.
@@ -69,7 +69,7 @@ def rounded(times: float) -> int:
 
 
 def checked(pace: int) -> int:
-    """Return a pace that lies within the bounds. Raise ValueError for any other."""
+    """Return a pace, in hundredths of the usual machine's time. Raise ValueError if it is out of bounds."""
     if not LEAST <= pace <= MOST:
         raise ValueError(f"a pace is between {LEAST} and {MOST} hundredths of the usual machine's time, got {pace}")
     return pace

@@ -122,7 +122,7 @@ def _attempt(address: Address, identity: Identity, peer: x509.Certificate, timeo
 def _attempt_at(
     numeric: Address, address: Address, identity: Identity, peer: x509.Certificate, timeout: float, look: bool
 ) -> bool:
-    """Do `_attempt` for one numeric address, called `address` in messages."""
+    """Do as `_attempt` at the one numeric address `numeric`; messages call it `address`."""
     try:
         with socket.create_connection(numeric, timeout=timeout) as connection:
             if look:

@@ -42,7 +42,7 @@ There: TypeAlias = Annotated[str, _address(lowest_port=1)]
 
 
 def _ray(value: str) -> str:
-    """Check the address of a Ray cluster."""
+    """Return the address of a Ray cluster, HOST:PORT or auto. Raise ValueError for another text."""
     try:
         return value if value == "auto" else str(parse_address(value))
     except InputError as error:
@@ -50,7 +50,7 @@ def _ray(value: str) -> str:
 
 
 def _host_or_network(value: str) -> str:
-    """Check a host's name or address, or a network."""
+    """Return a host's name or address, or a network, as text. Raise ValueError for another text."""
     try:
         network = ip_network(value)
     except ValueError as error:
@@ -67,7 +67,7 @@ def _host_or_network(value: str) -> str:
 
 
 def _ports(value: str) -> str:
-    """Check a range of ports."""
+    """Return a range of ports as it is. Raise ValueError unless it is one."""
     port_range(value)
     return value
 

@@ -21,11 +21,11 @@ from collections.abc import Mapping, Sequence
 
 VERSION = "TLS 1.3"
 POST_QUANTUM = frozenset({"X25519MLKEM768"})
-_NAME = "TLSv1.3"  # gRPC's name of it
+_NAME = "TLSv1.3"  # gRPC's name of `VERSION`
 _SUITES = "GRPC_SSL_CIPHER_SUITES"
 _NONE_OF_TLS_1_2 = "ECDHE-PSK-AES128-CBC-SHA"
 
-# False if gRPC was loaded too early
+# whether this process cannot use an older TLS; False if gRPC was loaded before this module
 NOTHING_OLDER = "grpc" not in sys.modules or os.environ.get(_SUITES) == _NONE_OF_TLS_1_2
 os.environ[_SUITES] = _NONE_OF_TLS_1_2
 

@@ -207,7 +207,8 @@ def dial(
 def _target(address: Address) -> str:
     """Return gRPC's target: all addresses of the host. gRPC connects to the first that leads to the peer.
 
-    gRPC's own resolver uses only one address of the hosts file. It gets hosts that cannot be resolved here, and fails.
+    gRPC's own resolver would use only one address of the hosts file. A host that cannot be resolved here is passed to
+    that resolver, which then fails.
     """
     try:
         addresses = addresses_of(address)

@@ -43,7 +43,7 @@ class NaiveBayesModel:
 
     @property
     def form(self) -> LinearModel:
-        """The model as sums of logarithms; the intercepts are those of the classes' counts."""
+        """The model as a linear one: scores add up the logarithms of a class's count and of its cells' chances."""
         first = tuple(math.log(count + 1) for count in self.classes.values())
         columns = {name: Weights(table) for name, table in self.logarithms.items()}
         return LinearModel(self.target, tuple(self.classes), first, columns)

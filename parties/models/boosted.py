@@ -56,7 +56,7 @@ class Column:
         return {edge: place for place, edge in enumerate(self.edges or (), 1)}
 
     def place(self, below: Any) -> int:
-        """Return the first bin that does not lie below an edge or a value."""
+        """Return the bin that begins at an edge, or the bin of a value; `below` is that edge or value."""
         return self.places[float(below)] if self.edges is not None else self.values[below]
 
 
@@ -142,7 +142,7 @@ def _column(where: str, fields: Any) -> Column:
 
 
 def _check(node: Any, columns: Mapping[str, Column], level: int = 0) -> None:
-    """Raise ValueError unless this is a tree on these columns."""
+    """Raise ValueError unless this node, `level` steps below the root, is the root of a tree on these columns."""
     if not isinstance(node, dict) or level > MOST_LEVELS:
         raise ValueError("trees: a node must be an object, and trees of bounded depth")
     if "leaf" in node:
@@ -222,7 +222,11 @@ def xgboost_text(document: Document) -> str:
 def _xgboost_tree(
     root: Node, number: int, document: Document, place: Mapping[tuple[str, str | None], int]
 ) -> dict[str, Any]:
-    """Return a tree as parallel lists. A value's feature of 1 goes right, so for it `then` is the right child."""
+    """Return the tree with this number as XGBoost's parallel lists.
+
+    `place` has the index of each feature: of a column, or of one of its values. A value's feature of 1 goes right, so
+    for it `then` is the right child.
+    """
     nodes, parents = [root], [2**31 - 1]
     left: list[int] = []
     right: list[int] = []

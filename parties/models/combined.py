@@ -23,7 +23,10 @@ HEAD = ("target", "classes", "least", "greatest")  # of a linear model's file
 
 
 def votes(paths: Sequence[Path]) -> dict[str, Any]:
-    """Return the forest of all trees in these files; each tree has one vote. Raise InputError if questions differ."""
+    """Return the forest of all trees in these files, one vote each.
+
+    Raise InputError unless all files have one schema, target, tolerance and noise.
+    """
     parts = [TreeFile.load(path) for path in paths]
     require_equal(paths, [(part.schema_digest, part.target, part.tolerance, part.noise) for part in parts])
     first, *others = (tree for part in parts for tree in part.trees)
@@ -80,7 +83,7 @@ def require_equal(paths: Sequence[Path], questions: Sequence[object]) -> None:
 
     Args:
         paths: The files.
-        questions: The question of each file.
+        questions: The question that each file answers, such as its schema, target and settings.
     """
     for path, question in zip(paths, questions, strict=True):
         if question != questions[0]:
@@ -106,7 +109,7 @@ def _frame(column: Document) -> Document:
 
 
 def _by_item(parts: Sequence[Any], leaf: Callable[[list[Any]], Any]) -> Any:
-    """Combine JSON values of one structure: apply `leaf` to the list of numbers at each position."""
+    """Return a JSON value of the common structure of `parts`, each number being `leaf` of the list of theirs there."""
     if isinstance(parts[0], Mapping):
         return {key: _by_item([part[key] for part in parts], leaf) for key in parts[0]}
     if isinstance(parts[0], list):

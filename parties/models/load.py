@@ -94,7 +94,7 @@ def numbers_of(model: AnyModel | Rules) -> tuple[str, ...]:
 
 
 def form_of(model: Classifier) -> Scored:
-    """Return a model in the form of sums, by which all models predict."""
+    """Return a model as it predicts, by sums of terms: `form` of a naive Bayes model, any other model itself."""
     return model.form if isinstance(model, bayes.NaiveBayesModel) else model
 
 

@@ -131,7 +131,7 @@ class Database(ABC):
 
     @abstractmethod
     def _fetch(self, sql: str) -> Sequence[Sequence[Any]]:
-        """Return the rows of an answer."""
+        """Run a query, and return the rows of its answer."""
 
     @abstractmethod
     def _batches(self, sql: str, names: Sequence[str]) -> Iterator[pa.Table]:
@@ -166,8 +166,8 @@ class Scratch(DuckDb):
     """A DuckDB in memory for files. It reads each file once and keeps the rows of frequent queries.
 
     Data beyond `memory` go to a temporary directory that only its owner may open. DuckDB encrypts them by a key that
-    only this process has. Without an extension, its random numbers for the key may be weak: rely on the directory's
-    rights.
+    only this process has. Without an extension, its random numbers for the key may be weak: then only the
+    permissions of the directory protect the data.
     """
 
     def __init__(self, place: str, memory: str, threads: int | None) -> None:

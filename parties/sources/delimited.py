@@ -130,7 +130,7 @@ class _Look:
         self._separators = width - 1  # separators of a record
         self._ends, self._crlf_ends = 0, 0
         self._is_inside = False  # whether the next line begins within quotes
-        self._begun = 0, 0  # bytes and separators of the record before that
+        self._begun = 0, 0  # if so, bytes and separators of this record up to that line
         self._limit = csv.field_size_limit()
 
     def through(self, stream: BinaryIO | gzip.GzipFile) -> None:
@@ -186,7 +186,13 @@ class _Look:
             self._begun = bytes_begun + len(data), separators_begun + len(separators)
 
     def _check_quotes(self, data: NDArray[np.uint8], quotes: NDArray[np.intp], within: NDArray[np.bool_]) -> None:
-        """Check that each quote begins or ends a cell, or is one of a pair within a cell."""
+        """Clear `is_regular` unless each quote begins or ends a cell, or is one of a pair within a cell.
+
+        Args:
+            data: Bytes of whole lines.
+            quotes: Indices of the quotes.
+            within: For each byte, whether what follows it is within quotes.
+        """
         begins = within[quotes]
         before, after = data[quotes[begins] - 1], data[quotes[~begins] + 1]
         fit = np.isin(before, (self._separator, LF, self._quote)).all()

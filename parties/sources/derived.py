@@ -64,7 +64,7 @@ class _Source:
         self._rows, self._settings, self._spelling, self._where = rows, settings, spelling, where
 
     def value(self, kind: str, value: Argument) -> exp.Expr | Argument:
-        """Return an argument: the SQL of a column or a day, or a constant."""
+        """Return an argument: for a date, day, number or text, the SQL of the column or day `value`; else `value`."""
         if kind not in ("date", "day", "number", "text"):
             return value
         if not isinstance(value, str):
@@ -80,7 +80,7 @@ class _Source:
         return self._text(value, text) if kind == "text" else self._read(value, kind, text)
 
     def _read(self, name: str, kind: str, text: exp.Expr) -> exp.Expr:
-        """Return a column as days or numbers."""
+        """Return the SQL of a cell, which is `text` as a text: as a number if `kind` is number, else as a day."""
         dtype, column = self._rows.types[name], exp.column(name, quoted=True)
         if dtype.is_string() and self._rows.engine.lists:
             return self._parsed(name, kind, self._text(name, text))
@@ -108,7 +108,10 @@ class _Source:
         return exp.case().when(absent, exp.Null()).else_(text.copy())
 
     def _parsed(self, name: str, kind: str, text: exp.Expr) -> exp.Expr:
-        """Return a text as a day or a number. Any other text makes DuckDB fail with an error that quotes it."""
+        """Return the SQL that reads a text of column `name`: as a number if `kind` is number, else as a day.
+
+        Any other text makes DuckDB fail with an error that quotes it.
+        """
         spelled = self._settings.columns.get(name)
         spelling = self._spelling if spelled is None else spelled.spelling(self._spelling)
         if kind == "number":

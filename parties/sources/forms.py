@@ -30,7 +30,8 @@ class Form:
     """A form of derived columns, such as `age`.
 
     `takes` has the kind of each argument: "date", "number" and "text" are columns; "day" is a date column or a fixed
-    day. All other kinds are constants, numbers if in `NUMBERS`. The last `repeated` kinds may be given several times.
+    day. All other kinds are constants, numbers if in `NUMBERS`. The last `repeated` arguments may be given
+    several times, and the last `optional` arguments may be left out.
     """
 
     takes: tuple[str, ...]

@@ -45,9 +45,9 @@ def labelled(table: TableSettings, schema: Schema, names: Sequence[str]) -> Colu
 
 
 def _refuse(table: TableSettings, schema: Schema, rule: ColumnRule, rows: int, first: int) -> NoReturn:
-    """Raise the `UnfitError` for the first value of this column that is not in the schema.
+    """Raise the `UnfitError` for the first value of the rule's column that is not in the schema.
 
-    The message has its line; in a table without lines, the row number from 1.
+    The message has its line; in a table without lines, its row `first`, counted from 1. The table has `rows` rows.
     """
     try:
         with open_table(table.bounded_by(rows), schema, rule.attribute, ()) as source:

@@ -74,7 +74,7 @@ class GrowingTree:
         return exp.union(*parts, distinct=False) if len(parts) > 1 else parts[0]
 
     def _placed(self, rows: exp.Query, attributes: Sequence[int]) -> exp.Select:
-        """Return the rows, each with its position p at the last depth."""
+        """Return a query for the rows, each with its position p at the last depth of the tree."""
         query = exp.Select().from_(rows.subquery("t"))
         place: exp.Expr = exp.convert(0)
         for depth, step in enumerate(self.splits):
@@ -153,7 +153,10 @@ def _cell(attribute: int) -> exp.Column:
 
 
 def _answer(attribute: int, edges: set[int], edge: exp.Expr) -> exp.Expr:
-    """Return the child of a split for a row, see `protocols.tree.child_of`; `edge` is one of these edges."""
+    """Return the SQL of the child that a row goes to; `edge` is the SQL of the split's edge, one of `edges`.
+
+    `protocols.tree.child_of` computes the same number.
+    """
     cell = _cell(attribute)
     if edges == {0}:
         return cell
@@ -164,7 +167,7 @@ def _answer(attribute: int, edges: set[int], edge: exp.Expr) -> exp.Expr:
 
 
 def _known(*cells: exp.Expr) -> exp.Expr:
-    """Return the first cell that is not NULL, or -1."""
+    """Return the SQL of the first cell that is not NULL, or of -1 if all are."""
     return exp.Coalesce(this=cells[0].copy(), expressions=[*(cell.copy() for cell in cells[1:]), exp.convert(-1)])
 
 

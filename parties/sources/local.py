@@ -51,7 +51,7 @@ def open_files(settings: PlaceSettings) -> RowQuery:
 
 
 def _answer(settings: TableSettings) -> Reader:
-    """Return the rows of a table's query, which reads its `files` or the DuckDB file at `source`."""
+    """Return the function that opens a table's query, which reads its `files` or the DuckDB file at `source`."""
     assert settings.query is not None
     text = settings.query
     places = {
@@ -84,7 +84,7 @@ def _rows(engine: Scratch, table: ir.Table) -> RowQuery:
 
 
 def _reader(settings: PlaceSettings) -> Reader:
-    """Return SQL that reads the rows at a path."""
+    """Return the function that opens the rows at a path in an engine."""
     path, table = Path(settings.source), settings.table
     match format_of(path, table):
         case "pattern":

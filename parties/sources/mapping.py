@@ -382,7 +382,10 @@ def _rule(name: str, categories: tuple[str, ...], settings: ColumnSettings, spel
 
 
 def _given_ranges(name: str, index: Mapping[str, int], edges: Sequence[Number] | None) -> Ranges | None:
-    """Return the ranges of an attribute whose `edges` the party's settings give; None without edges."""
+    """Return the ranges of an attribute whose `edges` the party's settings give; None without edges.
+
+    `index` has the index of each category of the schema.
+    """
     if edges is None:
         return None
     places = tuple(place for category, place in index.items() if category != MISSING)

@@ -150,7 +150,7 @@ def _type(kind: int, flags: int) -> dt.DataType:
 
 
 def _plain(name: str, kind: int, dtype: dt.DataType) -> exp.Expr:
-    """Return a cell converted to the type that other engines use."""
+    """Return the SQL of a cell, of MySQL's type code `kind` and of type `dtype`, as the type of other engines."""
     cell = exp.column(name, quoted=True)
     if dtype.is_string():
         return exp.cast(cell, "CHAR")  # in the connection's collation

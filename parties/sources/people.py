@@ -153,7 +153,7 @@ def _beyond(person: str, number: str, at_most: int) -> list[exp.Expr]:
 
 
 def total(number: exp.Expr) -> exp.Expr:
-    """Return the sum of a number over all rows; 0 for an empty table."""
+    """Return the SQL of the sum of a number over all rows; 0 for an empty table."""
     return exp.cast(exp.Coalesce(this=exp.Sum(this=number), expressions=[exp.convert(0)]), "BIGINT")
 
 

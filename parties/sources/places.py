@@ -185,7 +185,10 @@ def _paths_at(path: Path) -> Iterator[str | Path]:
 
 
 def _same_table(left: Place, right: Place) -> bool:
-    """Return True if two tables of one location may be the same table."""
+    """Return True if two tables of one location may be the same: if their names are equal, or one has no name.
+
+    In PostgreSQL, a name without a schema may be that of a table in any schema.
+    """
     if left.table is None or right.table is None or left.table == right.table:
         return True
     is_open = left.location.startswith("postgresql://")

@@ -27,7 +27,7 @@ from smc.errors import InputError
 PIECE = 1 << 14  # streamed rows at a time, which fit into a processor's cache
 HEAD = 1 << 16  # first rows, by which the number of repetitions is estimated
 REPEATED = 8  # average repetitions, from which on equal rows are grouped before their categories are computed
-MANY = 32  # most columns of a table that one query checks and counts; wider tables are checked by queries of their own
+MANY = 32  # most columns of a table that one query both checks and counts; wider tables are checked by other queries
 WIDE = 512  # columns checked in one query: the time to plan it grows with the square of the number of expressions
 CELL = f"cell_{secrets.token_hex(8)}"  # placeholder for a column's name in the SQL of several columns; no value has it
 FEW = 1 << 20  # streamed rows are grouped nevertheless if their columns have at most this many combinations of values
@@ -269,7 +269,7 @@ class QueriedSource(Source):
 
 
 def _index(cell: Cell, size: int) -> exp.Expr:
-    """Return the index of a cell's category, in a type that fits the number of categories."""
+    """Return the SQL of the index of a cell's category, as a SMALLINT or INT that fits `size` categories."""
     return exp.cast(cell.index, "SMALLINT" if size < 1 << 15 else "INT")
 
 

@@ -101,7 +101,7 @@ Combine: TypeAlias = Literal["deny-overrides", "permit-overrides"]
 
 
 def _place(value: object, info: ValidationInfo) -> object:
-    """Return a URL unchanged, or a path relative to the file's folder."""
+    """Return a URL unchanged, and any other text as a path that begins at the settings file's folder."""
     if isinstance(value, str) and "://" not in value:
         return str(TypeAdapter(LocalPath).validate_python(value, context=info.context))
     return value
@@ -463,7 +463,7 @@ class PlaceSettings(Settings):
 
     @property
     def chosen_as(self) -> TableSettings | None:
-        """The table whose settings leave out rows: this one or the party's table at this place; else None."""
+        """The party's table at this place (a table: itself) if its settings leave out rows; else None."""
         return self._party_table if self._party_table is not None and self._party_table.is_chosen else None
 
     @property

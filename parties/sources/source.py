@@ -207,7 +207,7 @@ class Source(ABC):
             raise UnfitError(f"{self._place}: {total} rows, {fewer}", loggable=f"{self._place}: the rows are {fewer}")
 
     def _unfit(self, rule: ColumnRule, text: str | None, complaint: str, attributes: Sequence[str] = ()) -> UnfitError:
-        """Return the error for a text of the rule's column that is not in the schema; None is a missing value."""
+        """Return the error for a text (None: no value) of the rule's column that is not fit; `complaint` tells why."""
         where, line = self._where(rule), self.line_of(rule.column, text)
         kind = "no value, and the schema has no category for that" if text is None else "a value not in the schema"
         there = where if line is None else where.replace(self._place, f"{self._place}, line {line}", 1)
@@ -238,7 +238,7 @@ def _narrow(lines: Indices) -> NDArray[np.signedinteger]:
 
 
 def _numbers(key: bytes, place: int, size: int) -> NDArray[np.uint64]:
-    """Return a pseudorandom number for each value of a column."""
+    """Return `size` pseudorandom numbers, one for each value of the column with index `place`."""
     digest = hashlib.shake_256(key + b"smc values 1\0" + place.to_bytes(4, "little")).digest(8 * size)
     return np.frombuffer(digest, dtype="<u8").astype(np.uint64)
 

@@ -147,7 +147,15 @@ def distinct_names(columns: Iterable[tuple[str, dt.DataType]], engine: Database)
 
 
 def _understood(text: str, dialect: str, kind: type[exp.Expr], where: str, named: Collection[str] | None) -> exp.Expr:
-    """Return the checked expression, written anew and parsed again without comments."""
+    """Return a text parsed as a `kind`, and checked; then written anew without comments, and parsed and checked again.
+
+    Args:
+        text: SQL of a query or a condition.
+        dialect: SQL dialect of the text.
+        kind: `Query` or `Condition`.
+        where: First words of error messages.
+        named: Tables that may be read; None for any.
+    """
     try:
         for _ in range(2):
             tree: exp.Expr = sqlglot.parse_one(text, dialect=dialect, into=None if kind is exp.Query else kind)
@@ -169,7 +177,10 @@ def _understood(text: str, dialect: str, kind: type[exp.Expr], where: str, named
 
 
 def _check(node: exp.Expr, dialect: str, where: str, named: Collection[str] | None) -> None:
-    """Raise InputError unless this part of an expression only computes from rows."""
+    """Raise InputError, with a message that begins with `where`, unless this part of an expression only computes.
+
+    It may read only the tables `named`; any table if that is None.
+    """
     kind = type(node).__name__
     match node:
         case exp.Anonymous() | exp.AnonymousAggFunc():

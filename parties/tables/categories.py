@@ -51,7 +51,7 @@ class Column:
     cells: Sequence[Any]
 
     def where(self, row: int) -> str:
-        """Return the location of a cell, for messages."""
+        """Return the location of this column's cell in a row, for messages."""
         return f"row {row} (the first is 0), column {quoted(self.name)}"
 
     def domain(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from parties.tables.types import CategoryType, ColumnType, Domain, FlagType, Num
 from smc.errors import InputError
 
 WHOLE = re.compile("0|-?[1-9][0-9]{0,14}")
-KEYS = {  # of a type, and what differs with it
+KEYS = {  # keys of a type, each with the note for two proposals that differ in it
     "type": "whole and decimal numbers: taken as decimal ones",
     "low": "bounds differ: the wider ones are taken",
     "high": "bounds differ: the wider ones are taken",
@@ -234,7 +234,10 @@ def _about(name: str, remarks: Iterable[tuple[str, str]]) -> list[Note]:
 
 
 def _merged(name: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[str, ...] | str:
-    """Return a column's merged values: of two lists the first, else a typed domain; or the reason why none fits."""
+    """Return the values of a column that both proposals have, or the reason why no type fits both.
+
+    If a proposal has a type, these are the merged typed domain. Two lists give our list: the caller unites them.
+    """
     columns = [type_of(values) for values in (ours, theirs)]
     if columns == [None, None]:
         return ours
@@ -259,7 +262,7 @@ def _merged(name: str, ours: tuple[str, ...], theirs: tuple[str, ...]) -> tuple[
 
 
 def _listed_as(other: ColumnType | None, values: Sequence[str]) -> ColumnType:
-    """Return listed values as the peer's type if they are numbers, truth values or only missing ones."""
+    """Return a type for listed values: that of the other proposal if it can hold them, else categories."""
     words = [value for value in values if value != MISSING]
     missing = MISSING in values
     if other is not None and (not words or (isinstance(other, FlagType) and {*words} <= other.texts.keys())):

@@ -338,7 +338,11 @@ def propose(
 
 
 def _numbers(where: str, among: range, distinct: Sequence[str]) -> tuple[str, ...]:
-    """Return public numbers as the values of a column."""
+    """Return the public numbers `among` as the values of a column, and "?" if the column has it.
+
+    Raises:
+        InputError: The column has another value.
+    """
     known = dict.fromkeys(map(str, among))
     for value in distinct:
         if value not in known and value != MISSING:
@@ -347,7 +351,10 @@ def _numbers(where: str, among: range, distinct: Sequence[str]) -> tuple[str, ..
 
 
 def _unsuited(name: str, distinct: Sequence[str], limit: int) -> str | None:
-    """Return the reason why a column of a file cannot be an attribute, or None."""
+    """Return the reason why a column with these values cannot be an attribute, or None.
+
+    More than `limit` values are such a reason.
+    """
     if len(distinct) > limit:
         return (
             f"{len(distinct)} different values, more than {limit}; it looks like an identifier or a number "
@@ -366,7 +373,7 @@ def value_order(value: str) -> tuple[bool, float, str]:
 
 
 def _name(path: Path, name: str) -> str:
-    """Return a checked attribute name."""
+    """Return the name of an attribute of the file `path`. Raise InputError unless it can be one."""
     if problem := unusable(name):
         raise InputError(f"{path}: attributes: the name {quoted(name)} {problem}")
     return name

@@ -15,9 +15,9 @@ from parties.tables.delimited import MISSING
 INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u2060\ufeff]")  # joiners have a meaning, and stay
 FLOAT_OF_WHOLE = re.compile(r"(0|-?[1-9][0-9]*)\.0")  # as programs write a column of whole numbers with gaps
 DECIMAL = re.compile(r"[+-]?[0-9]+\.[0-9]*")
-MOST_PAIRS = 100_000  # of texts that are compared letter by letter; of more only equal ones are paired
+MOST_PAIRS = 100_000  # most pairs of texts that are compared letter by letter; if there are more, only equal texts pair
 TRUTH = {"true", "false"}
-SIGNS = "+-<>=.,%"  # that make two values of one text: A+ and A-, 1.5 and 15
+SIGNS = "+-<>=.,%"  # signs that distinguish values: A+ from A-, 1.5 from 15
 
 
 def composed(text: str) -> str:
@@ -74,7 +74,7 @@ def readings(categories: Sequence[str]) -> Mapping[str, str]:
 
 
 def _are_whole(decimals: Iterable[str], words: Container[str]) -> bool:
-    """Return True if all texts are whole numbers with decimals, and no value is one of them without decimals."""
+    """Return True if all texts are whole numbers written with `.0`, and none of them is among `words` without it."""
     return all(FLOAT_OF_WHOLE.fullmatch(text) and text[:-2] not in words for text in decimals)
 
 

@@ -43,7 +43,7 @@ Number: TypeAlias = int | float
 
 
 def as_text(value: object) -> object:
-    """Return whole numbers as their decimal digits, as elsewhere in a schema file."""
+    """Return a whole number as its decimal digits, as elsewhere in a schema file, and any other value unchanged."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -404,7 +404,7 @@ class DateType(OrderedType):
 
 
 SHORTEST = {"day": 1, "week": 7, "month": 28, "quarter": 90, "year": 365}  # days
-STRIDE = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}  # days, from a start into the next period
+STRIDE = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}  # days from a period's start into the next one
 OLDEST = 130  # years
 
 
@@ -448,7 +448,7 @@ TYPES: dict[str, type[ColumnType]] = {
 
 
 class Domain(tuple[str, ...]):
-    """Categories of a column in public order, with their type. Domains are equal if both are equal."""
+    """Categories of a column in public order, with their type. Equal domains have equal categories and equal types."""
 
     column: ColumnType
 

@@ -190,7 +190,7 @@ def _published(engine: Engine, task: FullDomain, party_rows: OwnRows, node: Node
 
 
 def _by_class(task: FullDomain, party_rows: OwnRows, node: Node) -> Indices:
-    """Return this party's rows in every class that is possible at a node, int64[classes]."""
+    """Return the number of this party's rows in every class that is possible at a node, int64[classes]."""
     place: Indices = np.zeros(len(party_rows.numbers), dtype=np.int64)
     for codes, sizes, level in zip(task.lattice.codes(node, party_rows.values), task.lattice.sizes, node, strict=True):
         place = place * sizes[level] + codes

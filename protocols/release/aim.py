@@ -154,7 +154,10 @@ def aim(
 
 
 def _moved(work: Workload, last: Measured, before: Estimates | None, now: Estimates) -> bool:
-    """Return whether the last measurement moved the estimate of its marginal by more than noise alone would."""
+    """Return whether the last measurement moved the estimate of its marginal by more than noise alone would.
+
+    `before` and `now` are the estimates without it and with it.
+    """
     if before is None or not last.epsilon:
         return True
     moved = int(np.abs(now[last.table] - before[last.table]).sum())

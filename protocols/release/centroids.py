@@ -48,7 +48,10 @@ def packed(clusters: int, dimensions: int) -> tuple[tuple[int, ...], ...]:
 
 
 def _balls(uniform: Points, clusters: int, radius: int) -> Points | None:
-    """Return the centres of `clusters` balls of a radius, chosen from pseudo-random points; None if too few fit."""
+    """Return centres of `clusters` balls of a radius that do not overlap; None if too few fit.
+
+    They are the first fitting ones of pseudo-random points, `uniform` numbers below 2^32.
+    """
     inner = UNIT - radius
     centres = (uniform * (2 * inner + 1) >> 32) - inner
     taken = np.zeros((0, centres.shape[1]), dtype=np.int64)

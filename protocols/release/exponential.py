@@ -98,7 +98,7 @@ class Powers:
         return 2 * change * LN2 / (1 << self.fraction) + _slack(self.table)
 
     def last(self, candidates: int) -> int:
-        """Return s + 1 + log2 n, rounded up, which serves as T and as k."""
+        """Return s + 1 + log2 n, rounded up: the number k of uniform bits, and the least T of `_weight_netlist`."""
         return self.security + 1 + (candidates - 1).bit_length()
 
 
@@ -186,7 +186,10 @@ def chosen(engine: Engine, parts: Bits, law: Powers) -> int:
 
 
 def _descended(engine: Engine, rest: Bits, children: Sequence[Sequence[Bits]]) -> tuple[int, Bits]:
-    """Open which child's range of cumulated sums contains `rest`; return its index and the secret remainder."""
+    """Open which child's range of cumulated sums contains `rest`; return its index and the secret remainder.
+
+    `children` has the rows of each child's sum.
+    """
     width, inner = children[0][0].width, [row for rows in children[:-1] for row in rows]
     place = 0
     if inner:

@@ -139,7 +139,7 @@ def extreme(
 
 
 def _units(share: Fraction) -> tuple[tuple[int, int], int]:
-    """Return (b, 2 a - b) of a share a / b, and the greatest common divisor of both."""
+    """Return (b, 2 a - b) of a share a / b, and the greatest common divisor of these two numbers."""
     b, more = share.denominator, 2 * share.numerator - share.denominator
     return (b, more), math.gcd(b, more)
 

@@ -185,7 +185,7 @@ def opened_with_noise(engine: Engine, secrets: Bits, law: Law) -> NDArray[np.int
 
 
 def _check_range(own: NDArray[np.integer], width: int, offset: int) -> None:
-    """Raise InputError unless this party's integers plus the offset are from 0 to 2^width - 1."""
+    """Raise InputError unless this party's integers `own` plus the offset are from 0 to 2^width - 1."""
     least, greatest = -offset, (1 << width) - 1 - offset
     wrong = np.flatnonzero((own < least) | (own > greatest))
     if wrong.size:

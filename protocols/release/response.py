@@ -77,7 +77,7 @@ def respond(engine: Engine, secret: Bits, answers: int, law: Law) -> NDArray[np.
 
 @lru_cache(maxsize=64)
 def _netlist(answers: int, law: Law, form: Form) -> Netlist:
-    """Build the response from a secret and the law's uniform bits."""
+    """Build the response, one of `answers` numbers, from a secret one and the law's uniform bits."""
     builder = Builder(form)
     width = (answers - 1).bit_length()
     secret, offset = builder.input(width), law.draw(builder.input(law.bits))

@@ -110,7 +110,11 @@ class PublicTable(Law):
 
 @lru_cache(maxsize=64)
 def _thresholds(weights: tuple[int, ...], precision: int) -> list[list[Row]]:
-    """Return the thresholds of each digit, the highest first, indexed by the number that the higher digits form."""
+    """Return the thresholds of each digit of a draw, the highest digit first.
+
+    They are indexed by the number that the higher digits form. `weights` are those of the numbers from 0; a threshold
+    has `precision` bits.
+    """
     levels: list[list[Row]] = []
     masses = list(weights)
     for _ in range((len(weights) - 1).bit_length()):

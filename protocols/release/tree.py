@@ -187,7 +187,7 @@ def _choices(engine: Engine, problem: Problem, lefts: Sequence[tuple[int, ...]],
 
 
 def _noisy(engine: Engine, problem: Problem, left: int, tables: Sequence[Indices]) -> Bits:
-    """Return each candidate's secret score with noise, from own counts int64[values, classes] of each."""
+    """Return each candidate's secret score with noise, from this party's counts int64[values, classes] of each."""
     sizes = np.array([len(table) for table in tables])
     (noisy,) = in_shards(engine, _scored, sizes, lambda part: (problem, left, tables[part]))
     return noisy
@@ -239,7 +239,10 @@ def chosen(engine: Engine, problem: Problem, left: int, noisy: Bits, lengths: In
 
 
 def _tables(problem: Problem, own: LevelCounts, left: Sequence[int], node: int) -> Iterator[Indices]:
-    """Yield the candidates of a node, int64[values, classes] each; "stop" is the question with one answer."""
+    """Yield this party's counts of a node's candidates, int64[values, classes] each, for the attributes `left`.
+
+    "stop" is the question with one answer.
+    """
     for attribute in left:
         yield own.values[attribute][node]
     if problem.stop:

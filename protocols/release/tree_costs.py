@@ -157,7 +157,7 @@ def _at_once(problem: Problem, profile: Profile, left: tuple[int, ...]) -> int:
 
 
 def _level_bytes(problem: Problem, profile: Profile, left: tuple[int, ...], nodes: int, last: bool) -> int:
-    """Return the bytes of a level in a session of its own: `nodes` nodes that are all split, or with `last` leaves."""
+    """Return the bytes of a level in a session of its own: all its `nodes` nodes are split, or if `last` are leaves."""
     return forecast(lambda engine: _level(engine, problem, left, nodes, 0 if last else nodes, last), profile).bytes
 
 

@@ -69,7 +69,7 @@ class Problem:
 
     @property
     def measure(self) -> Quality:
-        """Quality of questions, for the bound on rows."""
+        """Measure of the quality of questions, for counts of up to the rows of both parties."""
         return QUALITIES[self.quality](2 * self.max_rows)
 
     def candidates(self, left: int) -> int:

@@ -226,7 +226,10 @@ def _thirds(thrice: int) -> int:
 
 
 def _counted(engine: Engine, own: Edges, vertices: int) -> tuple[Bits, Bits]:
-    """Return LS and three times the number of triangles, both secret, one instance each."""
+    """Return LS and three times the number of triangles of the joint graph, both secret, one instance each.
+
+    `own` tells which pairs of vertices have an edge at this party.
+    """
     first, second = pairs(vertices)
     if own.shape != first.shape:
         raise InputError(f"{len(own)} pairs of vertices, must be {len(first)}")
@@ -256,7 +259,7 @@ def _union(engine: Engine, own: Edges) -> Bits:
 
 
 def _rows(engine: Engine, edges: Bits, vertices: int) -> Bits:
-    """Return the secret adjacency matrix, bits [vertices, vertices], with zeros on the diagonal."""
+    """Return the secret adjacency matrix, bits [vertices, vertices], zeros on the diagonal, from the bits of pairs."""
     nothing = engine.constant(np.zeros((1, 1), dtype=np.uint8))
     place = np.full((vertices, vertices), edges.batch, dtype=np.intp)
     first, second = pairs(vertices)

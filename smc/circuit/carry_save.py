@@ -184,7 +184,7 @@ class _Columns:
         return result
 
     def _column(self, place: int, carries: list[Wire]) -> list[Wire]:
-        """Return the wires of a column and its constant, sorted by AND depth."""
+        """Return the wires of column number `place`, with the constant's and the carries, sorted by AND depth."""
         constant = Wire(self._graph, self._constant >> place & 1)
         return sorted([*[constant] * constant.node, *carries, *self._columns[place]], key=_depth)
 

@@ -68,7 +68,7 @@ def _schedule(graph: Graph, gates: Sequence[int], results: Sequence[int]) -> Sch
         if graph.kind[node] == XOR:
             layers[place][0].append(node)
         else:
-            place -= 1  # the layer that reads it evaluates its XORs afterwards
+            place -= 1  # an AND is in the layer before, because a layer computes its XORs before its ANDs
             layers[place][1].append(node)
         for operand in (graph.left[node], graph.right[node]):
             due[operand] = min(due[operand], place)

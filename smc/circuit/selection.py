@@ -170,7 +170,7 @@ def _tournament(values: Sequence[Integer], loses: Loses) -> Player:
 
 
 def _duel(players: Sequence[Player], loses: Loses) -> Player:
-    """Return the better one of each pair; an odd one out advances."""
+    """Return the better one of two players with one more index bit, which tells which; a player alone as it is."""
     if len(players) == 1:
         return players[0]
     (value, index), (other, other_index) = players
@@ -180,7 +180,10 @@ def _duel(players: Sequence[Player], loses: Loses) -> Player:
 
 
 def _play_off(players: Sequence[Player], loses: Loses) -> Player:
-    """Return the best of several, all compared with each other; an odd one out advances."""
+    """Return the best of several players, all compared with each other; a player alone as it is.
+
+    The index of the best gets more high bits: its number among them.
+    """
     if len(players) == 1:
         return players[0]
     values, indices = zip(*players, strict=True)

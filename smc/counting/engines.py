@@ -47,7 +47,7 @@ class CountingEngine(XorSharedEngine):
     """Engine that counts costs; openings return its `answers`, or zeros."""
 
     answers: Answers | None = None
-    most_sampled: int | None = None  # inputs of a circuit that `sampled` builds; None for all
+    most_sampled: int | None = None  # most inputs of a circuit that is built within `sampled`; None for all
     cell_bytes = 1
     transfers: Transfers
 
@@ -164,7 +164,7 @@ class _CountingEvaluator(Evaluator):
 
 
 def _walk(netlist: Netlist, batch: int, run: Callable[[Blocks, Piece], None]) -> NDArray[Any]:
-    """Count the work of `smc.yao.walk.walk`, without labels."""
+    """Call `run` for every piece of a schedule as `smc.yao.walk.walk` does, without labels; return outputs of zeros."""
     nothing = np.zeros((0, 0), dtype=np.uint64)
     for _, pieces in schedule(netlist, batch):
         for piece in pieces:

@@ -105,7 +105,7 @@ class _Session(CountingSession):
 
 @contextmanager
 def _noted(steps: list[Step], manager: Callable[[CountingEngine], AbstractContextManager[Any]]) -> Iterator[None]:
-    """Record the entry and the exit of a context."""
+    """Append the entry of a context to `steps`, and when the block ends its exit; `manager` makes it for an engine."""
 
     def enter(engine: CountingEngine, entered: list[AbstractContextManager[Any]]) -> None:
         entered.append(manager(engine))

@@ -33,7 +33,7 @@ def _select_netlist(entries: int, tables: tuple[Table, ...], width: int) -> Netl
 
 @kept
 def _multiply_netlist(factor_width: int, offset: int, word_width: int, width: int, form: Form) -> Netlist:
-    """Build (factor - offset) * word as one output; in the form "depth" as two outputs with this sum."""
+    """Build (factor - offset) * word, of `width` bits, as one output, or in the form "depth" as two with this sum."""
     builder = Builder(form)
     factor = builder.input(factor_width).wide_subtract(offset)
     word = builder.input(word_width).as_signed()

@@ -50,13 +50,16 @@ class Engine(ABC):
     form: Form  # form of the circuits that protocols build for this engine
     comfortable = 1 << 24  # most bits of a batch that takes up to some hundred MB; larger batches should be cut
     shards: Pieces | None = None  # executor of pieces of a batch; None: the engine itself
-    masked_numbers = False  # True if own numbers are shares of joint numbers, see `protocols.inputs`; public
+    masked_numbers = False  # whether a party's numbers are shares of joint ones, see `protocols.inputs`; public
 
     def __init__(self, session: Session) -> None:
         self.session = session
 
     def sampled(self, size: int) -> AbstractContextManager[int]:
-        """Return a context manager for the number of `size` alike inputs in a circuit: all, or fewer in a forecast."""
+        """Return a context manager that yields how many of `size` alike inputs a circuit is built for.
+
+        A run builds it for all. A forecast may build it for fewer, and multiply the costs of the block.
+        """
         return nullcontext(size)
 
     @property

@@ -69,7 +69,7 @@ class Profile:
 
     @property
     def gates(self) -> Gates | None:
-        """Named AND gates on XOR shares; None: the engine's own."""
+        """Kind of AND gates on XOR shares, if `table_gates` names it; None: the engine's own kind."""
         return None if self.table_gates is None else "table" if self.table_gates else "triples"
 
     @property

@@ -107,7 +107,7 @@ class Shards(ABC):
 
     @abstractmethod
     def _calling(self, number: int, door: Door) -> Line:
-        """Start a shard that connects to the peer's shard at this address."""
+        """Start shard `number`, which connects to the peer's shard at the address `door`, and return the line to it."""
 
     @abstractmethod
     def _end(self, number: int) -> None:
@@ -209,7 +209,7 @@ class Shards(ABC):
         return answers
 
     def _failures(self, numbers: Sequence[int], answers: dict[int, Done | Failed]) -> list[int]:
-        """Exchange the numbers of the failed shards, and return those that failed at either party."""
+        """Tell the peer which of these shards failed here, see `answers`; return those that failed at either party."""
         ours = np.array([isinstance(answers[number], Failed) for number in numbers], dtype=np.uint8)
         self.session.send("shards.in", ours)
         theirs = self.session.receive("shards.in", np.uint8, ours.shape)
@@ -242,7 +242,7 @@ class LocalShards(Shards):
 
 
 class _Here:
-    """Line that computes each task at once."""
+    """Line to a shard in this thread: each task that is sent is computed at once."""
 
     def __init__(self, engine: XorSharedEngine) -> None:
         self._engine = engine
@@ -282,7 +282,7 @@ def _gone() -> Failed:
 
 
 def _sent(engine: XorSharedEngine, value: Any) -> Any:
-    """Return a value for transit: its bits become this party's shares."""
+    """Return a value for transit between two engines: `Bits` become `Shared`, also within words, tuples and lists."""
     if isinstance(value, Bits):
         return Shared(engine.shares(value))
     if isinstance(value, Word):
@@ -293,7 +293,7 @@ def _sent(engine: XorSharedEngine, value: Any) -> Any:
 
 
 def _entered(engine: Engine, value: Any) -> Any:
-    """Enter a value from transit: both parties enter their shares, whose XOR is the secret."""
+    """Return a value from transit: both parties enter the shares of each `Shared`, whose XOR is the secret."""
     if isinstance(value, Shared):
         left, right = engine.both(value.bits)
         return left ^ right

@@ -44,7 +44,10 @@ def xor_rows(state, gates):  # type: ignore[no-untyped-def]
 
 @njit
 def _mask_rows(state, slots, places, source, size, message, start):  # type: ignore[no-untyped-def]
-    """Write each slot's row xor its bits of `source` into the message, row after row, from byte `start` on."""
+    """Write each slot's row, `size` bytes, xor the bits of `source` from its place on, into the message.
+
+    Rows follow each other from byte `start` on; `places` has the first bit of each slot.
+    """
     for i in range(slots.shape[0]):
         target, place, slot = start + np.uint64(i) * size, np.uint64(places[i]) >> _THREE, slots[i]
         for j in range(size):
@@ -74,7 +77,10 @@ def _bit(array, place):  # type: ignore[no-untyped-def]
 
 @njit
 def _mask_bits(state, slots, places, source, batch, message, start):  # type: ignore[no-untyped-def]
-    """Write the bits of `_mask_rows` one by one from bit `start` on; the remaining bits of the last byte are 0."""
+    """Write the `batch` bits of each slot, as `_mask_rows` masks them, one by one from bit `start` on.
+
+    The remaining bits of the last byte are 0.
+    """
     place = start
     for i in range(slots.shape[0]):
         slot = slots[i]

@@ -33,7 +33,7 @@ SECOND = np.uint64(1)  # in the high word: tweak of the second hash of a gate
 
 @njit
 def _garble(keys, delta, a, b, tweak, second):  # type: ignore[no-untyped-def]
-    """Output zero labels, generator rows and evaluator rows."""
+    """Return the zero labels of AND gates with zero labels a and b, their generator rows and their evaluator rows."""
     p0, p1, p2, p3 = encrypt(keys, (a, a ^ delta, b, b ^ delta))
     tweak2 = tweak ^ second
     q0, q1, q2, q3 = encrypt(keys, (p0 ^ tweak, p1 ^ tweak, p2 ^ tweak2, p3 ^ tweak2))

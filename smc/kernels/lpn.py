@@ -38,7 +38,7 @@ ROWS = 8  # rows of the code computed at once: 16 AES blocks, two a row
 
 @njit
 def _tree_keys(keys, number, schedule):  # type: ignore[no-untyped-def]
-    """Expand the keys of trees, one permutation each: AES under the key AES_keys(number)."""
+    """Write the round keys of a tree's permutation to `schedule`: AES under the key AES_keys(number)."""
     (key,) = encrypt(keys, (make(np.uint64(number), ZERO),))
     expand_key(key, schedule)
 
@@ -165,7 +165,10 @@ def _encode(keys, first, table, entries, target):  # type: ignore[no-untyped-def
 
 @njit
 def _add_code(code_keys, tree, depth, table, entries, target, start):  # type: ignore[no-untyped-def]
-    """Add a tree's rows of the code to its leaves while they are cached; an empty table means no code."""
+    """Add to a tree's leaves, from target[start] on, their rows of the code while they are cached.
+
+    An empty table means no code.
+    """
     if table.shape[0]:
         _encode(code_keys, tree << depth, table, entries, target[start : start + (1 << depth)])
 

@@ -194,7 +194,7 @@ def hash_tiles(tiles, weights, cut, mask, sums, out):  # type: ignore[no-untyped
 
 @njit
 def _hash_four(keys, delta, x, y, tweak, tweak2):  # type: ignore[no-untyped-def]
-    """Hash x, x ^ delta, y, y ^ delta."""
+    """Return the hashes of x and x ^ delta, both with `tweak`, and of y and y ^ delta, with `tweak2`."""
     a, b, c, d = encrypt(keys, (x, x ^ delta, y, y ^ delta))
     e, f, g, h = encrypt(keys, (a ^ tweak, b ^ tweak, c ^ tweak2, d ^ tweak2))
     return a ^ e, b ^ f, c ^ g, d ^ h

@@ -75,7 +75,7 @@ def _bit(value):  # type: ignore[no-untyped-def]
 
 @njit
 def _garble(keys, delta, a, b, random, tweaks, bits, low_mask, ones):  # type: ignore[no-untyped-def]
-    """Output zero labels; (G_0, G_1); G_2 in the low words; z in the lowest bits."""
+    """Return the zero labels of ANDs of zero labels a, b; (G_0, G_1); G_2 in the low words; z in the lowest bits."""
     t, t2, t3 = tweaks
     pa, pb = spread(a), spread(b)
     a0, b0 = a ^ (pa & delta), b ^ (pb & delta)

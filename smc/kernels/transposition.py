@@ -13,7 +13,10 @@ WORDS = 32  # words of a row of a tile
 
 @njit
 def _exchange(upper, lower, distance, mask):  # type: ignore[no-untyped-def]
-    """Exchange the high bit groups of `upper` with the low ones of `lower`; `mask` has the low groups."""
+    """Return both with the high bit groups of `upper` and the low ones of `lower` exchanged.
+
+    Groups have `distance` bits; `mask` has the low groups.
+    """
     flipped = (shift_right(upper, distance) ^ lower) & mask
     return upper ^ shift_left(flipped, distance), lower ^ flipped
 

@@ -195,7 +195,7 @@ class ColumnSender(_Columns, Extension[Receiver], CorrelatedSender):
         return out[:count]
 
     def _extend(self, layout: Layout, message: Octets, out: Blocks) -> None:
-        """Make the blocks of a batch; raise ProtocolError if the message fails its check."""
+        """Write the blocks of a batch to `out`; raise ProtocolError if the message fails its check."""
         size = len(message) - ANSWER - DIGEST
         corrections, answer, digest = message[:size], message[size : size + ANSWER], message[size + ANSWER :]
         tiles = self._take_tiles(layout)
@@ -238,7 +238,7 @@ class ColumnReceiver(_Columns, Extension[Sender], CorrelatedReceiver):
         return out[:count]
 
     def _extend(self, layout: Layout, choice: Choices, message: Octets, out: Blocks) -> None:
-        """Make the blocks and the message of a batch."""
+        """Write the blocks of a batch to `out`, and the message that the sender needs for them to `message`."""
         packed = np.zeros(8 * layout.words, dtype=np.uint8)
         packed[: layout.octets] = np.packbits(choice, bitorder="little")
         choices = packed.view(np.uint64)

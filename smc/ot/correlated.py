@@ -59,7 +59,7 @@ def _levels(choices: int) -> int:
 
 
 def _batches(count: int, most: int) -> Iterator[slice]:
-    """Yield slices of `count` OTs whose blocks stay in the second-level cache from the OT to the hash."""
+    """Yield slices of `most` of `count` OTs, so few that blocks stay in the second-level cache until the hash."""
     for start in range(0, count, most):
         yield slice(start, min(start + most, count))
 
@@ -97,7 +97,7 @@ class CorrelatedSender(_Hashing, Sender):
         return out
 
     def _hash(self, blocks: Blocks, out: Blocks) -> None:
-        """Hash both keys of each OT."""
+        """Fill in both keys of each OT, `out` uint64[2, n, 2]: the hashes of its block and of block xor delta."""
         keys, first = self._keys.take(len(blocks))
         kernels.ot_hash_both(keys, first, self.delta, blocks, out[0], out[1])
 
@@ -146,7 +146,7 @@ class CorrelatedReceiver(_Hashing, Receiver):
         return out
 
     def _hash(self, blocks: Blocks, out: Blocks) -> None:
-        """Hash the chosen key of each OT."""
+        """Fill in the chosen key of each OT, `out` uint64[n, 2]: the hash of its block."""
         keys, first = self._keys.take(len(blocks))
         kernels.hash_blocks(keys, first, blocks, out)
 

@@ -161,7 +161,7 @@ class EllipticReceiver(Receiver):
         return keys
 
     def _choose(self, choice: Choices, choices: int, points: Octets) -> list[bytes]:
-        """Write the points B, and return b of each."""
+        """Write the point B of each OT to `points`, for its choice among `choices`; return the secret b of each."""
         secrets = _scalars(self.session, len(choice))
         candidates = np.empty((choices, *points.shape), dtype=np.uint8)
         for j, secret in enumerate(secrets):

@@ -250,7 +250,7 @@ class FerretSender(CorrelatedSender):
 
     @override
     def build_on(self, other: Role) -> bool:
-        """Set up the extensions, of which this one takes its base OTs from the other role's."""
+        """Let this role's extension take its base OTs from the other role's extension, and return whether it does."""
         assert isinstance(other, FerretReceiver)
         return self._base.build_on(other._base)
 
@@ -269,7 +269,7 @@ class FerretSender(CorrelatedSender):
             self.session.send(f"{self.name}.proof", proof)
 
     def _prove(self, checks: list[_Check], challenge: Packed, proof: Octets) -> None:
-        """Write the sender's digest of the leaves of iterations."""
+        """Write the sender's digest of the leaves of iterations to `proof`; `challenge` is what the receiver sent."""
         sums = [
             check.hashed(challenge[:2]) ^ _times(self.delta, masked)
             for check, masked in zip(checks, challenge[2:], strict=True)
@@ -339,7 +339,7 @@ class FerretReceiver(CorrelatedReceiver):
 
     @override
     def build_on(self, other: Role) -> bool:
-        """Set up the extensions, of which this one takes its base OTs from the other role's."""
+        """Let this role's extension take its base OTs from the other role's extension, and return whether it does."""
         assert isinstance(other, FerretSender)
         return self._base.build_on(other._base)
 

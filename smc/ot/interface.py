@@ -300,7 +300,7 @@ def added(chosen: Blocks, correction: Packed, choice: Choices) -> Packed:
 
 
 def octets_of(sizes: Sizes) -> int:
-    """Return the number of OTs of strings, divided by 8."""
+    """Return the number of OTs of strings of all these sizes together, divided by 8."""
     return sum(octets for _, octets in sizes)
 
 

@@ -198,7 +198,7 @@ class TrapdoorReceiver(Receiver):
         return keys
 
     def _choose(self, choice: Choices, choices: int, values: Octets) -> list[gmpy2.mpz]:
-        """Fill in the values y; return the preimages x."""
+        """Write the value y of each OT to `values`, for its choice among `choices`; return the preimage x of each."""
         import gmpy2
 
         modulus = self._modulus

@@ -21,7 +21,7 @@ from parties.base.text import quoted
 from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
-MOST_PAIRS = 50_000_000  # of a known value and a label
+MOST_PAIRS = 50_000_000  # most pairs of a known value and a label
 LIKELY = 0.5  # least similarity that counts as agreement
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _LOW, _HIGH = rf"(?P<low>{_NUMBER})", rf"(?P<high>{_NUMBER})"
@@ -63,7 +63,7 @@ class Agreement:
     unknown: NDArray[np.bool_]
 
     def distance_to(self, value: int) -> Similarities:
-        """Return a known value's distance to each label, float32[labels]: 1 - similarity; of numbers, in deviations."""
+        """Return a known value's distance to each label, float32[labels]: numbers in `scale`, others 1 - similarity."""
         far = 1 - self.similar[value]
         far[self.unknown] = np.minimum(far[self.unknown], UNKNOWN)
         gap = np.maximum(np.maximum(self.lows - self.numbers[value], self.numbers[value] - self.highs), 0) / self.scale

@@ -22,7 +22,7 @@ from parties.base.arrays import Codes, Floats
 from parties.tables.delimited import MISSING
 
 NEAR_ROWS = 10  # rows that vote
-INTERVAL = 0.05  # of a standard deviation: a number this near to the truth is right
+INTERVAL = 0.05  # a number is right if it is this near to the truth, as a share of a standard deviation
 
 
 class Named(NamedTuple):
@@ -86,12 +86,12 @@ class Release:
 
     @cached_property
     def people(self) -> tuple[Codes, Codes]:
-        """Persons with distinct known cells, int64[columns, persons], and the index of each known person among them."""
+        """Distinct combinations of known cells, int64[columns, combinations], and the index of each known person's."""
         people, person = np.unique(np.stack([c.known for c in self.columns]), axis=1, return_inverse=True)
         return people.astype(np.int64), person.ravel().astype(np.int64)
 
     def rows_of(self, lines: Codes) -> Codes:
-        """Return the indices of the published rows with the label combinations `lines` (indices)."""
+        """Return the indices of the published rows that have one of the label combinations with the indices `lines`."""
         if len(lines) == len(self.ends) - 1:
             return self.order
         return np.concatenate([self.order[self.ends[line] : self.ends[line + 1]] for line in lines.tolist()])

@@ -30,9 +30,9 @@ LEAST_MODELS = 8
 EXPOSED = 0.01  # share of rows that count as most exposed, at least one row
 SHOWN = 10  # most exposed rows listed
 MOST_THRESHOLDS = 200
-_SPREAD = 0.1  # added to the variance, as of one observation more, so that it is positive
+_SPREAD = 0.1  # one more observation has this square deviation, so that a variance is positive
 
-Sure: TypeAlias = Callable[[Codes, Codes], Floats]  # certainty of the classes given to rows, from 0 to 1
+Sure: TypeAlias = Callable[[Codes, Codes], Floats]  # takes rows and a class for each; returns certainties, 0 to 1
 Learn: TypeAlias = Callable[[Codes, Codes], Sure]
 OnProgress = Callable[[int, int], object]
 
@@ -141,8 +141,8 @@ def by_threshold(members: Floats, others: Floats, random: np.random.Generator) -
 def strongest(sure: Mapping[str, tuple[Floats, Floats]], random: np.random.Generator) -> dict[str, Any]:
     """Return the success of the best of several attacks, and the worst-hit people, ready for JSON.
 
-    A threshold that suits all people misses a few people who are copied. So members are also counted among each
-    attack's most certain rows, at the most telling number of rows.
+    A threshold that suits all people misses a few people who are copied. So members are also counted among the n rows
+    of which an attack is most certain, for the n that chance explains least.
 
     Args:
         sure: certainty of members and of others for each attack, float64[rows] each
@@ -205,7 +205,7 @@ def allowed(epsilon: float, delta: float = 0.0) -> float:
 
 
 def _law(observed: Shadows, side: bool) -> tuple[Floats, Floats]:
-    """Return mean and variance of the certainty of the models with (or without) each row, float64[rows] both.
+    """Return mean and variance of the certainty of the models learnt with each row, or if not `side`, without it.
 
     Half a right and half a wrong answer are added, so that a few models do not give certainty.
     """

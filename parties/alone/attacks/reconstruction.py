@@ -30,7 +30,7 @@ from smc.errors import InputError
 MOST_COMBINATIONS = 1_000_000
 MOST_UNKNOWNS = 50_000
 SECONDS = 20.0  # time limit of a programme
-GAP = 0.02  # a drawn solution need not be the exact minimum
+GAP = 0.02  # a drawn solution may cost more than the minimum by this share
 ROUNDING = 1e-6
 
 OnProgress: TypeAlias = Callable[[str], object]
@@ -114,7 +114,10 @@ def programme(counts: Sequence[Count], slack: int = 0, most: int = MOST_UNKNOWNS
 
 
 def _holds(indices: Codes, axes: dict[str, list[str]], count: Count) -> Any:
-    """Return the combinations that a count includes, bool[combinations]."""
+    """Return which combinations of values a count includes, bool[combinations].
+
+    `indices` has each combination's value index on each axis; `axes` has the values of each column.
+    """
     where = np.full(indices.shape[1], True)
     for column, value in count.values:
         where &= indices[[*axes].index(column)] == axes[column].index(value)

@@ -94,7 +94,10 @@ class Estimates:
         return NORMAL_95 * math.sqrt(max(0.0, squares - self.share(items) ** 2) / self._rows)
 
     def _mean(self, items: ItemSet, terms: Callable[[Column], tuple[float, float]]) -> float:
-        """Return the mean over rows of the product over items of slope 1{answer} + constant."""
+        """Return the mean over rows of a product over items: slope + constant if the row has the item, else constant.
+
+        `terms` returns the slope and the constant of a column's items. A row has the items that its answers say.
+        """
         of_item = {item: terms(self.columns[self._place(item)[0]]) for item in items}
         total = 0.0
         for size in range(len(items) + 1):

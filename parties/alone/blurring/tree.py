@@ -154,7 +154,7 @@ def _grown(view: View, classes: Places, number: int, axes: Sequence[Axis], how: 
 
 
 def _ranked(table: Places) -> Places:
-    """Sort categories by their share of the node's most frequent class.
+    """Return the order of categories by rising share of the node's most frequent class.
 
     With two classes, the best subset is then one of the cuts.
     """
@@ -165,7 +165,8 @@ def _ranked(table: Places) -> Places:
 def _cut(low: Floats, counts: Places, least: int) -> tuple[float, int]:
     """Return the Gini index of the best cut, both sides weighted by rows, and the cut's index.
 
-    `low` are the rows below each cut by class, float64[cuts, classes].
+    `low` are the rows below each cut by class, float64[cuts, classes]; `counts` are all rows by class. Each side
+    must have `least` rows; without such a cut, return infinity and -1.
     """
     high = counts - low
     scores = _impurity(low) + _impurity(high)

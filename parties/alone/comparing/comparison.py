@@ -115,7 +115,8 @@ def _models(
 def _distances(original: Codes, synthetic: Codes, folds: Mapping[str, Codes]) -> dict[str, Any]:
     """Return the distribution of each row's distance to the nearest of the party's rows in the other four fifths.
 
-    The distance is the number of columns that differ.
+    The rows are the synthetic ones, and the party's own (`original`). The distance is the number of columns that
+    differ. `folds` has the fifth of each row.
     """
     report: dict[str, Any] = {}
     for name, rows in (("synthetic", synthetic), ("own", original)):

@@ -88,7 +88,10 @@ def _softmax(scores: Floats) -> Floats:
 
 
 def _gathered(places: Codes, values: Floats, size: int) -> Floats:
-    """Return the sum of `values` over the rows with each category."""
+    """Return the sums of `values` over the rows with each category, float[size, k].
+
+    `places` has the numbers, below `size`, of the categories of each row.
+    """
     sums = np.zeros((size, values.shape[1]))
     for categories in places.T:
         for k, column in enumerate(values.T):

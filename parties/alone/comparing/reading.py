@@ -63,7 +63,11 @@ def read(original: PlaceSettings, synthetic: Path, schema_file: Path, target: st
 
 @dataclass(frozen=True, eq=False)
 class CodedTable:
-    """A party's rows as codes: `rows` int64[rows, columns], `labels` int64[rows] of the target, numbers of values."""
+    """A party's rows as codes.
+
+    `rows` int64[rows, columns] has the codes of the features, below `domains`; `labels` int64[rows] those of the
+    target, below `classes`.
+    """
 
     domains: tuple[int, ...]
     classes: int

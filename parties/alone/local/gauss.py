@@ -64,21 +64,21 @@ class GaussMean(NoisyMean):
 
 
 def reach_of(steps: int, parts: int) -> int:
-    """Return R, beyond which the Gaussian law is below 2^-40 of its middle.
+    """Return R, the distance in steps beyond which the Gaussian law is below 2^-40 of its middle.
 
     Args:
         steps: steps of the grid
-        parts: sigma in parts of the range
+        parts: sigma, in units of the range divided by `PARTS`
     """
     return math.ceil(math.sqrt(2 * TAIL_BITS * math.log(2)) * steps * parts / PARTS)
 
 
 def law_of(steps: int, parts: int) -> tuple[Weights, int]:
-    """Return the weights k of a discrete Gaussian law, and its number b, as `noise.kernel` does.
+    """Return a discrete Gaussian law as `noise.kernel` does: its weights k, uint64[2R + 1], and its number b.
 
     Args:
         steps: steps of the grid
-        parts: sigma in parts of the range
+        parts: sigma, in units of the range divided by `PARTS`
     """
     shape = np.exp(-((np.arange(reach_of(steps, parts) + 2) * PARTS / (steps * parts)) ** 2) / 2)
     return kernel(np.ceil(scaled(shape, steps) * shape).astype(np.uint64), steps)

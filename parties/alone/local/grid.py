@@ -78,7 +78,7 @@ class GridMean(OneOutcome):
 
     @override
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the estimated mean and its standard deviation, from the reported positions."""
+        """Return the estimated mean and its standard deviation; `tally` counts the reports of each position."""
         del candidates
         total, places = int(tally.sum()), np.arange(self.outcomes)
         start = float(self.chances @ places)

@@ -121,7 +121,7 @@ class Rappor(GroupedBits):
 
     @override
     def estimate(self, tally: NDArray[np.int64], candidates: Sequence[str] = ()) -> Estimates:
-        """Return the shares of the candidates whose presence the reports prove."""
+        """Return the shares of the candidates whose presence the reports, counted in `tally`, prove."""
         shares, deviations = self.shares(tally)
         reported = tally.reshape(self.cohorts, -1)[:, -1] > 0
         design = np.zeros((len(candidates), self.cohorts, self.bits))

@@ -56,7 +56,10 @@ def _is_at_fault(table: TableProfile, proposal: TableProposal, present: TableSet
 
 
 def _fault(table: TableProfile, proposal: TableProposal, present: TableSettings | None) -> UnfitError | None:
-    """Return the error that `smc check` would report under the proposal; None if the table fits."""
+    """Return the error that `smc check` would report under the proposal; None if the table fits.
+
+    `present` are the settings of the table in the configuration; None for a new one.
+    """
     columns = {key: validated(ColumnSettings, of) for key, of in proposal.mapping.items()}
     if present is None and isinstance(table.place, TableSettings):
         present = table.place

@@ -14,8 +14,9 @@ class ColumnProfile:
 
     `rows` is the number of rows with a value, `distinct` about that of distinct values, `frequent` the most frequent
     ones. The values of a number, date or time column go from `low` to `high`, the middle 98 % from `inner[0]` to
-    `inner[1]`, all as numbers (see `parties.tables.types`); `odd` has cells that do not fit its kind. `parted`: some
-    numbers have a thousands mark; `is_marked`: or a decimal mark. `spelling.missing` and `codes` are texts that the
+    `inner[1]`, all as numbers (see `parties.tables.types`); `odd` has cells that do not fit its kind. `length` is
+    the mean length of a text column's cells. `parted` is True if some numbers have a thousands mark; `is_marked` if
+    some have a thousands or a decimal mark. `spelling.missing` and `codes` are texts that the
     operator declared to mean no value. `counts` has the rows by value and target class, if there are few values.
     """
 
@@ -41,7 +42,7 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class TableProfile:
-    """Profile of a table: its columns, the spelling of its cells, and its number of rows."""
+    """Profile of a table: its columns, the spelling of its cells, the number of rows, and why columns are unfit."""
 
     place: PlaceSettings
     spelling: FormatSettings

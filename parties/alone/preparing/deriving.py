@@ -139,7 +139,7 @@ def is_birth(column: ColumnProfile) -> bool:
 
 
 def _free(name: str, taken: Container[str]) -> str:
-    """Return the name, with a number appended if a column has this name."""
+    """Return the name, with _ in place of other characters than letters and digits; with a number if it is taken."""
     name = re.sub(r"\W+", "_", name)
     names = chain([name], (f"{name}_{i}" for i in count(2)))
     return next(free for free in names if free.casefold() not in taken)

@@ -75,7 +75,7 @@ def _is_like_number(text: str) -> bool:
 
 
 def _alike(name: str, texts: Iterable[str]) -> list[str]:
-    """Return remarks on values that differ only in capitals, accents, quotes or look-alike letters."""
+    """Return remarks on texts of a column that differ only in capitals, accents, quotes or look-alike letters."""
     flags = {text.casefold(): meaning for text, meaning in FlagType().texts.items()}
     texts, groups, merged = list(texts), dict[str, set[str]](), list[str]()
     are_flags = {text.casefold() for text in texts} <= flags.keys()

@@ -114,7 +114,10 @@ def peer_schema(text: str, schema_file: Path) -> Schema:
 
 
 def _likely(lacking: Mapping[str, tuple[str, ...]], free: Mapping[str, ColumnProfile]) -> dict[str, str]:
-    """Return the likely column of each attribute: the only one with a similar name and its kind, or with its values."""
+    """Return the likely column of each attribute: the only one with a similar name and its kind, or with its values.
+
+    `lacking` has the categories of each attribute without a column, `free` the columns without an attribute.
+    """
     pairs = [pair for pair in look_alike(lacking, free) if _is_of(free[pair[1]], lacking[pair[0]])]
     pairs += [
         (attribute, name)

@@ -100,7 +100,7 @@ def likely_pairs(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]:
 
 
 def _truths(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]:
-    """Return the pairs if both lists are a word for yes and a word for no; else an empty mapping."""
+    """Return their word for each of our words if both lists are a word for yes and a word for no; else no words."""
     sides = [{index: text for text in side for index in _truth(text)} for side in (ours, theirs)]
     if not len(ours) == len(theirs) == len(sides[0]) == len(sides[1]) == len(TRUTHS):
         return {}

@@ -74,7 +74,7 @@ DAY_CODES = {  # days that often mean no value
 
 @dataclass(frozen=True)
 class _Cell:
-    """SQL for a column of a piece. `text` is NULL for an empty cell; `value` has as many distinct values.
+    """SQL for a column of a piece. `text` is NULL for an empty cell; `value` has as many distinct values as `text`.
 
     For a column `declared` as "real" or "date", `number` is the cell as a number, NULL if out of range. `place` is
     the number of decimals, if the type fixes it.
@@ -152,7 +152,10 @@ def profile_derived(
 
 
 def _with_spelling(place: PlaceSettings, choices: Choices) -> tuple[PlaceSettings, list[str]]:
-    """Return the place with the detected format of its CSV files, unless it has a format; and remarks."""
+    """Return the place with the detected format of its CSV files, unless its settings have one; and remarks.
+
+    `choices` decide what the files leave open.
+    """
     if "format" in place.model_fields_set:
         return place, []
     if not isinstance(place, TableSettings) or place.query is None:
@@ -313,7 +316,7 @@ def _kept_as(dtype: dt.DataType) -> str:
 
 
 def _cell(i: int, dtype: dt.DataType, ours: bool) -> _Cell:
-    """Return the SQL of a column in a piece: as text, unless its type is a number or a date.
+    """Return the SQL of column `i` in a piece: as text, unless its type is a number or a date.
 
     Dates from a database (`ours` is False) are texts, because they may be later than Python's last year.
     """
@@ -335,7 +338,11 @@ def _cell(i: int, dtype: dt.DataType, ours: bool) -> _Cell:
 
 
 class _Looker:
-    """Profiler of the columns in the pieces."""
+    """Profiler of the columns in the pieces.
+
+    Here and below, `ask` runs a query, `total` is the number of rows of the table, and `samples` has the most frequent
+    texts of each column.
+    """
 
     def __init__(
         self,
@@ -351,7 +358,7 @@ class _Looker:
         self._today = days_of(date.today())
 
     def table(self, target: int | None, unfit: dict[str, str], total: int) -> TableProfile:
-        """Return the profile of the table; `total` is its number of rows."""
+        """Return the profile of the table; `unfit` has the columns that are left out, with the reason."""
         ask, cells = self._ask, self._cells
         first = self._first()
         samples = [
@@ -381,7 +388,10 @@ class _Looker:
         return (f"{rows:,} row{'s have' if rows > 1 else ' has'} no value at all, and count: remove them",) * (rows > 0)
 
     def _readings(self, name: str, texts: Sequence[str], can_be_days: bool) -> list[Reading]:
-        """Return a column's possible readings. Numbers may be Excel's days if its name or the operator says so."""
+        """Return the possible readings of a column with these texts.
+
+        If `can_be_days`, numbers may be Excel's days if the column's name or the operator says so.
+        """
         found = readings(texts, self._place.format, can_be_days)
         is_given = EXCEL in self._choices.of(name)
         if can_be_days and (is_given or DAY_NAME.search(name)) and (days := as_excel_days(texts)):
@@ -421,7 +431,10 @@ class _Looker:
     def _read(
         self, columns: list[ColumnProfile], options: dict[int, list[Reading]], samples: Sequence[Sequence[str]]
     ) -> list[ColumnProfile]:
-        """Return the profiles under the readings that fit the most cells; the operator chooses if several do."""
+        """Return the profiles under those of each column's `options` that fit the most cells.
+
+        The operator chooses if several readings do.
+        """
         fitting, deciding = self._fitting(columns, options, samples)
         sole = {place: fit[0] for place, fit in fitting.items() if len(fit) == 1}
         marks: set[str] = {
@@ -484,7 +497,7 @@ class _Looker:
     def _fitting(
         self, columns: list[ColumnProfile], options: dict[int, list[Reading]], samples: Sequence[Sequence[str]]
     ) -> tuple[dict[int, list[Reading]], dict[int, list[str]]]:
-        """Return, by column index, the readings that fit the most cells, and cells on which they differ.
+        """Return, by column index, those of its `options` that fit the most cells, and cells on which these differ.
 
         Of readings that agree on all cells, only the first is returned.
         """
@@ -513,7 +526,10 @@ class _Looker:
     def _choose(
         self, name: str, fit: Sequence[Reading], texts: Sequence[str], marks: set[str], forms: set[str]
     ) -> tuple[Reading, str]:
-        """Return one of several readings: given by the operator, used in other columns, or asked for; and a remark."""
+        """Return one of several readings: given by the operator, used in other columns, or asked for; and a remark.
+
+        `marks` and `forms` are the decimal marks and forms of dates that other columns use.
+        """
         by_name = {reading.name: reading for reading in fit}
         texts = [text for text in texts if len({reading.value(text) for reading in fit}) > 1][:EXAMPLES] or texts[:1]
         examples = [", ".join(f"{quoted(text)} is {r.value(text)}" for text in texts) for r in fit]
@@ -546,7 +562,7 @@ class _Looker:
         return _measured(self._ask, changed_columns, self._cells, total, again)
 
     def _other_marks(self, column: ColumnProfile) -> ColumnProfile:
-        """Return the profile after the question how to read cells that are numbers by the other decimal mark only."""
+        """Return the profile after asking: are cells with the other decimal mark missing, or is the column text?"""
         others = FormatSettings(decimal="," if column.spelling.decimal == "." else ".")
         texts = tuple(text for text in column.odd if number_of(text, others) is not None)
         if not texts:
@@ -708,7 +724,7 @@ def _plain_number(column: ColumnProfile, text: str) -> float | None:
 
 
 def _changes(name: str, reading: Reading, texts: Sequence[str]) -> list[str]:
-    """Return remarks on cells that a reading changes, each with an example."""
+    """Return remarks on cells of column `name` that a reading changes, each with an example of these texts."""
     spelling = reading.spelling
     if reading.kind == "date":
         clock = re.search("%[HI]", spelling.dates)
@@ -752,7 +768,7 @@ RAW = "{raw}"  # placeholder in SQL for the name of a piece
 
 
 def _one(ask: Callable[[str], Any], parts: Sequence[tuple[int, str]], rows: str = RAW) -> Sequence[Any]:
-    """Return the values of SQL expressions, each with its column's index, by queries of `AT_ONCE` expressions."""
+    """Return the values of SQL expressions, by queries of `AT_ONCE`; `parts` has each with its column's index."""
     return [
         fact
         for raw, some in _batches(parts)
@@ -804,6 +820,8 @@ def _samples(cells: Sequence[_Cell], declared: bool) -> list[tuple[int, str]]:
 
 def _decimals(x: str, cell: _Cell, mark: str, where: str) -> str:
     """Return the SQL for a column's largest number of decimals where a condition holds; NULL if all are whole.
+
+    `x` is the SQL of the number in a cell, `mark` its decimal mark.
 
     3.0 is whole, because programs write whole numbers so.
     """
@@ -873,7 +891,10 @@ def _middle(x: str) -> str:
 
 
 def _measure(column: ColumnProfile, cell: _Cell, x: str) -> tuple[str, ...]:
-    """Return SQL expressions of a column: bounds, decimals, texts that do not fit, number of fits, and marks."""
+    """Return SQL expressions of a column: bounds, decimals, texts that do not fit, number of fits, and marks.
+
+    `x` is the SQL of the number or day in a cell.
+    """
     decimals, parted, marked = "0", "FALSE", "FALSE"
     odd = f"approx_top_k(CASE WHEN {x} IS NULL THEN {cell.text} END, {ODD})"
     if cell.place is not None and not column.codes:
@@ -907,7 +928,7 @@ def _number_of(column: ColumnProfile, cell: _Cell) -> str:
 
 
 def _number(kind: str, spelling: FormatSettings, text: str) -> str:
-    """Return the SQL for the number in a text, as `ColumnRule` reads it; NULL for another text."""
+    """Return the SQL for the number or day (`kind`) in a text, as `ColumnRule` reads it; NULL for another text."""
     return _number_template(kind, *(getattr(spelling, name) for name in SPELLED)).replace(CELL, text)
 
 
@@ -968,7 +989,10 @@ def _counted(
 
 
 def _as_lines(piece: int, places: Sequence[int], cells: Sequence[_Cell], label: str) -> str:
-    """Return the SQL that counts the values of some columns of a piece by class, with each cell as a line."""
+    """Return the SQL that counts the values of the columns `places` of a piece by class, whose SQL is `label`.
+
+    It makes a line of each cell first.
+    """
     texts = ", ".join(f"COALESCE({cells[place].text}, '') AS c{place}" for place in places)
     names = ", ".join(f"c{place}" for place in places)
     lines = f"UNPIVOT (SELECT {texts}, COALESCE({label}, '') AS y FROM raw{piece}) ON {names} INTO NAME c VALUE text"

@@ -87,7 +87,10 @@ FEWEST, MOST = 20, 20  # least number of people that a column names; more rows t
 
 @dataclass(frozen=True)
 class ColumnProposal:
-    """Proposal for a column: its categories, empty for a key; or None if it is left out, with the reason `aside`."""
+    """Proposal for a column: `domain` has its categories, empty for a key, and `holds` describes its cells.
+
+    `domain` is None if the column is left out; `aside` is the reason.
+    """
 
     name: str
     holds: str
@@ -98,7 +101,7 @@ class ColumnProposal:
 
 @dataclass(frozen=True)
 class ColumnPair:
-    """A column of ours beside an attribute of the peer's schema; one of the two is empty if it has no pair."""
+    """A column of ours beside an attribute of the peer's schema, "" if it has no pair; `state` tells how they fit."""
 
     ours: str
     theirs: str
@@ -306,7 +309,10 @@ def _doubled(column: ColumnProfile) -> str:
 
 
 def _fields(column: ColumnProfile, table: TableProfile, is_target: bool, year: int) -> tuple[dict[str, Any], list[str]]:
-    """Return a column's type as fields of a schema file, and remarks. Raise InputError if no type fits."""
+    """Return a column's type as fields of a schema file, and remarks. Raise InputError if no type fits.
+
+    Ages are those in `year`.
+    """
     match column.reads:
         case "text":
             return as_category(column, table, is_target)
@@ -514,7 +520,7 @@ def _often(column: ColumnProfile) -> list[int]:
 
 
 def _whole_numbers(column: ColumnProfile) -> Counter[int]:
-    """Return the number of rows by value, for a column of few whole numbers."""
+    """Return the number of rows by value, for a column of few whole numbers; empty for any other column."""
     rows: Counter[int] = Counter()
     if column.reads == "integer":
         for text, of in column.counts.items():

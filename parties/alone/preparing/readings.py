@@ -94,7 +94,7 @@ class Question:
 
     @property
     def remedy(self) -> str:
-        """The flags that decide."""
+        """The flags that answer the question, with the first option as an example."""
         first = next(iter(self.options))
         return f"--table '{first}'" if self.flag == "--table" else f"{self.flag} '{self.column}={first}', or --guess"
 

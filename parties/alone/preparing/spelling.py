@@ -168,7 +168,7 @@ def _are_names(record: Sequence[str]) -> bool:
 
 
 def _records(lines: Sequence[str], separator: str, quote: str) -> list[tuple[int, list[str]]]:
-    """Return the CSV records in a list of lines, each with the number of lines before it."""
+    """Return the number of lines before each CSV record in a list of lines, and the record."""
     records, before = [], 0
     reader = csv.reader(lines, delimiter=separator, quotechar=quote)
     with suppress(csv.Error):
@@ -332,7 +332,7 @@ def _decoded(words: bytes, name: str) -> str | None:
 
 
 def _are_words(text: str, name: str) -> bool:
-    """Return True if nearly all words are in one script and of its frequent letters."""
+    """Return True if text decoded by the code page `name` looks like words: of one script and its frequent letters."""
     words = list(dict.fromkeys(text.split()))
     if sum(map(_is_word, words)) < 0.9 * len(words):
         return False

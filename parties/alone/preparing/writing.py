@@ -32,7 +32,7 @@ def party_text(name: str, table: TableProfile, folder: Path, person: Mapping[str
         name: Name of the table in `party.toml`.
         table: Profile of the raw table.
         folder: Directory of the `party.toml`, to which paths are relative.
-        person: `person` and `at_most` of the table. None: a column that seems to name people is a comment.
+        person: `person` and `at_most` of the table. None: write them as a comment if a column seems to name people.
     """
     place = table.place.model_dump(
         exclude_unset=True, exclude={"schema_file", "format", "columns", "derived"}, mode="json"
@@ -106,7 +106,7 @@ def lines(proposal: TableProposal) -> Iterator[tuple[str, str, str, str]]:
 
 
 def to_json(table: TableProfile, proposal: TableProposal) -> dict[str, Any]:
-    """Return the proposal as a JSON object: digest, columns, and remarks.
+    """Return the proposal as a JSON object: number of rows, format, digest of the schema, columns, and remarks.
 
     Args:
         table: Profile of the raw table.

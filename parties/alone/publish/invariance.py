@@ -105,6 +105,8 @@ def _most(bucket: Mapping[str, Sequence[int]]) -> int:
 def _split(bucket: _Rows, number: int, places: Floats) -> list[Class]:
     """Cut a bucket into `number` classes, each time along the column in which its rows have the widest range.
 
+    `places` has the position of each row in each column.
+
     Some value has a row for each class, so no class consists of counterfeits alone.
     """
     if number == 1:

@@ -99,8 +99,8 @@ def propose(
         formats: Spellings of the columns of `rows`, by name.
         codes: Columns whose numbers are texts, such as versions.
         doing: Called with a description before each step.
-        is_key: Tells by a column's name, rows, distinct values, least and greatest number if whole numbers identify
-            rows.
+        is_key: Called with a column's name, rows, distinct values, least and greatest number; returns whether its whole
+            numbers identify rows.
 
     Raises:
         InputError: Every plan would leave out all rows or columns.
@@ -205,7 +205,7 @@ def _number() -> exp.Expr:
 
 
 def _sampled(rows: RowQuery, distinct_rows: exp.Select, columns: int, lines: int) -> _Sample:
-    """Return all distinct rows if they are few, otherwise a random sample of about `SAMPLE`."""
+    """Return all distinct rows if they are few, otherwise a random sample of about `SAMPLE` of these `lines`."""
     query = (
         exp.Select().select(*(_column(i) for i in range(columns)), exp.column("n")).from_(distinct_rows.subquery("t"))
     )
@@ -247,7 +247,7 @@ def _rules(
 
 
 def _guesses(values: Sequence[str], distinct: int) -> list[str]:
-    """Return the forms that a column's first values fit, the most likely first."""
+    """Return the forms that a column's first values fit, the most likely first; `distinct` is its number of values."""
     seen = list(islice((value for value in values if value != MISSING), LOOKED_AT))
     if not seen:
         return []
@@ -346,7 +346,10 @@ def _singling(
     candidates: Iterator[list[tuple[int, ...]]],
     total: int,
 ) -> list[str]:
-    """Return remarks on the candidate sets of columns with the most unique rows in the whole table."""
+    """Return remarks on the candidate sets of columns with the most unique rows in the whole table, of `total` rows.
+
+    `distinct_rows` is the query of the distinct rows and the number `n` of each.
+    """
     notes = []
     for sets in candidates:
         unique = []

@@ -163,7 +163,7 @@ def _normalised(place: PlaceSettings, others: FormatSettings) -> RowQuery:
 
 
 def _formatted(rows: RowQuery, name: str, own: SourceSettings, table: FormatSettings) -> exp.Expr:
-    """Return the expression of a column normalised by its own format."""
+    """Return the expression of a column normalised by its `own` format; what that leaves out is as in the `table`'s."""
     text, dtype, spelling = _text(rows, name), rows.types[name], own.spelling(table)
     value: exp.Expr = exp.column(name, quoted=True)
     if own.dates is not None and not (dtype.is_date() or dtype.is_timestamp()):

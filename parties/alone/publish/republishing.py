@@ -42,8 +42,8 @@ def publication(plan: PublishPlan, source: RowQuery, history: History, random: n
         history: the earlier publications
         random: source of randomness
 
-        Raises:
-            InputError: the plan is not suitable for m-invariance, or a row's value is not in its earlier signature
+    Raises:
+        InputError: the plan is not suitable for m-invariance, or a row's value is not in its earlier signature
     """
     m, quasi, sensitive = _asked_for(plan)
     table = texts(source, [*quasi, sensitive, history.column])
@@ -121,7 +121,11 @@ def _asked_for(plan: PublishPlan) -> tuple[int, list[str], str]:
 
 
 def _known(history: History, m: int) -> tuple[dict[str, Signature], set[str]]:
-    """Return the signature of each published row, and all values of signatures."""
+    """Return the signature of each published row, and all values of signatures.
+
+    Raises:
+        InputError: A publication is not m-invariant, or a signature has fewer than `m` values.
+    """
     earlier: dict[str, Signature] = {}
     for version in history.versions:
         if not version.signatures:

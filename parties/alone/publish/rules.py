@@ -42,7 +42,7 @@ DATES: dict[str, str] = {
 
 
 def _dividing(widths: tuple[float, ...]) -> tuple[float, ...]:
-    """Check that each width divides the next, so that each range lies in one of the next level."""
+    """Return the widths. Raise ValueError unless each divides the next: each range lies in one of the next level."""
     for lower, upper in pairwise(widths):
         if upper <= lower or not math.isclose(math.remainder(upper, lower), 0, abs_tol=1e-9 * upper):
             raise ValueError(
@@ -52,7 +52,7 @@ def _dividing(widths: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _falling(lengths: tuple[int, ...]) -> tuple[int, ...]:
-    """Check that prefixes get shorter."""
+    """Return the lengths of prefixes. Raise ValueError unless each is shorter than the one before."""
     for longer, shorter in pairwise(lengths):
         if shorter >= longer:
             raise ValueError(f"prefixes must get shorter, but {shorter} follows {longer}")

@@ -124,6 +124,6 @@ def _pieces(cells: Cells, partition: Partition) -> pa.Table:
 
 
 def _labels(partition: Partition, number: int) -> pa.Table:
-    """Return the labels of each class; suppressed rows match none."""
+    """Return a table of each class's labels in the first `number` quasi-identifiers; suppressed rows have no class."""
     columns = {f"l{i}": labels_of(partition, i) for i in range(number)}
     return pa.table({"class": np.arange(len(partition.boxes)), **columns})

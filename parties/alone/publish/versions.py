@@ -357,9 +357,10 @@ def together(
 def _classes(
     version: Version, model_columns: Set[str], numbers: Counts, count: int, hierarchy_of: HierarchyOf
 ) -> Classes:
-    """Return the groups as classes of one publication's rows.
+    """Return groups of persons as classes of one publication's rows, with the sensitive values in `model_columns`.
 
-    Each person counts once in a group, and once for each distinct sensitive value of their rows.
+    `numbers` has the group of each row, below `count`. Each person counts once in a group, and once for each distinct
+    sensitive value of their rows.
     """
     sensitive = {column: values for column, values in version.sensitive.items() if column in model_columns}
     hierarchies = [hierarchy_of(column, in_order(values)) for column, values in sensitive.items()]

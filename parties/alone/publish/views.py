@@ -82,7 +82,7 @@ def _chosen(rows: RowQuery, table: exp.Table) -> exp.Subquery:
 
 
 def _table(rows: RowQuery) -> exp.Table:
-    """Return the table by its name in its database."""
+    """Return the only table that the rows are read from, by its name in its database. Raise InputError for a file."""
     tables = list(rows.query.find_all(exp.Table))
     if len(tables) != 1 or (rows.engine.backend.name == "duckdb" and tables[0].catalog != ATTACHED):
         raise InputError(f"{rows.engine.place}: a file cannot have a view; use smc publish mask")

@@ -111,7 +111,7 @@ class _Assigned:
         self._classes = partition.classes
 
     def next(self, columns: Sequence[Any], place: str) -> Counts:
-        """Return the classes of the next rows, int64[rows]."""
+        """Return the classes of the next rows, int64[rows]. Raise InputError if the partition has no such row."""
         coded = []
         for column, index in zip(columns, self._indices, strict=True):
             values, codes = encode(column)

@@ -116,11 +116,11 @@ class Features:
         return tables
 
     def summed(self, tables: NDArray[Any], total: Any) -> NDArray[Any]:
-        """Return the sum of all rows' feature vectors, each multiplied by the number of its row.
+        """Return the sum over all rows of the row's feature vector times a number of the row, such as its slope.
 
         Args:
-            tables: sum of the numbers of the rows with each value, [values of all columns]
-            total: sum of the numbers of all rows
+            tables: sum of these numbers over the rows with each value, [values of all columns]
+            total: sum of these numbers over all rows
         """
         totals = np.zeros(self.number, dtype=tables.dtype)
         for of_column, amounts, features in self._parts():

@@ -183,7 +183,10 @@ class Moments:
 
 
 def _eliminated(matrix: Floats, right: Floats, least: float) -> Floats | None:
-    """Solve a symmetric system by elimination, float64[size, sides]; None if a pivot is at most `least` or 0."""
+    """Solve a symmetric system for right sides, float64[size, sides], by elimination; None if a pivot is too small.
+
+    Pivots must be above `least` and above 0.
+    """
     table = np.column_stack([matrix, right])
     size = len(matrix)
     for index in range(size):

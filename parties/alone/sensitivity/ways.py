@@ -139,7 +139,7 @@ def bounded(
 
 
 def by_smooth(table: Table, epsilon: Fraction, delta: Fraction, draw: Draw, copies: int = 1) -> Numbers:
-    """Return answers with noise of the smooth sensitivity, int64[copies].
+    """Return answers: the median with noise of the smooth sensitivity, int64[copies].
 
     Args:
         table: the numbers

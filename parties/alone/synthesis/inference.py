@@ -79,6 +79,8 @@ class Inference:
 class _Clique:
     """Logarithms and probabilities of a clique, with its required marginals.
 
+    *Masses* are the exponentials of the logarithms: they become the clique's probabilities when they are normalised.
+
     `targets` are the sets whose potentials belong to the clique, with their parts of the vector. `shared` are the
     columns shared with each child, `separator` those shared with the parent.
     """

@@ -45,7 +45,7 @@ class JunctionTree:
         return roots
 
     def home(self, columns: Sequence[int]) -> int | None:
-        """Return the index of the first clique with all these columns, the last of their tops; None without one."""
+        """Return the index of the first clique with all these columns, None without one; it is the last of `tops`."""
         index = max(self.tops[column] for column in columns)
         return index if set(columns).issubset(self.cliques[index]) else None
 
@@ -140,7 +140,7 @@ class GrowingTree:
         self._tree = junction_tree(self._domains, ())
 
     def of(self, sets: Sequence[Set]) -> JunctionTree:
-        """Return the tree of these sets, in their order of arrival."""
+        """Return the tree of these sets; it is the last tree grown by the new sets, if the earlier ones come first."""
         required = tuple(dict.fromkeys(columns for columns in sets if len(columns) > 1))
         if self._sets != required[: len(self._sets)]:
             self._sets, self._tree = (), junction_tree(self._domains, ())

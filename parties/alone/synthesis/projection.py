@@ -57,7 +57,7 @@ def projected(domains: Sequence[int], tree: JunctionTree, beliefs: Sequence[Tabl
 
 
 def _route(tree: JunctionTree, required: Set) -> list[_Hop]:
-    """Return the hops from the ends of a part of the tree that has all columns to its top."""
+    """Return the hops from the ends to the top of a part of the tree that has all `required` columns."""
     home = tree.home(required)
     if home is not None:
         return [_Hop(home, None, required, (), required)]

@@ -156,7 +156,7 @@ def softmax(numbers: Floats) -> Floats:
 
 
 def _begun(domain: Mapping[str, int], goals: Sequence[Goal], size: int, rng: np.random.Generator) -> dict[str, Floats]:
-    """Return the initial free numbers: every row near the one-way marginals.
+    """Return the initial free numbers of each column, float[size, categories]: every row near the one-way marginals.
 
     A column's marginal comes from the most precise goal with the column.
     """
@@ -199,7 +199,10 @@ def draw(table: Mapping[str, Floats], rows: int, rng: np.random.Generator) -> di
 
 
 def _ranks(source: Codes, copies: Codes, rng: np.random.Generator) -> Codes:
-    """Return a random rank 0, 1, ... of each row among those of its source; `source` is sorted."""
+    """Return a random rank 0, 1, ... of each row among those of its source.
+
+    `source` has each row's source, sorted; `copies` the number of rows of each source.
+    """
     order = np.lexsort((rng.random(len(source)), source))
     ranks = np.empty(len(source), dtype=np.int64)
     ranks[order] = np.arange(len(source)) - np.repeat(np.cumsum(copies) - copies, copies)

@@ -88,7 +88,10 @@ class Margins:
             self.whole.fill(0)
 
     def _chain(self, wide: Set, narrow: Set) -> Iterator[tuple[Set, Set]]:
-        """Create the tables on the way to a smaller one: each step sums neighbouring axes, most cells first."""
+        """Create the missing tables on the way from table `wide` to `narrow`.
+
+        Yield each with the table that it is summed from. A step sums neighbouring axes, most cells first.
+        """
         while wide != narrow:
             run = max(_runs(wide, narrow), key=self._cells)
             less = tuple(column for column in wide if column not in run)
@@ -107,7 +110,7 @@ class Margins:
 
 
 def _sum(source: Table, target: Table) -> None:
-    """Sum over the middle one of three axes."""
+    """Sum `source` over the middle one of its three axes, into `target`."""
     _, many, after = source.shape
     if after > 1 or many > FEW:
         np.einsum("ijk->ik", source, out=target)
@@ -118,9 +121,9 @@ def _sum(source: Table, target: Table) -> None:
 
 
 def _tree(columns: Set, new_axes: set[Set], domains: Sequence[int]) -> Iterator[tuple[Set, Set]]:
-    """Yield tables and the smaller ones summed from them, until all required ones are included.
+    """Yield tables and the smaller ones summed from them, until all those of `new_axes` are included.
 
-    The column that most of the required tables lack is summed out first, for these.
+    A table is told by its columns. The column that most of the required tables lack is summed out first, for these.
     """
     rest = sorted(new_axes)
     while rest:
@@ -133,7 +136,7 @@ def _tree(columns: Set, new_axes: set[Set], domains: Sequence[int]) -> Iterator[
 
 
 def _runs(wide: Set, narrow: Set) -> list[Set]:
-    """Return the columns that only the first table has, neighbours grouped."""
+    """Return the columns of `wide` that `narrow` lacks, neighbours grouped."""
     runs: list[list[int]] = [[]]
     for column in wide:
         if column not in narrow:

@@ -85,7 +85,10 @@ def _best(choosing: Sequence[NDArray[Any]], trials: int, delta: float, error: fl
 
 
 def _grown(gains: Floats, chances: Floats) -> tuple[float, float]:
-    """Return the share with the largest growth of capital, and the mean logarithm of that growth."""
+    """Return the share of the capital to bet for the largest growth, and the mean logarithm of that growth.
+
+    `gains` are the gains of each pair of cells for a bet of the whole capital, `chances` their probabilities.
+    """
     shares = _SHARES / max(-float(gains.min()), 1e-12)
     grows = (np.log1p(shares[:, None, None] * gains) * chances).sum(axis=(1, 2))
     best = int(grows.argmax())

@@ -188,9 +188,11 @@ def _best_prefix(
 
 
 def _shown(often: Counts, seldom: Counts, delta: float, squared: float) -> NDArray[np.float64]:
-    """Return the ratio of probabilities that these numbers of successes show, by Wilson's limits.
+    """Return the ratio of probabilities, the larger one less delta, that each event shows by Wilson's limits.
 
-    A short event has a larger ratio, a long one narrower limits. `squared` is the square of their width in deviations.
+    The events are the first 1, 2, ... outcomes of an order; `often` and `seldom` are their numbers of trials under both
+    tables. A short event has a larger ratio, a long one narrower limits. `squared` is the square of their width in
+    deviations.
     """
     least, _ = _wilson(often, int(often[-1]), squared)
     _, most = _wilson(seldom, int(seldom[-1]), squared)
@@ -198,7 +200,10 @@ def _shown(often: Counts, seldom: Counts, delta: float, squared: float) -> NDArr
 
 
 def _wilson(successes: Counts, trials: int, squared: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return approximations of a probability's exact limits, for many counts at once."""
+    """Return Wilson's limits of a probability, lower and upper, for each count of successes in this number of trials.
+
+    `squared` is the square of their width in deviations.
+    """
     share = successes / trials
     middle = (share + squared / (2 * trials)) / (1 + squared / trials)
     half = np.sqrt(share * (1 - share) * squared / trials + (squared / (2 * trials)) ** 2) / (1 + squared / trials)

@@ -148,7 +148,10 @@ def _ways(nodes: Sequence[Place]) -> list[str]:
 def _draw_legend(
     root: ET.Element, entries: Sequence[tuple[str, str]], y: float, width: float, measure: Measure
 ) -> float:
-    """Draw a swatch and a text for each class, in lines of at most `width`; return the end of the last line."""
+    """Draw a swatch and a text for each entry, a text with its colour, in lines of at most `width`.
+
+    `y` is the centre of the first line; return the lower end of the last.
+    """
     x = 0.0
     for text, colour in entries:
         room = _legend_width(text, measure)
@@ -178,7 +181,10 @@ def _write(
     weight: str = "",
     halo: bool = False,
 ) -> None:
-    """Write one line of text, vertically centred; `halo` separates it from a line behind it."""
+    """Write one line of text, its middle at height `y`; `x` is its start, middle or end, as `anchor` says.
+
+    `role` is the class of the SVG element; `halo` separates the text from a line behind it.
+    """
     baseline = y + 0.36 * points / 72  # half the height of a capital letter
     place = {"class": role, "x": _units(x), "y": _units(baseline), "font-size": f"{points * POINT:.4g}", "fill": fill}
     look = {"text-anchor": anchor} | ({"font-weight": weight} if weight else {})

@@ -97,7 +97,10 @@ def tidy(nodes: Sequence[Place]) -> list[float]:
 
 
 def _hang(nodes: Sequence[Place], across: list[float], widths: list[float], unit: float) -> Picture:
-    """Return the layout with the root at the top, branches below."""
+    """Return the layout with the root at the top, branches below.
+
+    `across` has each node's place from left to right, in steps of `unit` inches; `widths` are those of its boxes.
+    """
     centres = [(x + 0.5) * unit for x in across]
     tops = [place.depth * (NODE_HEIGHT + LEVEL) for place in nodes]
     lines: list[Line] = []
@@ -114,7 +117,10 @@ def _hang(nodes: Sequence[Place], across: list[float], widths: list[float], unit
 
 
 def _grow(nodes: Sequence[Place], across: list[float], widths: list[float], values: list[float]) -> Picture:
-    """Return the layout with the root at the left; each level is as wide as its widest node and value."""
+    """Return the layout with the root at the left; each level is as wide as its widest node and value.
+
+    `across` has the line of each node from the top; `widths` are those of the boxes, `values` of the values' texts.
+    """
     node_room: dict[int, float] = defaultdict(float)
     value_room: dict[int, float] = defaultdict(float)
     for place, width, value in zip(nodes, widths, values, strict=True):

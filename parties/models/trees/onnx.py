@@ -259,7 +259,7 @@ def _vote(graph: Graph, votes: str, trees: int, classes: int) -> str:
 
 
 def _steps(arrays: Compiled, sizes: Sequence[int], features: Sequence[int], labels: Sequence[int]) -> list[Step]:
-    """Return a binary tree with these features as attributes and these labels' indices as leaves.
+    """Return a tree as binary comparisons of features; a leaf is the index of its class.
 
     A split by k values becomes a binary search: k comparisons "number <= limit", about log2 k of them on a path; the
     leftmost one detects the unknown value. Neighbours that lead to one node, such as all values on one side of an edge,
@@ -277,7 +277,10 @@ def _steps(arrays: Compiled, sizes: Sequence[int], features: Sequence[int], labe
         return position, UNKNOWN, sizes[attribute] - 1 if attribute >= 0 else UNKNOWN
 
     def cuts(position: int, low: int, high: int) -> list[int]:
-        """Return the numbers in a search interval after which another node follows."""
+        """Return the numbers from `low` to `high` - 1 after which the next number leads to another child of a node.
+
+        UNKNOWN is always one of them, if `low`. `position` is the node's.
+        """
         first = int(arrays.first[position])
         after = [UNKNOWN] if low == UNKNOWN < high else []
         nodes = arrays.children[first + max(low, 0) : first + high + 1]

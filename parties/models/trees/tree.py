@@ -350,7 +350,10 @@ class _Parser:
         return Split(attribute, nodes, order, edge)
 
     def _edge(self, attribute: str, key: str, start: object, where: str) -> tuple[tuple[str, ...], int]:
-        """Parse a split in two: return the ordered values of its column, and the edge; see `Split`."""
+        """Parse a split in two: return the ordered values of its column, and the edge; see `Split`.
+
+        `start` is the value under the node's `key`, which is `from` or `is`.
+        """
         order = self._orders.get(attribute, ())
         if start not in (order[1:] if key == "from" else order[1:-1]):
             which = "not the first" if key == "from" else "neither the first nor the last"
@@ -359,7 +362,7 @@ class _Parser:
 
 
 def _support(counts: object, within: object, where: str) -> Support:
-    """Parse the noisy counts of a leaf."""
+    """Parse the noisy counts of a leaf and their error bounds `within`; `where` is the leaf's path in the JSON file."""
     if not isinstance(counts, dict) or not counts or not all(map(_is_whole, counts.values())):
         raise ValueError(f"{where}.counts: must be an object with a whole number for every class")
     bounds = _fields(within, f"{where}.within", ("rows", "right"))
@@ -374,14 +377,14 @@ def _is_whole(value: object) -> bool:
 
 
 def _fields(fields: object, where: str, keys: tuple[str, ...], more: tuple[str, ...] = ()) -> list[Any]:
-    """Return the values of these keys of a JSON object that has no other keys than `more`."""
+    """Return the values of `keys` of a JSON object. Raise ValueError unless its keys are these and `more`."""
     if not isinstance(fields, dict) or set(fields) != {*keys, *more}:
         raise ValueError(f"{where}: must be an object with {' and '.join(keys)}, and nothing else")
     return [fields[key] for key in keys]
 
 
 def _text(value: object, where: str) -> str:
-    """Return a name, value or class. Raise ValueError unless it is one line of text."""
+    """Return a name, value or class, at path `where`. Raise ValueError unless it is one line of text."""
     if not isinstance(value, str) or not value or printable(value) != value:
         raise ValueError(f"{where}: must be a line of text")
     return value

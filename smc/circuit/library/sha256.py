@@ -73,5 +73,5 @@ def _concatenate_words(words: list[Integer]) -> Integer:
 
 
 def _rotate(word: Integer, places: int) -> Integer:
-    """Rotate right."""
+    """Return the word rotated right by this number of places."""
     return concatenate(word[places:], word[:places])

@@ -27,7 +27,7 @@ from smc.errors import InputError
 MOST_CELLS = 2_500  # of all tables together
 # pairs of a sensitive cell and an additional hidden one, up to which unnecessary hidden cells are removed
 ATTEMPTS = 2_000
-CLOSE = 1e-6  # of the required distance: the programmes are solved to 1e-7
+CLOSE = 1e-6  # tolerance, as a share of the required distance: the programmes are solved to 1e-7
 Axes = tuple[str, str | None]
 
 
@@ -138,7 +138,10 @@ def hide(tables: Linked) -> Mask:
 
 
 def _change(tables: Linked, price: Floats, cell: int, direction: int, distance: int) -> Floats:
-    """Return the cheapest change of all cells that moves one cell by a distance, float[cells]."""
+    """Return the cheapest change of all cells that moves one cell by a distance, up if `direction` is 1, else down.
+
+    `price` is what a change by 1 of each cell costs.
+    """
     import scipy.optimize
     import scipy.sparse as sparse
 

@@ -77,7 +77,7 @@ def _inner(shape: tuple[int, ...]) -> tuple[slice, slice]:
 
 
 def _totals(cell: Place, shape: tuple[int, ...]) -> list[Place]:
-    """Return the totals that include a cell."""
+    """Return the positions of the totals that include a cell of a table of this shape, totals included."""
     row, column = cell
     rows, columns = shape[0] - 1, shape[1] - 1
     return [(rows, column)] if not columns else [(rows, column), (row, columns), (rows, columns)]

@@ -27,7 +27,7 @@ from parties.base.extras import needing
 
 EXACT = 6_000  # cells times moves, up to which the best set is searched
 SECONDS = 20.0  # time limit of the search; then the best set so far is taken
-NEGLIGIBLE = 1e-6  # of a change; the programmes are solved to 1e-7
+NEGLIGIBLE = 1e-6  # a smaller change counts as none: the programmes are solved to 1e-7
 
 Mask = NDArray[np.bool_]
 
@@ -84,7 +84,7 @@ def protect(hidden: Mask, cost: Floats, moves: Sequence[Move], seconds: float = 
 
 
 def _moves(values: Counts, needs: Needs) -> Iterator[Move]:
-    """Yield the required changes of each sensitive cell, the largest first: they often make others safe."""
+    """Yield the changes that must be possible of sensitive cells, the largest first: they often make others safe."""
     required = [(d, i, 1) for i, d in enumerate(needs.up.ravel()) if d]
     required += [(d, i, -1) for i, d in enumerate(needs.down.ravel()) if d]
     for distance, cell, direction in sorted(required, reverse=True):
@@ -108,7 +108,7 @@ def _balance(shape: tuple[int, ...]) -> Any:
 
 
 def _best(balance: Any, cost: Floats, hidden: Mask, moves: Sequence[Move], seconds: float) -> Mask:
-    """Return the cheapest superset of `hidden` that allows all moves, or the best one found in time.
+    """Return the cheapest superset of `hidden` that allows all moves, or the best one found in these seconds.
 
     Variables: whether each cell is hidden; for each move, the change of each cell, at most 1 up and its room down.
     """

@@ -125,7 +125,7 @@ def _summed(codes: list[Counts], amounts: Counts, shape: tuple[int, int]) -> Cou
 
 
 def _numbers(values: list[str], place: str) -> tuple[Counts, int]:
-    """Parse decimal numbers as int64 in units of 10^-digits, and return digits too."""
+    """Return the decimal numbers as int64 in units of 10^-digits, and the digits. `place` begins error messages."""
     parsed = []
     for text in values:
         try:
@@ -150,7 +150,10 @@ def _numbers(values: list[str], place: str) -> tuple[Counts, int]:
 
 
 def _largest(codes: list[Counts], each: Counts, times: Counts, shape: tuple[int, ...], number: int) -> Counts:
-    """Return the largest contributions to each cell and total, int64[number, shape]."""
+    """Return the largest contributions to each cell and total, int64[number, shape].
+
+    `codes` has the row and column of each contribution, `each` its amount and `times` how often it occurs.
+    """
     result = np.zeros((number, shape[0], shape[1]), dtype=np.int64)
     times = np.minimum(times, number)
     row, column = np.repeat(codes[0], times), np.repeat(codes[1], times)

@@ -67,7 +67,7 @@ class ColumnKey:
 
     @property
     def associated(self) -> bytes:
-        """Associated data of the column's pseudonyms."""
+        """Data to which the cipher binds the column's pseudonyms: name and version of the key."""
         return dump({"smc.pseudonym.v1": [self.name, self.version]}).encode()
 
     def of(self, subject: Subject) -> CellCipher:

@@ -101,7 +101,7 @@ class Classes:
 
 
 def layout_of(cells: Cells) -> Layout:
-    """Return the layout of a table's counts."""
+    """Return the layout of the counts of this table: its sensitive columns, and whether it has a public one."""
     whole = [np.array([cells.rows], dtype=np.int64)]
     for hierarchy, codes in zip(cells.sensitive_hierarchies, cells.sensitive, strict=True):
         whole.append(_histogram(codes, cells.counts, len(hierarchy.values)))

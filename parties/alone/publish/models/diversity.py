@@ -26,7 +26,7 @@ class LDiversity(PrivacyModel):
     lifts: ClassVar[bool] = True
 
     def measure(self, classes: Classes) -> Measure:
-        """Return the number of values that occur."""
+        """Return the number of values of the column that occur in each class."""
         return np.count_nonzero(classes.known(self.column), axis=1).astype(np.float64)
 
     def enough(self, measure: Measure) -> Fits:

@@ -22,7 +22,10 @@ Tail = Annotated[float, Field(strict=True, gt=0, lt=0.5)]
 
 
 class TopBottomCoding(Method):
-    """Bounds `top` and `bottom`, or instead the `share`: at most this share of the rows lies beyond either bound."""
+    """Method that replaces values beyond the bounds `top` and `bottom`: by the bound, or by the mean of these values.
+
+    With a `share` instead, the bounds follow from the rows: at most this share of them lies beyond either bound.
+    """
 
     columns: Columns
     top: Finite | None = None
@@ -40,7 +43,7 @@ class TopBottomCoding(Method):
 
     @override
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with values within the bounds; raise InputError for a mean of fewer than three values."""
+        """Return the rows with replaced values beyond the bounds; raise InputError for a mean of fewer than three."""
         del random
         changed, figures = {}, {}
         for name in self.columns:

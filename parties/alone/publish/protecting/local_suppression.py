@@ -120,7 +120,7 @@ def _filled(codes: Counts, hidden: Any, k: int) -> None:
 
 
 def _shown_again(codes: Counts, hidden: Any, k: int) -> Any:
-    """Return the cells that stay hidden when no further cell can be shown.
+    """Show hidden cells one at a time, while some can be; return those that stay hidden, bool[rows, columns].
 
     After each step, every class has at least k rows, or none.
     """

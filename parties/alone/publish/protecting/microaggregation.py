@@ -22,7 +22,7 @@ MOST_ROWS = 50_000  # MDAV takes rows^2 / k steps: a minute
 
 
 class Microaggregation(Method):
-    """Groups of `aggr` rows in all columns together (mdav), or in each column separately (univariate).
+    """Method that replaces numbers by means of groups of `aggr` rows or more, in all columns together or in each one.
 
     Only mdav makes classes of equal rows.
     """
@@ -78,7 +78,8 @@ def means(values: Floats, groups: Counts) -> Floats:
 def mdav(values: Floats, k: int) -> Counts:
     """Return the MDAV group of each row, int64[rows] from 0 on, of k to 2 k - 1 rows each.
 
-    The row farthest from the mean of the remaining rows takes its k - 1 nearest ones. So does the row farthest from it.
+    The row farthest from the mean of the remaining rows takes its k - 1 nearest ones. Then the row farthest from that
+    row does the same. The rest of fewer than 2 k rows is the last group.
 
     Args:
         values: float[rows, n], at least k rows

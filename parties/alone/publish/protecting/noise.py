@@ -21,7 +21,7 @@ from smc.errors import InputError
 
 
 class Noise(Method):
-    """Noise with variance `d` as a share of each column's own; if `transformed`, the columns keep their covariance."""
+    """Method that adds noise, whose variance is the share `d` of each column's; if `transformed`, covariances stay."""
 
     columns: Columns
     d: Annotated[float, Field(strict=True, gt=0, le=100)] = 0.1

@@ -69,7 +69,10 @@ class Pram(Method):
         return rows.replaced(changed), figures
 
     def _matrix(self, values: list[str], shares: Floats, place: str, column: str) -> tuple[list[str], Floats]:
-        """Return the possible new values, present ones first, and their probabilities, float[values, new values]."""
+        """Return the possible new values, present ones first, and their probabilities, float[values, new values].
+
+        `shares` has the share of each value in the rows; an error message names `place` and `column`.
+        """
         if self.matrix is None:
             first = first_stage(len(values), self.pd)
             return values, made_invariant(first, shares) if self.invariant else first

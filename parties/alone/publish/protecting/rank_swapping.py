@@ -18,7 +18,7 @@ from parties.base.arrays import Counts
 
 
 class RankSwapping(Method):
-    """Greatest distance in rank, `p`, in percent of the rows with a value."""
+    """Method that exchanges values whose ranks differ by at most `p` percent of the rows with a value."""
 
     columns: Columns
     p: Annotated[float, Field(strict=True, gt=0, le=100)] = 5.0

@@ -19,7 +19,7 @@ from smc.errors import InputError
 
 
 class Sampling(Method):
-    """A `share` of the rows of each stratum, at least one; the column `weight` is added."""
+    """Method that keeps a random `share` of the rows of each stratum, one at least, and adds the column `weight`."""
 
     share: Share
     strata: tuple[Name, ...] = ()

@@ -222,7 +222,7 @@ def _kept(rows: RowQuery) -> RowQuery:
 
 
 def _refuse_identifiers(rows: RowQuery, others: Sequence[str], number: int) -> None:
-    """Raise InputError if a column published in clear has a different value in each row."""
+    """Raise InputError if a column published in clear (`others`) has a different value in each of `number` rows."""
     if not others or number < 2:
         return
     distinct = [exp.Count(this=exp.Distinct(expressions=[text_of(rows, name)])) for name in others]

@@ -28,7 +28,7 @@ def flash(lattice: Lattice, passes: Test) -> Solutions:
 
 
 def _path(lattice: Lattice, classified: Solutions, node: Node) -> list[Node]:
-    """Return a path of unclassified nodes, each one step above the one before.
+    """Return a path of unclassified nodes from `node` up, each one step above the one before.
 
     The least generalised column goes up first.
     """
@@ -42,7 +42,10 @@ def _path(lattice: Lattice, classified: Solutions, node: Node) -> list[Node]:
 
 
 def _share(upper: Node, lower: Node, heights: Node) -> float:
-    """Return how far the quasi-identifier in which two nodes differ is generalised, as a share of its levels."""
+    """Return how far the only quasi-identifier in which two nodes differ is generalised in `upper`, as a share.
+
+    `heights` are the highest levels, share 1.
+    """
     return next(b / h for a, b, h in zip(lower, upper, heights, strict=True) if a != b)
 
 

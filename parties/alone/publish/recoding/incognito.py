@@ -38,7 +38,10 @@ def incognito(lattice: Lattice, passes: Test) -> Solutions:
 def _bottom_up(
     lattice: Lattice, part: Lattice, subset: tuple[int, ...], candidates: Solutions, passes: Test
 ) -> Solutions:
-    """Return the candidates that pass; nodes above a passing one are not tested."""
+    """Return the nodes that pass, bool[part]: candidates that pass the test, and all nodes above them, untested.
+
+    `part` is the lattice of the quasi-identifiers `subset` alone, `lattice` that of all.
+    """
     passing = np.zeros(part.shape, dtype=bool)
     for nodes in part.by_height():
         for node in nodes:

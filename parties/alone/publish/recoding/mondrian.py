@@ -28,7 +28,7 @@ from parties.base.arrays import Counts
 from smc.errors import InputError
 
 PIECES = 1 << 18  # pieces of boxes cut at once, unless one box has more
-COUNTS = 1 << 22  # counts of their parts
+COUNTS = 1 << 22  # most counts of the parts of boxes cut at once
 
 
 def mondrian(
@@ -111,7 +111,10 @@ class _Cutter:
     def _cut_at(
         self, dimension: Dimension, boxes: Boxes, low: ValueCodes, high: ValueCodes
     ) -> tuple[Boxes, NDArray[np.bool_]]:
-        """Return the parts of boxes cut along a dimension, and the boxes that cannot be cut, bool[boxes]."""
+        """Return the parts of boxes cut along a dimension, and the boxes that cannot be cut, bool[boxes].
+
+        `low` and `high` are the ends of each box.
+        """
         box = np.repeat(np.arange(len(boxes.starts), dtype=np.int32), boxes.sizes)
         keys = dimension.keys(boxes, low, high)
         order = _sorted(box, keys, int(keys.max()) + 1)
@@ -134,7 +137,8 @@ class _Cutter:
     def _keep(self, boxes: Boxes, box: ValueCodes, begins: Counts) -> tuple[Boxes, NDArray[np.bool_]]:
         """Return the parts of the boxes that can be cut, and the boxes that cannot, bool[boxes].
 
-        A box can be cut if it has several parts and all of them fit the models. Parts begin at the pieces `begins`.
+        A box can be cut if it has several parts and all of them fit the models. Parts begin at the pieces `begins`;
+        `box` has the box of each piece.
         """
         group = np.zeros(len(box), dtype=np.int64)
         group[begins] = 1
@@ -149,7 +153,10 @@ class _Cutter:
 
 
 def _sorted(box: ValueCodes, keys: ValueCodes, size: int) -> Counts:
-    """Return the order by box, then by key, stable; sorting numbers is much faster than ranking them."""
+    """Return the stable order of pieces by box, then by key.
+
+    Keys are below `size`. Sorting numbers is much faster than ranking them.
+    """
     bits = len(box).bit_length()
     if (int(box[-1]) + 1) * size << bits >= 1 << 62:
         return np.lexsort((keys, box))
@@ -171,7 +178,7 @@ def _before(boxes: Boxes) -> tuple[Counts, Counts]:
 
 
 def _medians(boxes: Boxes, keys: ValueCodes, box: ValueCodes) -> ValueCodes:
-    """Return the key of each box at which half of its rows are reached."""
+    """Return the median key of each box; `keys` and `box` have the key and the box of each piece."""
     before, rows = _before(boxes)
     short = 2 * (before + boxes.counts) < rows[box]
     medians: ValueCodes = keys[boxes.starts + np.add.reduceat(short, boxes.starts, dtype=np.int64)]

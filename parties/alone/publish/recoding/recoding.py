@@ -242,7 +242,7 @@ class _Side:
         )
 
     def holds(self, boxes: Counts, codes: ValueCodes) -> NDArray[np.bool_]:
-        """Return whether boxes hold values, both by index, as broadcast arrays."""
+        """Return whether each box covers the value beside it, bool; `boxes` and `codes` are indices, and broadcast."""
         spans = self._span[boxes]
         if self._numeric.all():
             numbers = self._numbers[codes]
@@ -283,7 +283,7 @@ class _Column(ColumnPlan):
 
 
 class _Span(Settings):
-    """A span of the file."""
+    """A `Span` as the recoding file has it: a published label and the values that it covers."""
 
     label: str
     level: Annotated[int, Field(strict=True, ge=0)] = 0

@@ -71,7 +71,7 @@ class Rollup:
         return merged
 
     def _start(self, node: Node) -> tuple[Node, tuple[ValueCodes, Counts]]:
-        """Return the cached node below with the fewest classes."""
+        """Return the cached node with the fewest classes among those below `node` and itself, and its classes."""
         best, fewest = tuple(0 for _ in node), self._bottom
         for other, classes in self._kept.items():
             if len(classes[1]) < len(fewest[1]) and all(a <= b for a, b in zip(other, node, strict=True)):

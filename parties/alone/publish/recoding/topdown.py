@@ -73,7 +73,7 @@ def _bisected(space: Space, part: Part, k: int) -> list[Part]:
 
 
 def _penalties(space: Space, part: Part, member: int) -> NDArray[np.float64]:
-    """Return the penalty of a class of one member and each other member of a part, float64[members]."""
+    """Return the penalty of the class of the member with index `member` and one other, for each member of a part."""
     penalties = np.zeros(len(part[0]))
     for hierarchy, column, values, width in zip(
         space.cells.hierarchies, space.cells.quasi, space.numbers, space.widths, strict=True

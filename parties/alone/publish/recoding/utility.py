@@ -68,7 +68,7 @@ class Discernibility(Utility):
 
 
 class AverageClass(Utility):
-    """Average class: published rows over classes."""
+    """Average size of a class: number of published rows, divided by the number of published classes."""
 
     name: ClassVar[str] = "class-size"
 
@@ -115,11 +115,11 @@ class _ByCell(Utility):
         return max(1, self.rows * len(self.hierarchies))
 
     def bound(self, classes: Classes) -> float:
-        """Return 0: `ahead` is the bound."""
+        """Return 0: the classes give no better bound than `ahead`."""
         return 0.0
 
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:
-        """Return the average price over rows and quasi-identifiers."""
+        """Return the average price over rows and quasi-identifiers; a suppressed row costs the highest prices."""
         prices = np.zeros(len(classes))
         for price, level, column in zip(self._prices, node, groups, strict=True):
             prices += price[level][column]
@@ -146,7 +146,7 @@ class Entropy(_ByCell):
     @staticmethod
     @override
     def prices(hierarchy: Hierarchy, codes: ValueCodes, cells: Cells) -> list[Floats]:
-        """Return the entropy of the values in each group."""
+        """Return, as the prices of each level, the entropy of the values in each group, in bits."""
         rows = np.bincount(codes, weights=cells.counts, minlength=len(hierarchy.values))
         bits = np.where(rows > 0, rows * np.log2(np.where(rows > 0, rows, 1)), 0.0)
         prices = []

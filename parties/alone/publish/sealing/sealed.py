@@ -168,5 +168,5 @@ def _unpacked(data: bytes, table: SealedTable) -> BitMatrix:
 
 
 def _bound(public: dict[str, Any]) -> bytes:
-    """Return the data that shares are bound to."""
+    """Return the public data of a sealed file as bytes: shares are sealed with them, so they fit no other file."""
     return dump(public).encode()

@@ -94,14 +94,14 @@ def _schedule(shared: bytes, info: bytes) -> tuple[AESGCM, bytes]:
 
 
 def _extract(suite: bytes, salt: bytes, label: bytes, data: bytes) -> bytes:
-    """Return LabeledExtract: HKDF-Extract is HMAC under the salt."""
+    """Return LabeledExtract of `data` (RFC 9180, 4): HKDF-Extract is HMAC under the salt."""
     mac = hmac.HMAC(salt or bytes(_SECRET_BYTES), hashes.SHA256())
     mac.update(b"HPKE-v1" + suite + label + data)
     return mac.finalize()
 
 
 def _expand(suite: bytes, secret: bytes, label: bytes, info: bytes, length: int) -> bytes:
-    """Return LabeledExpand."""
+    """Return LabeledExpand: `length` bytes derived from the secret (RFC 9180, 4)."""
     labelled = length.to_bytes(2, "big") + b"HPKE-v1" + suite + label + info
     return HKDFExpand(hashes.SHA256(), length, labelled).derive(secret)
 
