@@ -182,7 +182,7 @@ class BySchema(Kind):
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:
-        """Return the reason if the table may have more rows, or lacks an attribute or has it with other values."""
+        """Return the reason if the table may have more rows than the job's bound, or its columns are not the job's."""
         table, schema = inputs.required()
         if self.settings.max_rows < table.max_rows:  # a run that fails for too many rows would reveal their number
             return f"max_rows of the job must be at least {table.max_rows}, the public bound of the table here"

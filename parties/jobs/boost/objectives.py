@@ -26,7 +26,7 @@ class Objective(ABC):
 
     @abstractmethod
     def squared(self, trees: int) -> Fraction:
-        """Return a bound on the sum of the squares of a row's slopes and curvatures."""
+        """Return a bound on the sum of the squares of a row's slopes and curvatures in the `trees` trees of a round."""
 
 
 class Logistic(Objective):

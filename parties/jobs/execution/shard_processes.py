@@ -290,7 +290,7 @@ def _networks(shards_at: Sequence[str]) -> Iterator[_Network]:
 
 
 def _holds(network: _Network, host: _Host) -> bool:
-    """Return whether a host is in a network; an address reachable only from this machine needs such a network."""
+    """Return whether a network contains a host; a local host, such as loopback, only counts in a local network."""
     return host in network and _is_here(host) == _is_here(network)
 
 

@@ -231,14 +231,15 @@ class Boost(BySchema):
 
     @cached_property
     def leaves(self) -> Part:
-        """Sums of all leaves, with their noise."""
+        """The opened numbers of all leaves of a round: their sums, with the noise on them."""
         numbers = self.rounds * self.trees << (self.settings.depth + 1)
         return Part(numbers, (self.settings.max_rows << self.point) + 1, True, self.noise)
 
     def weigh(self, sums: Numbers) -> Floats:
         """Return the weights of leaves from their opened sums: -rate G / (H + lambda).
 
-        With noise, H is raised to the minimum of a child, and a weight is clipped to public bounds.
+        G and H are a leaf's sums of slopes and of curvatures. With noise, H is at least `min_child_weight`, and a
+        weight is clipped to public bounds.
         """
         slopes, curvatures = sums.T / (1 << self.point)
         if self.noise is not None:
@@ -342,7 +343,7 @@ class Boost(BySchema):
         )
 
     def _asked(self) -> list[int]:
-        """Return how many sums each step needs of a run in which every node is split."""
+        """Return for each step how many own sums a holder gives, in a run in which every node is split."""
         candidates, trees, depth = len(self.features.candidates), self.trees, self.settings.depth
         levels = [2 * (trees << level) * (1 + candidates) for level in range(depth)]
         return [*levels, 2 * trees << depth] * self.rounds

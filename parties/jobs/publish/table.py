@@ -103,7 +103,7 @@ class TableOfBoth(BySchema):
 
     @classmethod
     def of(cls, settings: JointTableSettings, schema: Schema) -> TableOfBoth:
-        """Return the task in the form that the settings ask for; overridden by the kind."""
+        """Return the task; the kind overrides this to return a `NoisyTable` with epsilon, else a `SealedTable`."""
         return cls(settings, schema)
 
     def check(self) -> None:

@@ -84,7 +84,7 @@ class Squares(OpenedOnce):
 
     @override
     def fields(self, opened: Opened) -> Document:
-        """Return the fields; sigma refers to a moment, and the noise of each weight is listed with it."""
+        """Return the fields of a result on its noise: sigma for a moment, and the noise of each weight."""
         assert self.target is not None
         moments, opened_moments = self.moments, self._opened(opened)
         rows = min(max(round(moments.rows(opened_moments)), 0), 2 * self.settings.max_rows)

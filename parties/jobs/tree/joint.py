@@ -192,7 +192,10 @@ class JointTree(BySchema):
 
     @cached_property
     def questions(self) -> Questions:
-        """Questions that a node can ask: a column, or its edges. Three values without an order have all cuts."""
+        """Questions that a node can ask: one on all values of a column, or one on each edge of a column.
+
+        A column of three values without an order has a third edge, the second value against the others.
+        """
         from protocols.edges import Questions
 
         types = [type_of(self.schema.attributes[name]) for name in self.schema.features(self.target)]

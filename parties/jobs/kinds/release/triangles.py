@@ -141,7 +141,10 @@ class Triangles(Release):
         )
 
     def _by_ladder(self, what: str, size: int, count: Count, about: dict[str, Any], target: str) -> Question:
-        """Return the question with ladder noise (`protocols.release.ladder`), or noise by the global sensitivity."""
+        """Return the question without delta, with the noise that has the smaller error.
+
+        It is ladder noise (`protocols.release.ladder`), or Laplace noise by the sensitivity over all graphs.
+        """
         from protocols.release import ladder, triangles
 
         together, most = self.settings.together, comb(size, 3)
