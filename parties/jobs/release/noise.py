@@ -136,10 +136,10 @@ def noisy_max(epsilon: Fraction, change: int, adjacency: Adjacency, rows: int = 
 
 
 def private_bound(epsilon: Fraction, delta: Fraction, adjacency: Adjacency, rows: int = 1) -> Noise:
-    """Return the mechanism that opens a noisy bound on a number's sensitivity, and the number with noise of that size.
+    """Return the mechanism that opens a noisy bound on a number's sensitivity, and the number with noise of that scale.
 
-    Each of the two gets half of epsilon. The protocol is `protocols.release.triangles`. The scale is that of the bound's
-    noise.
+    Each of the two gets half of epsilon. The protocol is `protocols.release.triangles`. `scale` is that of the noise on
+    the bound.
 
     Args:
         epsilon: Privacy loss of `rows` rows.

@@ -107,14 +107,14 @@ class Reached:
 
 @dataclass(frozen=True)
 class Counted:
-    """The bits of the step fit at both parties: the step begins."""
+    """The bits of the step fit the bounds of both parties' tables: the step begins, and they are booked."""
 
     step: int
 
 
 @dataclass(frozen=True)
 class Paying:
-    """The step begins: a holder pays for it before it says so."""
+    """At a holder: the nodes begin the step, and the holder must pay for it before it answers."""
 
     step: int
 
