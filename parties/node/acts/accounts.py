@@ -61,7 +61,7 @@ class Accounts:
         self._groups = same_rows.groups(self._settings(), spendings.starts())
 
     def tables(self) -> list[str]:
-        """Return the tables that have an account: the offered ones, and former ones whose charges no offered one has."""
+        """Return the tables with an account: the offered ones, and former ones whose charges no offered one has."""
         offered = set().union(*map(self.names, self._offers.tables))
         return [*self._offers.tables, *sorted(self.charged() - offered)]
 

@@ -195,7 +195,7 @@ class Hearing:
 
     @contextmanager
     def _counted(self, peer: str, identifier: str) -> Iterator[None]:
-        """Add the bytes that the enclosed block writes to the peer's amount of today. Raise ExcessError beyond the limit."""
+        """Add the bytes that the block writes to the peer's amount of today. Raise ExcessError beyond the limit."""
         row, log = self._jobs.store.size(identifier), self._log.audit.bytes
         yield
         if size := self._jobs.store.size(identifier) - row + self._log.audit.bytes - log:
