@@ -200,7 +200,7 @@ def revealed(task: Kind, peer: str) -> list[str]:
 
 
 def asked(task: Kind) -> tuple[Parameter, ...]:
-    """Return the values that the operator types."""
+    """Return the parameters whose values the operator types."""
     return () if task.reads_table else private_parameters(task.Settings)
 
 

@@ -157,7 +157,7 @@ class BySchema(Kind):
 
     @property
     def own_bound(self) -> int:
-        """Greatest number of this party's rows."""
+        """Public upper bound on the number of this party's rows."""
         bound: int | None = self.settings.own_max_rows
         return self.settings.max_rows if bound is None else bound
 
@@ -263,7 +263,7 @@ class BySchema(Kind):
         return task, task.data_of(rows, inputs.secret), [*unread, *task.notes(settings, rows)]
 
     def fingerprint(self, source: Any, data: Any) -> Callable[[bytes], bytes]:
-        """Return the keyed fingerprint by which a resumed session notices changed rows.
+        """Return a function from a key to the digest by which a resumed session notices changed rows.
 
         Args:
             source: This party's rows.
@@ -317,7 +317,10 @@ class BySchema(Kind):
 
 
 class StoppingKind(BySchema):
-    """A kind whose settings have `most_bytes`. Its runs call `stopping`."""
+    """A kind whose runs may stop before a step that costs too much: more than `most_bytes`, or far more than forecast.
+
+    Its `run` calls `stopping`.
+    """
 
     enlarged: ClassVar[str]  # the object that may become larger than forecast, with its verb
     smaller: ClassVar[str]  # advice on a smaller run

@@ -225,5 +225,5 @@ def is_from(session: Login, form_token: str) -> bool:
 
 
 def _same(expected: str, received: str) -> bool:
-    """Compare two secrets in constant time."""
+    """Return whether two secrets are equal, in constant time."""
     return hmac.compare_digest(expected.encode(), received.encode())

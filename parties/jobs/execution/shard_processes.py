@@ -279,7 +279,7 @@ def met_at(door: Door, session: Address, shards_at: Sequence[str] = ()) -> Addre
 
 
 def _networks(shards_at: Sequence[str]) -> Iterator[_Network]:
-    """Yield the networks, and each address of the hosts."""
+    """Yield the networks in the setting, and each address of its host names as a network."""
     for name in shards_at:
         try:
             yield ipaddress.ip_network(name)

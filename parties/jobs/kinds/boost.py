@@ -383,7 +383,7 @@ class Boost(BySchema):
         return sums if not shift else (sums + (1 << (shift - 1))) >> shift
 
     def _lines(self, source: Rows) -> OwnRows:
-        """Return this party's rows with a target: bins, targets and frequencies."""
+        """Return this party's rows whose target is not missing, as bins, scaled targets and frequencies."""
         order, features = [*self.schema.features(self.target), self.target], self.features
         places = [order.index(column.name) for column in features.columns]
         domain, middle_and_span = self.schema.attributes[self.target], self.scaled

@@ -138,7 +138,7 @@ class Circuit(Batched):
 
     @override
     def missing(self, inputs: Inputs) -> list[str]:
-        """Ask only party 0 for the input if the circuit has one input."""
+        """Return the inputs that this party must still type; party 1 has none if the circuit has a single input."""
         return super().missing(inputs) if inputs.party < len(self.netlist(inputs).input_widths) else []
 
     @override

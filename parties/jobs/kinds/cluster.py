@@ -195,7 +195,7 @@ class Cluster(Release):
 
     @cached_property
     def lloyd(self) -> Lloyd:
-        """Rounds of k-means in process."""
+        """The plan of k-means in rounds, for the method in-process."""
         epsilon = None if self.exact else self.epsilon
         growth = Fraction(1) if self.settings.shares == "even" else GROWTH
         settings, size = self.settings, (self.k, len(self.axes))

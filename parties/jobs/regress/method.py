@@ -119,7 +119,7 @@ class Method(ABC):
 
 
 class OpenedOnce(Method):
-    """A method that opens one sum of both parties' integers, each with noise; the rest is post-processing."""
+    """A method that opens numbers once: each is a sum of both parties' integers, with noise. The rest is local work."""
 
     @property
     @abstractmethod

@@ -353,7 +353,7 @@ class JointTree(BySchema):
 
     @abstractmethod
     def state_of_trees(self, tree_file: TreeFile) -> State:
-        """Return the state of a tree for this schema and target."""
+        """Return the state of a run that ends with the trees of a file; its schema and target are checked already."""
 
     @override
     def document(self, state: State) -> Document:

@@ -311,7 +311,7 @@ def _give(both: BothNodes, order: Order, tell: Tell) -> Finished:
 def _reporting(
     session: Session, task: Kind, openings: WrittenFirst, tell: Tell, givers: Givers | None
 ) -> Callable[[Step], None]:
-    """Return the function to call before each step: it reports the event, then begins the step's joint randomness.
+    """Return the function to call before each step: it reports that the run has reached the step, and begins it.
 
     In between, bits of exact answers are booked if they fit at all parties, and the holders pay for the step.
     """

@@ -343,7 +343,7 @@ class Store:
         return self._records[self._ids[number]]
 
     def number(self, identifier: str) -> int:
-        """Return the number of a job."""
+        """Return the number that the store has given a job, in order of arrival."""
         return self._numbers[identifier]
 
     def newest(self, before: int | None = None) -> Iterator[Record]:

@@ -108,7 +108,7 @@ class Scored:
 
 
 def _rank(places: Sequence[int]) -> Any:
-    """Return a table from category indices to positions in the list, -1 for the others."""
+    """Return an array that maps a category index to its position in `places`; -1 for the others."""
     ranks = np.full(1 << 17, -1, dtype=np.int64) if not places else np.full(max(max(places) + 1, 1 << 17), -1)
     ranks[list(places)] = np.arange(len(places))
     return ranks
