@@ -177,7 +177,7 @@ class BySchema(Kind):
 
     @property
     def passes(self) -> int:
-        """Number of passes over streamed rows after they are opened."""
+        """Number of times that a run reads the streamed rows, besides the reading that opens and checks them."""
         return 0
 
     @override

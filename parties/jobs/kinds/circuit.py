@@ -107,7 +107,7 @@ class Circuit(Batched):
 
     @override
     def parameters(self) -> dict[str, Any]:
-        """Return the circuit by its digest."""
+        """Return the public settings; the circuit is named by its digest."""
         return {**super().parameters(), "circuit": self._digest}
 
     @property

@@ -122,7 +122,7 @@ class Forest(ExactTree):
 
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
-        """Return the counts of rows that are drawn for each tree from this party's rows, with replacement, by `secret`."""
+        """Return the counts of rows drawn for each tree, with replacement, from this party's rows by `secret`."""
         from protocols.bootstrap import Bootstrapped
 
         drawn = Bootstrapped(self.domains, self.classes, source, self.settings.trees, secret)

@@ -42,7 +42,7 @@ def document(
 
     Args:
         task: The task.
-        outcome: Result of the protocol.
+        outcome: Opened values of the run, as JSON fields.
         levels: Level of each recoded column's hierarchy.
         boxes: Boxes of the classes.
         paths: Paths of the hierarchies, by column.

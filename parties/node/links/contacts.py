@@ -222,7 +222,7 @@ class Contacts:
             self._events.log("statement failed", peer=peer, job=_job_of(data), why=why)
 
     def _meet(self, peer: str, session: Session) -> str:
-        """Compare the heads of both logs; return the reason to hold all jobs, empty if there is none."""
+        """Compare the heads of both logs with the peer; return the reason why no job may run with it, empty if none."""
         heads.send(session, self._ledger.heads.shown(peer))
         their_heads = heads.receive(session, Shown)
         our_findings = self._ledger.heads.lost(peer, their_heads)

@@ -65,7 +65,7 @@ def _model(text: str) -> models.Model:
 
 @dataclass(frozen=True)
 class Scored:
-    """Counting of this party's rows by group (if there are groups), label and bin."""
+    """Layout of the counts of this party's rows: by group (if there are groups), label and score bin."""
 
     target: str
     positive: str
