@@ -124,7 +124,7 @@ class OpenedOnce(Method):
     @property
     @abstractmethod
     def squared(self) -> int:
-        """Squared Euclidean norm of a row's change of all integers, rounded up."""
+        """Squared Euclidean norm of the largest change of all integers by one row, rounded up."""
 
     @property
     @abstractmethod

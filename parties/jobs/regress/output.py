@@ -47,7 +47,7 @@ class Output(OpenedOnce):
 
     @property
     def squared(self) -> int:
-        """Squared Euclidean norm of a row's change of all integers, rounded up."""
+        """Squared Euclidean norm of the largest change of all integers by one row, rounded up."""
         change = (1 << self.POINT) + 2 + math.isqrt(self.features.number)
         return change**2
 

@@ -258,7 +258,7 @@ class JointTree(BySchema):
 
     @abstractmethod
     def with_result(self, state: State) -> Program:
-        """Return the program that ends in this state."""
+        """Return the program of a run that ends in this state, to count its cost."""
 
     @abstractmethod
     def levels_of(self, state: State) -> Levels:

@@ -202,7 +202,7 @@ class Sessions:
         return outbox_for(options, hello), take
 
     def called(self, identifier: str, node: str) -> None:
-        """Give shares to the session of a job once both nodes that compute it have called.
+        """As a holder, note that a node calls us to a job's session; it begins once both nodes have called.
 
         Args:
             identifier: The job.
