@@ -173,7 +173,7 @@ def _typed(_: Request, fields: Fields) -> Fields | None:
 
 
 def _last(request: Request, _: Fields) -> int:
-    """Return the requested number. Raise InputError if it is 0 or too large."""
+    """Return how many entries or jobs a request asks for. Raise InputError if the number is 0 or too large."""
     last = _number(request, "last", 100)
     if not 1 <= last <= MAX_ENTRIES:
         raise InputError(f"last: must be from 1 to {MAX_ENTRIES}")

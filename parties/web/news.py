@@ -23,7 +23,7 @@ MOST = 32  # streams at once
 
 
 class News:
-    """The endpoint: `text/event-stream` for signed-in browsers."""
+    """Endpoint of the event stream (`text/event-stream`) for signed-in browsers."""
 
     def __init__(self, operator: Operator, logins: Logins) -> None:
         self._operator, self._logins = operator, logins

@@ -427,7 +427,7 @@ class Boost(BySchema):
 
     @property
     def _nobody(self) -> OwnRows:
-        """No rows."""
+        """Return the rows of a party without rows."""
         columns = len(self.features.columns)
         return OwnRows(np.zeros((0, columns), dtype=np.uint8), np.zeros(0), np.zeros(0, dtype=np.int64))
 

@@ -166,7 +166,7 @@ class ExactRules(RulesOfBoth, StoppingKind):
 
     @cached_property
     def largest(self) -> list[int]:
-        """Largest numbers of sets and rules of any run, likewise."""
+        """Largest numbers of sets and rules that any run decides on, in the order of `likely`."""
         from protocols import association_costs
 
         return association_costs.most(self.problem)

@@ -135,7 +135,7 @@ class ExactTree(JointTree, StoppingKind):
 
     @override
     def check(self) -> None:
-        """Raise InputError also if tolerance and bound exceed the word size."""
+        """Raise InputError also if `max_rows` and the tolerance need numbers larger than a word."""
         self.check_noise()
         self.check_depth()
         self.problem.check()

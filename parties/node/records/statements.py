@@ -42,7 +42,7 @@ class Signed(BaseModel):
         return check_signature(certificate, self.document(), bytes.fromhex(self.signature))
 
     def evidence(self, certificate: x509.Certificate) -> Evidence:
-        """Return the head alone, as this signer's."""
+        """Return the head and the result as evidence that names the signer's certificate."""
         signer = fingerprint(certificate)
         return Evidence(head=self.head, fingerprint=signer, result=self.result, signature=self.signature)
 

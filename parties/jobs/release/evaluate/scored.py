@@ -174,7 +174,7 @@ class Scoring(Release):
 
     @override
     def parameters(self) -> Document:
-        """Show the model by its description."""
+        """Return the public settings; a model is named by its description and digest."""
         values = super().parameters()
         return {**values, "classifier": None if self.model is None else self.words_of_model}
 
