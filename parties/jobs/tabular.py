@@ -312,7 +312,7 @@ class BySchema(Kind):
 
     @override
     def parameters(self) -> dict[str, Any]:
-        """Join the names of several columns into one text."""
+        """Return the public settings; the names of several columns are one text."""
         return {name: ", ".join(v) if isinstance(v, tuple) else v for name, v in super().parameters().items()}
 
 

@@ -231,7 +231,7 @@ class Boost(BySchema):
 
     @cached_property
     def leaves(self) -> Part:
-        """The opened numbers of all leaves of a round: their sums, with the noise on them."""
+        """The opened numbers of all leaves of all rounds: two sums of each, with their noise."""
         numbers = self.rounds * self.trees << (self.settings.depth + 1)
         return Part(numbers, (self.settings.max_rows << self.point) + 1, True, self.noise)
 

@@ -153,7 +153,7 @@ class Cluster(Release):
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
-        """The columns of the points, with their bounds and the numbers of the selected rows."""
+        """The columns of the points, with their bounds and the numbers of their selected values."""
         pairs = zip(self.settings.columns or (), self.settings.bounds or (), strict=True)
         return tuple(
             Axis.read(column, self.schema.attributes[column], self.where.values(column, self.schema), bounds)

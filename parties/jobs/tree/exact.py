@@ -244,7 +244,7 @@ class ExactTree(JointTree, StoppingKind):
         """Return how many numbers each question of a run with these levels asks a holder of rows.
 
         If rows are repeated, a holder also gives the counts of rows without repetition. For t it first gives the
-        classes of all rows, unless the root's question contains them.
+        classes of all rows, unless the root's question asks for them alone.
         """
         problem = self.problem
         close = problem.rules.close and problem.counts_attributes(0, levels[0][2])

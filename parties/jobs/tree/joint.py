@@ -217,7 +217,7 @@ class JointTree(BySchema):
 
     @override
     def parameters(self) -> dict[str, Any]:
-        """Omit the parameters that the specification gives through its schema."""
+        """Return the public settings without those that the specification gives through its schema."""
         return {name: getattr(self.settings, name) for name in (*self.specified, *OPTIONAL, *ENGINE)}
 
     # Cost.
@@ -346,7 +346,7 @@ class JointTree(BySchema):
         """Return the result with the schema's names, and the schema's digest and target."""
 
     def state_of(self, tree_file: TreeFile) -> State:
-        """Return the inverse of `tree_file`. Raise InputError if schema or target differ."""
+        """Return the state in a tree file, the inverse of `tree_file`. Raise InputError if schema or target differ."""
         if (tree_file.schema_digest, tree_file.target) != (self.schema.digest(), self.target):
             raise InputError(f"the tree is for another schema or target than this one with target {self.target}")
         return self.state_of_trees(tree_file)
