@@ -255,7 +255,7 @@ class BySchema(Kind):
     @classmethod
     @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[Self, Any, list[str]]:
-        """Return the task with this party's rows read from a file."""
+        """Return the task of a command, this party's rows from a file, and remarks on them."""
         task, inputs = cls.planned(settings), Inputs(party)
         ordered = Schema({name: task.schema.attributes[name] for name in task.columns})
         rows, ignored = task.rows_in_file(ordered, task.target)
@@ -275,7 +275,7 @@ class BySchema(Kind):
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """Read the rows once; a session that is resumed uses the same data."""
+        """Open the table for one session; yield this party's data and their fingerprint."""
         with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
             data = self.data_of(source, inputs.secret)
             yield Opened(data, self.fingerprint(source, data))
@@ -283,7 +283,7 @@ class BySchema(Kind):
     @classmethod
     @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Self:
-        """Use the table's bound unless the job has its own."""
+        """Return the task of a job's settings, with the table's row bound unless the job has its own."""
         table, schema = inputs.required()
         if "max_rows" not in settings.model_fields_set:
             settings = settings.model_copy(update={"max_rows": table.max_rows})
@@ -297,7 +297,7 @@ class BySchema(Kind):
     @classmethod
     @override
     def planned(cls, settings: Any) -> Self:
-        """Read the schema from a file."""
+        """Return the task of a command's settings, with the schema read from its file."""
         return cls.canonical(settings, schemas.load(file_of(settings.schema_file, "schema")))
 
     @override

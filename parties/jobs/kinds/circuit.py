@@ -73,7 +73,7 @@ class Circuit(Batched):
     @classmethod
     @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Circuit:
-        """Take the circuit from [circuits] in party.toml."""
+        """Return the task of a job's settings, with the circuit that [circuits] in party.toml names."""
         assert isinstance(settings, CircuitSettings)
         if settings.circuit is None:
             raise InputError("circuit: name one of those under [circuits] in party.toml")
@@ -94,7 +94,7 @@ class Circuit(Batched):
     @classmethod
     @override
     def planned(cls, settings: KindSettings) -> Circuit:
-        """Read the circuit from its file."""
+        """Return the task of a command's settings, with the circuit read from its file."""
         assert isinstance(settings, CircuitSettings)
         if settings.file is None:
             raise InputError("FILE is missing: name a circuit file, or set file under [circuit] in --config")

@@ -53,7 +53,7 @@ class TableOfBoth(BySchema):
     @classmethod
     @override
     def planned(cls, settings: Any) -> Self:
-        """Read the analyst's certificate from its file."""
+        """Return the task of a command's settings, with the analyst's certificate read from its file."""
         if settings.to is not None:
             settings = settings.model_copy(update={"to": None, "analyst": analyst.in_file(settings.to)})
         return super().planned(settings)

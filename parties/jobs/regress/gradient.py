@@ -84,7 +84,7 @@ class Gradient(Stepwise):
 
     @override
     def own(self, rows: OwnRows | None) -> Any:
-        """Return the sums of slopes and the number of rows, step by step."""
+        """Return the source of own sums for each step: of slopes, and the number of rows."""
         return OwnGradients(self, rows)
 
     @override

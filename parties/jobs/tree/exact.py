@@ -193,7 +193,7 @@ class ExactTree(JointTree, StoppingKind):
     @property
     @override
     def without_holders(self) -> str | None:
-        """Exclude l and t against the peer: they compare each party's own classes."""
+        """Reason why further holders cannot give rows: l and t against the peer compare each party's own classes."""
         rules = self.problem.rules
         if rules.against == "peer" and (rules.diverse or rules.close):
             return "l and t against the peer need each party's own rows: give --against public, or k alone"

@@ -224,7 +224,7 @@ class JointTree(BySchema):
 
     @override
     def own_seconds(self) -> dict[str, float]:
-        """Add the time for counting the rows at each level."""
+        """Return the expected seconds of local work, with those for counting the rows at each level."""
         from smc.counting.rates import TALLY_SECONDS
 
         predictors, deepest = len(self.columns) - 1, self.settings.max_depth

@@ -193,7 +193,7 @@ class Triangles(Release):
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """Count the run. Noise of a smaller scale may need a few gates more. All batches of pairs have equal cost."""
+        """Return the cost of a run. Noise of a smaller scale may need a few gates more."""
         from protocols.release import triangles
         from smc.counting import forecast
 

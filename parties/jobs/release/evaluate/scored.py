@@ -122,7 +122,7 @@ class Scoring(Release):
     @classmethod
     @override
     def planned(cls, settings: Any) -> Self:
-        """Read the model from a file too."""
+        """Return the task of a command's settings, with the model read from its file."""
         if settings.model_file is not None:
             text = files.read_text(settings.model_file)
             if len(text) > MOST_MODEL:
