@@ -279,7 +279,7 @@ class JointTree(BySchema):
 
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
-        """Return this party's counts; `secret` keys its random choices."""
+        """Return the source of this party's counts; `secret` keys random choices, of which this class has none."""
         del secret
         return self.by_questions(source)
 

@@ -276,7 +276,7 @@ class Store:
         return len(self._undo)
 
     def done(self, mark: int) -> None:
-        """End a transaction that is written."""
+        """End a transaction that was committed; the outermost one forgets the former versions of jobs."""
         if not mark:  # otherwise an outer transaction may fail yet
             self._undo.clear()
 
