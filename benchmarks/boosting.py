@@ -32,7 +32,7 @@ from parties.tables.schema import Schema
 from parties.tables.types import Domain, read_type
 from protocols.counts import RowCounts
 
-TABLES = {"car": 5, "wisconsin": 5, "house-votes-84": 5, "tic-tac-toe": 5, "adult": 1}  # and how many folds
+TABLES = {"car": 5, "wisconsin": 5, "house-votes-84": 5, "tic-tac-toe": 5, "adult": 1}  # number of folds
 LEFT_OUT = ("fnlwgt", "education-num")  # a weight of the census; `education` again
 NUMBERS: dict[str, dict[str, Any]] = {  # of Adult
     "age": {"type": "integer", "low": 17, "high": 90},
@@ -62,7 +62,7 @@ def table(path: Path) -> tuple[Schema, dict[str, Numbers]]:
 
 
 def coded(domain: Any, kind: dict[str, Any], cells: Any) -> Numbers:
-    """Return the places of cells in a column's domain."""
+    """Return the category numbers of cells in a column's domain."""
     if "edges" in kind:
         return np.searchsorted(kind["edges"], cells.astype(int), side="right")
     place = {value: number for number, value in enumerate(domain)}
@@ -70,7 +70,7 @@ def coded(domain: Any, kind: dict[str, Any], cells: Any) -> Numbers:
 
 
 def measured(path: Path, folds: int, epsilon: float | None) -> dict[str, Any]:
-    """Return the mean share of right classes of each way and of XGBoost, and the rounds and bits of the default."""
+    """Return the mean accuracy of each way and of XGBoost, and the rounds and bits of the default."""
     schema, codes = table(path)
     assert schema.target is not None
     labels = codes[schema.target]
@@ -99,7 +99,7 @@ def measured(path: Path, folds: int, epsilon: float | None) -> dict[str, Any]:
 
 
 def grown(task: Boost, codes: dict[str, Numbers], train: Numbers) -> Any:
-    """Return the trees of these rows, of which each party has every other one."""
+    """Return the trees learnt from these rows; each party has every other row."""
     names = task.schema.features(task.target)
     domains = [len(task.schema.attributes[name]) for name in names]
 
@@ -112,7 +112,7 @@ def grown(task: Boost, codes: dict[str, Numbers], train: Numbers) -> Any:
 
 
 def theirs(task: Boost, codes: dict[str, Numbers], labels: Numbers, train: Numbers, test: Numbers) -> float:
-    """Return the share that XGBoost has right: 50 rounds, on numbers as categories of the same order."""
+    """Return the accuracy of XGBoost with 50 rounds; numbers are categories in the same order."""
     columns = []
     for column in task.features.columns:
         of_rows = codes[column.name]

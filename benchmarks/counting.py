@@ -52,7 +52,7 @@ RANGES: dict[str, tuple[tuple[str, ...], tuple[float, ...]]] = {
 }
 TARGET, CLASSES = "outcome", ("home", "readmitted", "died")
 SCHEMA = Schema({**TEXTS, **{name: names for name, (names, _) in RANGES.items()}, TARGET: CLASSES})
-PIECE = 10_000_000  # rows a file
+PIECE = 10_000_000  # rows of a file
 
 
 def make(folder: Path, start: int, rows: int) -> None:
@@ -85,7 +85,7 @@ def make(folder: Path, start: int, rows: int) -> None:
 
 
 class Timed:
-    """Counts, and how long each level took: (nodes, seconds)."""
+    """A source of counts that records the time of each level: (nodes, seconds)."""
 
     def __init__(self, counts: Counts) -> None:
         self._counts = counts
@@ -102,7 +102,7 @@ class Timed:
 
 
 def measure(folder: Path, rows: int, depth: int, memory: str, threads: int | None) -> dict[str, Any]:
-    """Count a tree's levels; seconds of reading the files once, and of each level."""
+    """Count a tree's levels; return the seconds of reading the files once, and of each level."""
     columns = {name: ColumnSettings(edges=edges) for name, (_, edges) in RANGES.items()}
     settings = TableSettings(
         source=str(folder), schema=folder, max_rows=rows, columns=columns, memory=memory, threads=threads
@@ -137,7 +137,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, help="DuckDB's threads; default: all cores")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    fresh = multiprocessing.get_context("spawn")  # so that making the rows does not count as memory of counting them
+    fresh = multiprocessing.get_context("spawn")  # so that the memory of making the rows does not count
     with tempfile.TemporaryDirectory(prefix="smc-counting-") as directory:
         folder = Path(directory)
         for start in range(0, given.rows, PIECE):
