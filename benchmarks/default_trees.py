@@ -64,14 +64,14 @@ def split(raw: Path, target: str, place: Path, seed: int) -> tuple[Path, Path]:
 
 
 def rows_of(table: TableSettings, schema: Schema, target: str, file: Path) -> Indices:
-    """Return the distinct rows of a file of this table's form, int64[lines, attributes + 2]."""
+    """Return the distinct rows of a file with this table's columns, int64[lines, attributes + 2]."""
     with open_table(table.model_copy(update={"source": str(file)}), schema, target) as source:
         source.check()
         return np.unique(source.distinct(), axis=0)
 
 
 def classes_said(tree: Tree, questions: Questions, rows: Indices) -> Indices:
-    """Return the class that a tree of questions says of each row, int64[rows]."""
+    """Return the class that a tree of questions predicts for each row, int64[rows]."""
     said = np.zeros(len(rows), dtype=np.int64)
     ways: list[tuple[Tree, Indices]] = [(tree, np.arange(len(rows)))]
     while ways:
@@ -99,12 +99,12 @@ def as_numbers(schema: Schema, target: str, rows: Indices) -> Any:
 
 
 def right(said: Any, rows: Indices) -> float:
-    """Return the share of rows, int64[lines, attributes + 2], whose class is said."""
+    """Return the share of rows, int64[lines, attributes + 2], whose class is predicted correctly."""
     return float((said == rows[:, -2]) @ rows[:, -1] / rows[:, -1].sum())
 
 
 def of_one_split(raw: Path, target: str, place: Path, seed: int) -> Row:
-    """Return the shares of rows right, the sizes and the costs of one split of a table."""
+    """Return accuracies, sizes and costs of the trees for one split of a table."""
     known_file, held_file = split(raw, target, place, seed)
     table, schema = proposed(known_file, target, place)
     known, held = (rows_of(table, schema, target, file) for file in (known_file, held_file))
@@ -136,7 +136,7 @@ def of_one_split(raw: Path, target: str, place: Path, seed: int) -> Row:
 
 
 def of_scikit_learn(rows: Any, labels: Indices, others: Any, held: Indices, leaves: int, depth: int) -> Row:
-    """Return the shares of the rows held out, `others` as numbers, that its trees say right."""
+    """Return the accuracies of its trees on the rows held out; `others` are these rows as numbers."""
     trees = {
         "as many leaves": DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0),
         "as deep": DecisionTreeClassifier(max_depth=depth, random_state=0),
@@ -156,7 +156,7 @@ def of_scikit_learn(rows: Any, labels: Indices, others: Any, held: Indices, leav
 
 
 def measured(name: str, raw: Path, target: str) -> Row:
-    """Return the means of a table's splits."""
+    """Return the means over a table's splits."""
     with tempfile.TemporaryDirectory() as place:
         file = raw_file(raw, Path(place))
         rows = len(file.read_bytes().splitlines()) - 1

@@ -56,7 +56,7 @@ def drawn(name: str, rows: int, rng: np.random.Generator) -> Any:
 
 
 def tree(name: str, rows: Any, key: bytes, **settings: Any) -> Any:
-    """Return the tree of all rows, of which each party has every other one."""
+    """Return the tree learnt from all rows; each party has every other row."""
     values, classes, _ = RULES[name]
     domains = {f"x{place}": tuple(map(str, range(values))) for place in range(COLUMNS)}
     schema = Schema({**domains, "y": tuple(map(str, range(classes)))}, "y")
@@ -72,14 +72,14 @@ def tree(name: str, rows: Any, key: bytes, **settings: Any) -> Any:
 
 
 def right(made: Any, rows: Any) -> float:
-    """Return the share of rows whose class the tree says."""
+    """Return the share of rows whose class the tree predicts correctly."""
     cells = {f"x{place}": list(map(str, rows[:, place].tolist())) for place in range(COLUMNS)}
     said = predict(made, Columns(Path("rows"), cells, list(range(len(rows)))))
     return float((np.array(said) == rows[:, -1].astype(str)).mean())
 
 
 def measured(name: str) -> dict[str, Any]:
-    """Return the mean shares of right classes of each way."""
+    """Return the mean accuracy of each way."""
     shares: dict[str, list[float]] = {}
     for table in range(TABLES):
         rng = np.random.default_rng([len(name), table])

@@ -1,4 +1,4 @@
-"""What top-down loses beside Mondrian, on points that are spread evenly and on points in clusters.
+"""The information that the algorithm top-down loses, compared with Mondrian, on evenly spread points and on clusters.
 
 Tables of whole numbers from 0 to 99, drawn evenly or around random centres, recoded for k rows a class by each
 algorithm that cuts numbers. The loss is the normalised certainty penalty: the share of a column that a published cell

@@ -42,7 +42,7 @@ Errors = dict[str, dict[int, float]]
 
 
 def errors(rows: int, answers: int = ANSWERS) -> dict[str, float]:
-    """The mean absolute error of each way on so many rows."""
+    """Return the mean absolute error of each way on this number of rows."""
     numbers = np.random.default_rng(rows).normal(60, 12, rows).round().astype(np.int64)
     table = Table(numbers, LOW, HIGH)
     passed, proposed = ways.by_propose(table, BOUND, EPSILON, DELTA, private, answers)
@@ -58,14 +58,14 @@ def errors(rows: int, answers: int = ANSWERS) -> dict[str, float]:
 
 
 def _blocks(numbers: Numbers, answers: int) -> Numbers:
-    """The rows are dealt anew some times."""
+    """Return answers by blocks; the rows are dealt into blocks anew a few times."""
     dealt = min(DEALT, answers)
     tables = (block_table(numbers, FUNCTIONS["median"], len(numbers) // BLOCK, LOW, HIGH) for _ in range(dealt))
     return np.concatenate([ways.by_smooth(one, EPSILON, DELTA, private, answers // dealt) for one in tables])
 
 
 def draw(found: Errors) -> str:
-    """Errors against rows, as SVG."""
+    """Draw errors against rows as SVG."""
     from matplotlib.figure import Figure
 
     with pictures.style({"font.size": 9}):

@@ -64,7 +64,7 @@ def make(path: Path, rows: int) -> None:
 
 
 def scan(what: str, path: Path, threads: int | None) -> dict[str, Any]:
-    """Have DuckDB make the same sums."""
+    """Return the figures of DuckDB for the same sums."""
     options: dict[str, Any] = {"preserve_insertion_order": False, **({"threads": threads} if threads else {})}
     z = " + ".join(f"{0.01 * (i + 1):.2f} * {name}" for i, name in enumerate(NAMES))
     sums = ", ".join(f"sum({name})" for name in NAMES)
@@ -97,7 +97,7 @@ def scan(what: str, path: Path, threads: int | None) -> dict[str, Any]:
 
 
 def stream(what: str, path: Path, rows: int, memory: str, threads: int | None) -> dict[str, Any]:
-    """Open the table as a job of this kind does, and time a pass; with what reading and checking it took before."""
+    """Open the table as a job of this kind does, and time a pass, and the reading and checking before it."""
     columns = [*NAMES, "y"] if what in ("gradient", "moments") else NAMES
     own: dict[str, Any] = {"max_rows": rows, "epsilon": 1.0, "columns": tuple(NAMES)}
     of = COARSE if what == "pairs" else REAL
@@ -136,7 +136,7 @@ def stream(what: str, path: Path, rows: int, memory: str, threads: int | None) -
 
 
 def made(kind: Any, fields: dict[str, Any], schema: Schema) -> Any:
-    """Return the task of a kind."""
+    """Return the task of a kind with these settings."""
     return kind.canonical(kind.Settings.model_validate(fields), schema)
 
 
