@@ -30,7 +30,7 @@ class News:
         self._streams: list[object] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request with a stream of news, or with status 401 if nobody is signed in."""
         request = Request(scope, receive)
         secret = request.cookies.get(cookie(request), "")
 

@@ -300,7 +300,7 @@ def signed_head(connection: sqlite3.Connection) -> SignedHead | None:
 
 
 def missing_triggers(connection: sqlite3.Connection) -> list[str]:
-    """Return the triggers that are missing or changed."""
+    """Return the names of the triggers that are missing or changed."""
     present = dict(
         connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'")
     )
