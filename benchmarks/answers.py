@@ -2,16 +2,19 @@
 
     [SMC_DIFFPRIVLIB=interpreter] python -m benchmarks.answers --out benchmarks/results     (or: make bench-answers)
 
-The jobs of `smc release mean`, `release median` and `smc quantile` have nothing set but the column, epsilon and the row
-bound that `smc prepare` writes. They are asked of 1,000 made-up whole numbers from 0 to 1,000; noise is drawn by numpy,
-from the law that the circuit has but for 2^-40. The error is the root of the mean square; its own standard error stands
-beside it. Laws and scales are computed:
+The jobs of `smc release mean`, `release median` and `smc quantile` set only the column, epsilon, and the row bound that
+`smc prepare` writes. The rows are 1,000 artificial whole numbers from 0 to 1,000. numpy draws the noise, from the law
+of the circuit up to 2^-40. The error is the root of the mean square, with its own standard error beside it. Laws and
+scales are computed:
 
-- *limit* of sigma is the analytic Gaussian mechanism's (Balle, Wang 2018), OpenDP's is found by its own search;
-- *least* of a mean is the least worst error that any mechanism has (Kulesza, Suresh, Wang 2023: that of the staircase,
-  Geng, Viswanath 2014, as if the number of rows were known), *worst* that of `release mean` where all numbers are low;
-- triangles are of 100 vertices: the law that the command takes, *plain* that of the global sensitivity, and *narrow*
-  a ladder whose rungs widen by a half each, no ladder of Zhang and others' (SIGMOD 2015) has narrower ones.
+- The *limit* of sigma is that of the analytic Gaussian mechanism (Balle, Wang 2018). OpenDP finds its sigma by its own
+  search.
+- The *least* error of a mean is the least worst error of any mechanism (Kulesza, Suresh, Wang 2023). It is that of the
+  staircase (Geng, Viswanath 2014), as if the number of rows were known. The *worst* is the error of `release mean` if
+  all numbers are low.
+- Triangles are counted in graphs of 100 vertices. The columns are the law that the command uses, *plain* noise by the
+  global sensitivity, and *narrow*, a ladder whose rungs widen by a half each. No ladder of Zhang and others (SIGMOD
+  2015) has narrower rungs.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""How often boosted trees are right on rows they have not seen: by default, with 50 rounds at rate 0.3, and XGBoost's.
+"""Accuracy of boosted trees on unseen rows: by default, with 50 rounds at rate 0.3, and XGBoost's.
 
-Five folds of public tables, one of Adult; each party has every other row. The default takes rounds whose splits open
-no more than 3,072 bits, and a rate by their number. Numbers have public bounds or edges, other columns are lists of
-values, for XGBoost's `hist` a column a value. Both parties run in one process, by sums in the clear: which trees they
-are does not depend on the engine.
+The rows are five folds of public tables, and one fold of Adult. Each party has every other row. By default the number
+of rounds is such that their splits open at most 3,072 bits, and the rate follows from this number. Numbers have public
+bounds or edges. Other columns are lists of values; for XGBoost's `hist` they become one column for each value. Both
+parties run in one process, with sums in the clear, since the trees do not depend on the engine.
 
     python -m benchmarks.boosting --data ../shared/data --out benchmarks/results/boosting.json
 
-Leaves are exact; with --epsilon they have noise, which takes some twenty times as long.
+Leaves are exact. With --epsilon they have noise, and a run takes about twenty times as long.
 """
 
 from __future__ import annotations

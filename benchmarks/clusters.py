@@ -1,19 +1,18 @@
-"""How near private clusters come to those without noise: by default, by each method, and by diffprivlib's k-means.
+"""Private clusters compared with those without noise: by default, by each method, and by diffprivlib's k-means.
 
     python -m benchmarks.clusters [--only D,N,EPSILON] [--out DIRECTORY]              (or: make bench-clusters)
 
 Rows are drawn from k round clusters, of standard deviation 0.1, at uniform places of [-0.8, 0.8]^d, and rounded to
 2,049 values a column. Inertia (the mean squared distance to the nearest centroid, of the rows) is divided by that of
-scikit-learn's k-means without noise; the median is over five tables with two noises each. `one` is that of one
-centroid, at the mean of the rows; in `doubted` of the draws the result of the default says that it may be as good.
-Noise is drawn by numpy, from the law that the circuit has but for 2^-40, and one party holds all rows: what is opened
-has the law of the protocol. The row bound is what `smc prepare` writes for half of the rows; `default` is the method
-that the command takes then.
-The protocol itself runs once for each method, on 100,000 rows of four columns: both parties in this process, joined in
-memory; bytes are those of both directions.
+scikit-learn's k-means without noise. The figure is the median over five tables, each with two draws of noise. `one` is
+the inertia of one centroid, at the mean of the rows. `doubted` is the share of draws in which the result of the default
+says that one centroid may be as good. numpy draws the noise, from the law of the circuit up to 2^-40, and one party has
+all rows: the opened numbers have the law of the protocol. The row bound is the one that `smc prepare` writes for half
+of the rows, and `default` is the command's method for it. The protocol itself runs once for each method, on 100,000
+rows of four columns. Both parties run in this process, joined in memory. Bytes are those of both directions.
 
-diffprivlib 0.6 sees all rows in one place, with the same epsilon and bounds. SMC_DIFFPRIVLIB names the Python that has
-it; without it its column is left out.
+diffprivlib 0.6 sees all rows in one place, with the same epsilon and bounds. SMC_DIFFPRIVLIB names a Python that has
+it; otherwise its column is left out.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""How fast a party's own rows are counted for each level of a tree: seconds a level, and peak memory.
+"""Speed of counting a party's own rows for each level of a tree: seconds of a level, and peak memory.
 
     python -m benchmarks.counting [--rows N] [--depth N] [--memory 2GB] [--threads N] [--out FILE.json]
 
-The rows are made by DuckDB in a temporary folder of Parquet files, 10 million each, which is removed afterwards; there
-should be 10 bytes of disk for each row. They have seven columns of text with 2 to 8 values (one with `?` for missing),
-three numbers that are put into four or five ranges (age, income in whole numbers; bmi with a fraction), and a class of
-three that depends on some of them: 2.8 million combinations. The tree is the one that ID3 finds in them, by the clear
-engine and with a peer that has no rows, so that each level asks what it would ask in a joint run.
+DuckDB writes the rows to Parquet files in a temporary folder, 10 million rows each. The folder is removed afterwards.
+Each row needs about 10 bytes of disk. The rows have seven columns of text with 2 to 8 values (one with `?` for missing)
+and three numbers that are put into four or five ranges (age and income are whole numbers, bmi has a fraction). A class
+with three values depends on some of them. In all there are 2.8 million combinations. The tree is the one that ID3 finds
+in these rows, by the clear engine and with a peer without rows, so each level asks the same counts as a joint run.
 """
 
 from __future__ import annotations

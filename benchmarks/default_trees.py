@@ -1,15 +1,16 @@
-"""How often default trees are right on rows they have not seen, beside scikit-learn's of the same table.
+"""Accuracy of default trees on unseen rows, beside that of scikit-learn's trees of the same table.
 
     python -m benchmarks.default_trees --data ../shared/data --out benchmarks/results/default_trees.json
 
-A third of a raw file's rows is held out, and never seen. Of the others `smc prepare` makes the schema; a coin deals
-them to two parties. The trees are those of `smc id3` by default, and with `--splits multiway`, once the default.
-scikit-learn learns from the rows of both, mapped by the same schema: an ordered column by its ranges' places and
-whether it is missing, another by a column a value. Its trees have as many leaves as ours, or are as deep, or are pruned
-by cost and complexity as three folds choose. Tables under 10,000 rows are split five times, others once.
+A third of a raw file's rows is held out. `smc prepare` makes the schema from the other rows, and a coin deals them to
+two parties. The trees are those of `smc id3` by default, and with `--splits multiway`, an earlier default. scikit-learn
+learns from the rows of both, mapped by the same schema. An ordered column becomes the position of its range, and a mark
+for missing values. Any other column becomes one column for each value. Its trees have as many leaves as ours, or the
+same depth, or are pruned by cost and complexity as three folds choose. Tables under 10,000 rows are split five times,
+others once.
 
-The parties' sums are in the clear; the first tree of each table under 1,000 rows is computed once more by garbled
-circuits, and is the same. Bytes are counted, both ways, for the engine of the command.
+The parties' sums are in the clear. The first tree of each table under 1,000 rows is computed again by garbled circuits,
+and must be the same. Bytes of both directions are counted for the engine of the command.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ from protocols.tree import Leaf, Tree, child_of, walk
 from smc.engines import Profile
 
 FEW, SPLITS, FOLDS, ALPHAS = 10_000, 5, 3, 15
-JOINT = 1_000  # rows of tables whose first tree is computed by garbled circuits, too
+JOINT = 1_000  # below this number of rows, the first tree is also computed by garbled circuits
 WAYS = ("multiway", "default")
-SHARES = ("most", *WAYS, "as many leaves", "as deep", "pruned")  # of rows held out that are right
+SHARES = ("most", *WAYS, "as many leaves", "as deep", "pruned")  # kinds of accuracy on rows held out
 Row = dict[str, Any]
 
 

@@ -1,11 +1,12 @@
-"""What is derived from settings, and what an open page asks of a node: both are to be done once, not at every access.
+"""Time of values derived from settings, and of requests by an open page: both should be computed once, not each time.
 
     python -m benchmarks.derived [--numbers N] [--jobs N] [--out FILE.json]            (or: make bench-derived)
 
-A noisy sum and mean of a column that lists so many numbers: seconds from the settings to both parties' results, two
-threads of one process joined in memory, kernels warm, and of the first view of such a job. A page: views of jobs made,
-and seconds, for a look at whether anything has changed, and for a list of 200 jobs after it, when nothing has changed
-since the last, and when a job has.
+The first part measures a noisy sum and mean of a column that lists --numbers numbers. It gives the seconds from the
+settings to both parties' results, in two threads of one process joined in memory with warm kernels, and the seconds of
+the first view of such a job. The second part measures a page. It gives the number of job views that are made, and the
+seconds: for the check whether anything has changed, and for a list of 200 jobs, first, with no change, and after a
+change of one job.
 """
 
 from __future__ import annotations

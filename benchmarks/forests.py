@@ -1,8 +1,8 @@
-"""How often forests are right on rows they have not seen: by the command's defaults, plain, and scikit-learn's.
+"""Accuracy of forests on unseen rows: by the command's defaults, plain, and scikit-learn's.
 
-Five stratified folds of public tables; each party has every other row. Columns are lists of values as `smc schema`
-proposes them, for scikit-learn a column a value. Both parties run in one process, by sums in the clear: which forest it
-is does not depend on the engine.
+The rows are five stratified folds of public tables. Each party has every other row. Columns are lists of values as `smc
+schema` proposes them; for scikit-learn they become one column for each value. Both parties run in one process, with
+sums in the clear, since the forest does not depend on the engine.
 
     python -m benchmarks.forests --data ../shared/data --out benchmarks/results/forests.json
 """

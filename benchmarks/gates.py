@@ -1,11 +1,11 @@
-"""How fast AND gates are garbled and evaluated: by one thread, and by two processes with a link between them.
+"""Speed of garbling and evaluating AND gates: by one thread, and by two processes with a link between them.
 
     python -m benchmarks.gates [--runs N] [--json]            (or: make benchmarks)
 
-By one thread: tables go to memory and come from there, so that only the work of one party is timed, for batches of
-AES-128 circuits (6,400 AND gates each) and of products of 64-bit integers (4,033 each), for each garbling scheme.
-Pipeline: garbler and evaluator are two processes, joined by gRPC with mutual TLS on loopback; the evaluator works while
-the next tables are garbled and sent. That is what a whole run can reach. Medians, after a run that warms up.
+With one thread, tables are written to memory and read from it, so only the work of one party is timed. The circuits are
+batches of AES-128 (6,400 AND gates each) and of products of 64-bit integers (4,033 each), for each garbling scheme. In
+the pipeline, garbler and evaluator are two processes, joined by gRPC with mutual TLS on loopback. The evaluator works
+while the next tables are garbled and sent. A whole run can reach this speed. Figures are medians, after a warm-up run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an AND gate of GMW costs: bytes, microseconds, and how many a second, made ahead and used.
+"""Cost of AND gates of GMW: bytes, microseconds, and gates per second, for triples made ahead and for their use.
 
     python -m benchmarks.gmw --ot extension --link grpc
 

@@ -1,4 +1,4 @@
-"""How fast the link is: two processes on this machine over gRPC with mutual TLS, nothing computed.
+"""Speed of the link: two processes on this machine over gRPC with mutual TLS, without computing.
 
     python -m benchmarks.link [--megabytes N] [--runs N] [--json]
 

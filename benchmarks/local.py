@@ -1,12 +1,12 @@
-"""Answers at the source: seconds for a million of them, and errors beside two other libraries.
+"""Answers with noise added at the source: seconds for a million of them, and errors beside two other libraries.
 
     [SMC_LDP=interpreter] python -m benchmarks.local [--out FILE]                  (or: make bench-local)
 
-SMC_LDP names a Python that has pure-ldp 1.2 and multi-freq-ldpy 0.2.5. Errors are mean squared errors of the shares of
-32 categories (Zipf) among 20,000 people, over the seeds; multi-freq-ldpy sets negative shares to 0 and the sum to 1, so
-beside it ours are made so, too. pure-ldp's RAPPOR (permanent bits only) decodes all 32 candidates by a non-negative
-regression; ours reports only those that a test proves, and the others count as 0. The closed form is that of a share of
-0, a little too small for those that are held. xxhash must be older than 3.5 there.
+SMC_LDP names a Python that has pure-ldp 1.2 and multi-freq-ldpy 0.2.5, with xxhash older than 3.5. Errors are mean
+squared errors of the shares of 32 categories (Zipf) among 20,000 people, over the seeds. multi-freq-ldpy sets negative
+shares to 0 and the sum to 1, so we do the same with ours in this comparison. pure-ldp's RAPPOR (permanent bits only)
+decodes all 32 candidates by a non-negative regression. Ours reports only candidates that a test confirms, and the
+others count as 0. The closed form is that of a share of 0; for larger shares it is a little too small.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def ways(epsilon: float) -> dict[str, Mechanism]:
 def errors(seeds: int, epsilon: float, kept: Sequence[Row]) -> list[Row]:
     """Return our mean squared errors, those of other libraries, and the least of any way: that of subset selection.
 
-    Without an interpreter with these libraries, their kept errors are returned.
+    Without an interpreter with these libraries, their kept errors are used.
     """
     random = np.random.default_rng(2)
     shares = 1 / np.arange(1, SIZE + 1)

@@ -1,11 +1,11 @@
-"""What private release costs: noise, noisy counts and noisy choices, by two processes.
+"""Cost of private release: noise, noisy counts and noisy choices, by two processes.
 
     python -m benchmarks.release [--only WORDS] [--runs N] [--out FILE.json]            (or: make bench-release)
 
-Two processes of this machine, joined by gRPC with mutual TLS on loopback. Seconds are those of one run from the making
-of the engine (base OTs among it) until both have the result; TLS and handshake come before, compiled circuits and
-kernels are warm. The median of the runs is shown, one run where there are 2^16 candidates or more. Bytes are those of
-both directions. Peak memory is that of the larger process since its start.
+Two processes of this machine are joined by gRPC with mutual TLS on loopback. The time of a run begins when the engine
+is made (with base OTs) and ends when both parties have the result. TLS and handshake come before, and compiled circuits
+and kernels are warm. The figure is the median of the runs; cases with 2^16 candidates or more run once. Bytes are those
+of both directions. Peak memory is that of the larger process since its start.
 """
 
 from __future__ import annotations

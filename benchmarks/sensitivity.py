@@ -1,11 +1,11 @@
-"""How far off a private median is, by each of six ways, against the number of rows.
+"""Error of a private median by each of six ways, against the number of rows.
 
     python -m benchmarks.sensitivity [--out DIRECTORY]                              (or: make bench-sensitivity)
 
 Whole numbers from 0 to 100 (rounded from a normal law of mean 60 and deviation 12), epsilon 1, delta 10^-6 (not for
-global and choice), one row replaced. Means of 400 answers, moved into 0 to 100, against the exact median. The bound
-that is proposed is 3; where the test gives no answer, the middle, 50, stands for it. Blocks have 10 rows, and the
-function of each is its median.
+global and choice), one row replaced. The figure is the mean absolute error of 400 answers, moved into 0 to 100, against
+the exact median. The proposed bound is 3. If its test gives no answer, the answer is the middle, 50. Blocks have 10
+rows, and the function of each is its median.
 """
 
 from __future__ import annotations

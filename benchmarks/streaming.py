@@ -1,13 +1,13 @@
-"""How fast columns of numbers are read in pieces: seconds a pass of each kind of job, and peak memory.
+"""Speed of reading columns of numbers in pieces: seconds of a pass by each kind of job, and peak memory.
 
     python -m benchmarks.streaming [--rows N] [--times M] [--memory 1GB] [--threads N] [--out FILE.json] [--markdown]
 
-The rows are made by DuckDB in a temporary Parquet file: 20 columns of floats with two decimals between 0 and 10, and a
-class of two; there should be 30 bytes of disk for each row. With --times the file has M names and is read under each.
-Every figure is of a process of its own. Beside each pass of ours stands DuckDB's plain scan of the files with the same
-sums in SQL, in floating point: nothing is checked there, placed on a public grid, clipped or exact. What has few values
-is counted by one query before all passes, and that is the figure. Processor seconds tell more than seconds on a machine
-that is busy otherwise.
+DuckDB writes the rows to a temporary Parquet file: 20 columns of floats from 0 to 10 with two decimals, and a class
+with two values. Each row needs about 30 bytes of disk. With --times the file has M names and is read under each. Every
+figure comes from its own process. Beside each pass of ours stands DuckDB's plain scan of the files with the same sums
+in SQL, in floating point. That scan does not check values, put them on a public grid or clip them, and it is not exact.
+Columns with few values are counted by one query before all passes, and the figure is that of the query. On a busy
+machine, processor seconds are more reliable than seconds.
 """
 
 from __future__ import annotations

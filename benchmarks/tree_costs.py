@@ -1,16 +1,16 @@
-"""Measures how near the typical forecast of an exact tree is to what trees of ten tables cost, and the most it can.
+"""Compare the forecasts of exact trees, typical and largest, with the costs of trees of ten tables.
 
     python -m benchmarks.tree_costs DATA     (or: make bench-trees; DATA has the tables; ten minutes, writes
                                              benchmarks/results/tree_costs.json)
 
-Every table is prepared from its raw file as `smc prepare` does, its rows dealt to two parties by a coin. The tree that
-`smc id3` finds by default, one a level deeper and one of four levels, the same with `--splits multiway`, and the plain
-one are grown in the clear, and the bytes of their runs are counted: exactly (`cost_model.with_tree`), or of large plain
-trees level by level in parts, which costs a few percent. Trees with noise are drawn five times, by default and of four
-levels; their bytes are the median, and `largest` is the most of the five.
+Every table is prepared from its raw file as by `smc prepare`, and a coin deals its rows to two parties. The trees are
+grown in the clear: the default one of `smc id3`, one a level deeper, one of four levels, the same three with `--splits
+multiway`, and the plain one. The bytes of their runs are counted exactly (`cost_model.with_tree`). Large plain trees
+are counted level by level in parts, with an error of a few percent. Trees with noise are drawn five times, by default
+and with four levels. Their bytes are the median, and `largest` is the maximum of the five.
 
-Besides, the trees of up to eight other columns of each table are counted the same way, but for the deeper and plain
-ones. docs/cost-trees.md shows the rows of the tables' targets, and how many of both are near.
+The trees of up to eight other columns of each table are counted in the same way, except the deeper and plain ones.
+docs/cost-trees.md shows the rows for the tables' targets, and the number of near forecasts for both.
 """
 
 from __future__ import annotations

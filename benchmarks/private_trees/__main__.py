@@ -2,12 +2,12 @@
 
     python -m benchmarks.private_trees --out benchmarks/results      (or: make bench-private)
 
-Every table is measured on the same stratified folds for all. Both sides are tuned alike: each figure of an epsilon is
-the best of a grid, ours over depth, quality, "stop", share of the leaves and single trees or forests, diffprivlib's
-over depth and number of trees. Beside it stands what the defaults give, which know public numbers only.
+Every table is measured on the same stratified folds for all. Both sides are tuned in the same way: each figure of an
+epsilon is the best of a grid. Our grid has depth, quality, "stop", share of the leaves, and single trees or forests.
+diffprivlib's has depth and number of trees. The accuracy of our defaults, which use public numbers only, stands beside.
 
 PrivaTree's figures are those of its paper (Vos et al., 2023, trees of depth 4), on the same tables without their
-incomplete rows, in five folds of its own. Mushroom and breast-w are measured if `--more` names a folder with
+incomplete rows, in its own five folds. Mushroom and breast-w are measured if `--more` names a folder with
 mushroom.csv and breast-w.csv.
 """
 

@@ -5,19 +5,19 @@
 Columns of numbers are typed here, as `smc prepare` writes them: wisconsin's and balance-scale's by their numbers, those
 of scikit-learn's tables in eight ranges of equal width (digits: four), Adult's age, hours, gains and losses of capital.
 
-- `ordered`: `smc id3 --epsilon`, all defaults. An edge is an attribute of two values in the simulation, so edges that
-  a branch has settled stay candidates: the protocol leaves them out.
-- `multiway`: the same with `--splits multiway`, and the depth that its defaults give then.
-- `bayes`: `smc release naive-bayes`, all defaults: the job itself, but that numpy draws the noise, `scale` of it; in
-  `doubted` of the draws its result says that a constant answer may be as good.
+- `ordered`: `smc id3 --epsilon` with its defaults. In the simulation an edge is an attribute of two values. So edges
+  that a branch has already decided stay candidates; the protocol leaves them out.
+- `multiway`: the same with `--splits multiway`, and the default depth for it.
+- `bayes`: `smc release naive-bayes` with its defaults. It is the job itself, except that numpy draws the noise, of
+  scale `scale`. `doubted` is the share of draws in which the result says that a constant answer may be as good.
 - `majority`: the accuracy of the commonest class.
-- `random`: a forest of cuts drawn at random, each of the trees by all rows with its part of epsilon for the classes of
-  its leaves (Jagannathan, Pillaipakkamnatt, Wright 2009; Fletcher, Islam 2017): the best of 3, 7 and 15 trees of depth
-  1 to 8. It is not built; this is why.
+- `random`: a forest of random cuts. All rows vote in each tree, which has its part of epsilon for the classes of its
+  leaves (Jagannathan, Pillaipakkamnatt, Wright 2009; Fletcher, Islam 2017). The figure is the best of 3, 7 and 15 trees
+  of depth 1 to 8. The program does not have such forests, because of these figures.
 
-The row bound is what `smc prepare` writes for a party's half of the rows that are learnt. With `--peer` diffprivlib is
-measured instead, and kept by itself in private_peers.json: the best of its forests' depths and numbers of trees and of
-its naive Bayes, with the standard deviation of that over its draws.
+The row bound is the one that `smc prepare` writes for a party's half of the training rows. With `--peer` diffprivlib is
+measured instead, and kept in private_peers.json. Its figure is the best of its forests' depths and numbers of trees and
+of its naive Bayes, with the standard deviation over its draws.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
     python -m benchmarks.regression --out benchmarks/results        (or: make bench-regress)
 
-Adult as `benchmarks.private_trees` codes it, every column as categories, in the same five folds. Two parties have half
-of the other four folds each. Accuracies are of the protocol's law (`simulation`); the protocol itself is run once on
-all of Adult by two processes, for each profile. Ours takes the settings that follow from public numbers; of
-diffprivlib's logistic regression, which has one curator, stand the default and the best of six strengths of
+Adult is coded as in `benchmarks.private_trees`, every column as categories, in the same five folds. Two parties each
+have half of the other four folds. Accuracies come from the protocol's law (`simulation`). The protocol itself runs once
+on all of Adult by two processes, for each profile. Ours uses the settings that follow from public numbers.
+diffprivlib's logistic regression has one curator; the table shows its default and the best of six strengths of
 regularisation.
 """
 

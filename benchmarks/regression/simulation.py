@@ -1,7 +1,8 @@
 """Accuracy of linear classifiers by each method, with the noise of the protocol's law instead of its circuits.
 
-The product's own code sums gradients, finds minimisers and turns what is opened into weights; only the opened numbers
-are made here. A sample of the discrete Gaussian is a continuous one, rounded: sigma is in the hundreds at least.
+The product's own code sums gradients, finds minimisers and turns opened numbers into weights. Only the opened numbers
+are simulated here. A sample of the discrete Gaussian is a rounded continuous one, since sigma is in the hundreds at
+least.
 """
 
 from __future__ import annotations

@@ -2,14 +2,14 @@
 
     python -m benchmarks.synthesis --out benchmarks/results [--folds 1] [--peer]           (or: make bench-synthesis)
 
-Four fifths of the rows, dealt to two parties, are released and synthesised; models learn from the synthetic rows and
-are asked about the last fifth. Ours is the joint protocol itself, `protocols.release.aim` and `mst`, run on the clear
-engine: the law of what is opened is that of the other engines. Both sides spend the same rho, within (1, 1e-9).
+Four fifths of the rows are dealt to two parties. Synthetic rows are made from them, models learn from the synthetic
+rows, and predict the last fifth. Ours is the joint protocol itself, `protocols.release.aim` and `mst`, on the clear
+engine: the opened numbers have the same law as on other engines. Both sides spend the same rho, within (1, 1e-9).
 
-With `--peer` OpenDP 0.16 with its extra `mbi` is installed in an environment of its own and run on the same folds; a
-fold that is already there is not run again. It needs minutes a fold by MST, an hour or more by AIM. What it released
-is also made into rows by our generator: the one that OpenDP pins, mbi 1.1.0, draws columns that hang on a common
-one in one order, so that they seem to depend on each other (mended in mbi 2).
+With `--peer`, OpenDP 0.16 with its extra `mbi` is installed in a separate environment and run on the same folds. A fold
+with results is not run again. A fold needs minutes by MST, and an hour or more by AIM. Our generator also makes rows of
+OpenDP's measurements. The generator that OpenDP pins, mbi 1.1.0, draws all columns that depend on a common one in one
+order, so they seem to depend on each other (corrected in mbi 2).
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""How far off all pairs and threes of synthetic rows are, by epsilon, on two tables; beside AIM on mbi 2.
+"""Errors of all pairs and threes of columns of synthetic rows, by epsilon, on two tables; beside AIM on mbi 2.
 
     python -m benchmarks.synthesis.marginals --out benchmarks/results [--peer FOLDER]       (or: make bench-marginals)
 
-`smc synthesise` with its defaults, and with `--select mst`: the job itself, on the clear engine, whose law of what is
-opened is that of the other engines. Each party has half of the rows, and the bound that `smc prepare` writes for them.
-The error of a marginal is the total variation distance to that of the rows; the floor is that of as many rows drawn
-from the true ones, with replacement. With `--peer`, a folder with OUT.npz of `synthesis/marginals_peer.py` here as
-TABLE-EPSILON.npz, what these hold is measured alike; without it what is kept of the peer stays.
+The jobs are those of `smc synthesise` with its defaults, and with `--select mst`. They run on the clear engine, where
+opened numbers have the same law as on other engines. Each party has half of the rows, and the row bound that `smc
+prepare` writes for them. The error of a marginal is the total variation distance to that of the rows. The floor is the
+error of as many rows drawn from the true ones, with replacement. `--peer` names a folder with the output files of
+`synthesis/marginals_peer.py`, named TABLE-EPSILON.npz; they are measured in the same way. Without it, the peer's kept
+results stay.
 """
 
 from __future__ import annotations
