@@ -2,16 +2,19 @@
 
     [SMC_DIFFPRIVLIB=interpreter] python -m benchmarks.answers --out benchmarks/results     (or: make bench-answers)
 
-The jobs of `smc release mean`, `release median` and `smc quantile` have nothing set but the column, epsilon and the row
-bound that `smc prepare` writes. They are asked of 1,000 made-up whole numbers from 0 to 1,000; noise is drawn by numpy,
-from the law that the circuit has but for 2^-40. The error is the root of the mean square; its own standard error stands
-beside it. Laws and scales are computed:
+The jobs of `smc release mean`, `release median` and `smc quantile` set only the column, epsilon, and the row bound that
+`smc prepare` writes. The rows are 1,000 artificial whole numbers from 0 to 1,000. numpy draws the noise, from the law
+of the circuit up to 2^-40. The error is the root of the mean square, with its own standard error beside it. Laws and
+scales are computed:
 
-- *limit* of sigma is the analytic Gaussian mechanism's (Balle, Wang 2018), OpenDP's is found by its own search;
-- *least* of a mean is the least worst error that any mechanism has (Kulesza, Suresh, Wang 2023: that of the staircase,
-  Geng, Viswanath 2014, as if the number of rows were known), *worst* that of `release mean` where all numbers are low;
-- triangles are of 100 vertices: the law that the command takes, *plain* that of the global sensitivity, and *narrow*
-  a ladder whose rungs widen by a half each, no ladder of Zhang and others' (SIGMOD 2015) has narrower ones.
+- The *limit* of sigma is that of the analytic Gaussian mechanism (Balle, Wang 2018). OpenDP finds its sigma by its own
+  search.
+- The *least* error of a mean is the least worst error of any mechanism (Kulesza, Suresh, Wang 2023). It is that of the
+  staircase (Geng, Viswanath 2014), as if the number of rows were known. The *worst* is the error of `release mean` if
+  all numbers are low.
+- Triangles are counted in graphs of 100 vertices. The columns are the law that the command uses, *plain* noise by the
+  global sensitivity, and *narrow*, a ladder whose rungs widen by a half each. No ladder of Zhang and others (SIGMOD
+  2015) has narrower rungs.
 """
 
 from __future__ import annotations
@@ -49,20 +52,22 @@ Row = dict[str, Any]
 
 
 def numbers() -> Any:
-    """The rows, int64[ROWS] from 0 to HIGH: normal, so the median lies where rows are dense and AT where they are
-    not."""
+    """Return the rows, int64[ROWS] from 0 to HIGH.
+
+    They are normal: the median lies where rows are dense, and the quantile `AT` where they are sparse.
+    """
     return np.clip(np.rint(np.random.default_rng(1).normal(300, 100, ROWS)), 0, HIGH).astype(np.int64)
 
 
 def truth() -> dict[str, tuple[float, float]]:
-    """The least and the greatest right answer, without noise."""
+    """Return the least and the greatest correct answer of each question, without noise."""
     rows, mean = np.sort(numbers()), float(numbers().mean())
     places = {"median": ROWS // 2, "quantile": round(AT * ROWS)}
     return {"mean": (mean, mean), **{name: (float(rows[at - 1]), float(rows[at])) for name, at in places.items()}}
 
 
 def task_of(question: str, epsilon: str) -> Any:
-    """The command's job, all defaults."""
+    """Return the job of the command with its defaults."""
     kind: Any = {"mean": Mean, "median": Median, "quantile": Quantile}[question]
     asked = {"column": "x", "epsilon": float(epsilon), "max_rows": row_bound(-(-ROWS // 2))}
     asked |= {"at": AT} if question == "quantile" else {}
@@ -70,7 +75,7 @@ def task_of(question: str, epsilon: str) -> Any:
 
 
 def answers(question: str, epsilon: str, draws: int) -> Any:
-    """So many answers of the command; a median or a quantile by the law of its choice."""
+    """Return `draws` answers of the command; medians and quantiles are drawn from the law of the choice."""
     task, draw = task_of(question, epsilon), np.random.default_rng([ROWS, QUESTIONS.index(question)])
     scale = float(task.query.mechanisms[0].scale)
     if question == "mean":
@@ -85,9 +90,10 @@ def answers(question: str, epsilon: str, draws: int) -> Any:
 
 
 def of_opendp(question: str, epsilon: str, draws: int) -> list[float]:
-    """OpenDP's answers: a noisy sum over a noisy count, each of half of epsilon, or a noisy choice among all numbers.
+    """Return OpenDP's answers.
 
-    Its promise is of one row more or less, too.
+    A mean is a noisy sum divided by a noisy count, each with half of epsilon. A median or quantile is a noisy choice
+    among all numbers. As in ours, neighbouring tables differ by one row added or removed.
     """
     import opendp.prelude as dp
 
@@ -112,7 +118,7 @@ def of_opendp(question: str, epsilon: str, draws: int) -> list[float]:
 
 
 def of_diffprivlib(python: str, draws: int) -> dict[str, dict[str, list[float]]]:
-    """diffprivlib's answers by epsilon and question."""
+    """Return diffprivlib's answers by epsilon and question."""
     asked = {"numbers": numbers().tolist(), "low": 0, "high": HIGH, "at": AT, "epsilons": EPSILONS, "draws": draws}
     program = Path(__file__).parent / "peers" / "diffprivlib_answers.py"
     answer: dict[str, dict[str, list[float]]] = answered(python, program, asked)
@@ -120,7 +126,7 @@ def of_diffprivlib(python: str, draws: int) -> dict[str, dict[str, list[float]]]
 
 
 def error(question: str, given: list[float]) -> dict[str, float]:
-    """The root of the mean square error, and what that is known within."""
+    """Return the root of the mean square error, and its own standard error, `sure`."""
     least, greatest = truth()[question]
     squares = (np.array(given) - np.clip(given, least, greatest)) ** 2
     root = math.sqrt(squares.mean())
@@ -129,7 +135,7 @@ def error(question: str, given: list[float]) -> dict[str, float]:
 
 
 def sigmas() -> Iterator[Row]:
-    """Of one number that a row changes by 1."""
+    """Yield the sigmas of Gaussian noise on one number that a row changes by 1."""
     for epsilon, delta in ((epsilon, delta) for delta in DELTAS for epsilon in EPSILONS):
         ours = float(gauss(Fraction(epsilon), Fraction(delta), 1, "add-remove").scale)
         found = {"smc": ours, "OpenDP": sigma_of_opendp(float(epsilon), float(delta))}
@@ -138,7 +144,7 @@ def sigmas() -> Iterator[Row]:
 
 
 def sigma_of_opendp(epsilon: float, delta: float) -> float:
-    """The least sigma that OpenDP takes for that."""
+    """Return the least sigma that OpenDP accepts for epsilon and delta."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
@@ -151,7 +157,7 @@ def sigma_of_opendp(epsilon: float, delta: float) -> float:
 
 
 def limit(epsilon: float, delta: float) -> float:
-    """The least sigma of the normal law, alone (Balle, Wang 2018, Theorem 8)."""
+    """Return the least sigma of continuous Gaussian noise (Balle, Wang 2018, Theorem 8)."""
     from scipy.optimize import brentq
     from scipy.stats import norm
 
@@ -163,7 +169,7 @@ def limit(epsilon: float, delta: float) -> float:
 
 
 def worst_mean(epsilon: str) -> tuple[float, float]:
-    """The error of a mean of ROWS numbers that are all low, and the least that the worst can be."""
+    """Return the error of a mean if all `ROWS` numbers are low, and the least possible worst error."""
     noise, e = laplace(Fraction(epsilon), HIGH, "add-remove"), float(epsilon)
     staircase = (2 ** (-2 / 3) * math.exp(-2 * e / 3) * (1 + math.exp(-e)) ** (2 / 3) + math.exp(-e)) / (
         1 - math.exp(-e)
@@ -172,7 +178,7 @@ def worst_mean(epsilon: str) -> tuple[float, float]:
 
 
 def triangles() -> Iterator[Row]:
-    """Mean errors by the most common neighbours of two vertices."""
+    """Yield mean errors of counts of triangles, by the largest number of common neighbours of two vertices."""
     for common in COMMON:
         for epsilon in EPSILONS:
             taken, e = ladder.is_worth_it(VERTICES, Fraction(epsilon)), float(epsilon)
@@ -186,7 +192,7 @@ def triangles() -> Iterator[Row]:
 
 
 def narrow(common: int, epsilon: float) -> float:
-    """The mean error of a ladder whose rung t + 1 has common + t // 2 numbers on either side."""
+    """Return the mean error of a ladder whose rung t + 1 has common + t // 2 numbers on each side."""
     q, weight, error, reached, rung = math.exp(-epsilon / 2), 1.0, 0.0, 0, 0
     while q**rung > 1e-15:
         wide = common + rung // 2
@@ -198,7 +204,7 @@ def narrow(common: int, epsilon: float) -> float:
 
 
 def asked(draws: int) -> list[Row]:
-    """Each question at each epsilon."""
+    """Return a row of errors for each question and epsilon."""
     python = os.environ.get("SMC_DIFFPRIVLIB")
     others = of_diffprivlib(python, draws) if python else {}
     rows: list[Row] = []

@@ -27,7 +27,7 @@ from parties.bench.json_rows import json_rows
 
 TEST_ROWS = 20_000
 CASES = (("uniform", 0.25), ("uniform", 0.5), ("uniform", 1.0), ("uniform", 2.0), ("gaussian", 1.0))
-PROTOTYPE = {  # ByClass, 50,000 rows, as CASES: what is to be reached, less half a point
+PROTOTYPE = {  # ByClass, 50,000 rows, in the order of CASES: the target, which we may miss by half a point
     1: (98.8, 98.8, 98.1, 98.1, 98.1),
     2: (96.5, 87.9, 77.2, 71.0, 84.4),
     3: (95.7, 89.1, 82.7, 75.7, 84.1),
@@ -35,12 +35,12 @@ PROTOTYPE = {  # ByClass, 50,000 rows, as CASES: what is to be reached, less hal
     5: (94.5, 93.6, 90.1, 90.6, 91.1),
 }
 SLACK = 0.5
-MIN_ROWS = 50  # of a leaf
+MIN_ROWS = 50  # least rows of a leaf
 Row = dict[str, Any]
 
 
 def plan(noise: str, privacy: float) -> dict[str, ColumnBlur]:
-    """All nine columns blurred alike."""
+    """Return a plan that blurs all nine columns in the same way."""
     return {
         name: ColumnBlur.model_validate(
             {"noise": noise, "low": low, "high": high, "privacy": privacy, "whole": name in credit.WHOLE}
@@ -50,7 +50,7 @@ def plan(noise: str, privacy: float) -> dict[str, ColumnBlur]:
 
 
 def accuracy(function: int, noise: str, privacy: float, strategy: Strategy, rows: int, seed: int) -> tuple[float, int]:
-    """The share of true test rows that are classed right, and the leaves of the tree."""
+    """Return the share of true test rows that are classified correctly, and the number of leaves."""
     rng = np.random.default_rng(seed)
     known, asked = credit.people(rows, rng), credit.people(TEST_ROWS, rng)
     how = plan(noise, privacy)
@@ -63,7 +63,7 @@ def accuracy(function: int, noise: str, privacy: float, strategy: Strategy, rows
 
 
 def measure(rows: int, seeds: int) -> list[Row]:
-    """ByClass and untreated for all functions, Global and Local for functions 2 and 3, and trees of true rows."""
+    """Return rows of results: ByClass and untreated for all functions, Global and Local for 2 and 3, and true rows."""
     found = []
     for function in credit.FUNCTIONS:
         strategies: Sequence[Strategy] = ("byclass", "none", *(("global", "local") if function in (2, 3) else ()))

@@ -1,13 +1,13 @@
-"""How often boosted trees are right on rows they have not seen: by default, with 50 rounds at rate 0.3, and XGBoost's.
+"""Accuracy of boosted trees on unseen rows: by default, with 50 rounds at rate 0.3, and XGBoost's.
 
-Five folds of public tables, one of Adult; each party has every other row. The default takes rounds whose splits open
-no more than 3,072 bits, and a rate by their number. Numbers have public bounds or edges, other columns are lists of
-values, for XGBoost's `hist` a column a value. Both parties run in one process, by sums in the clear: which trees they
-are does not depend on the engine.
+The rows are five folds of public tables, and one fold of Adult. Each party has every other row. By default the number
+of rounds is such that their splits open at most 3,072 bits, and the rate follows from this number. Numbers have public
+bounds or edges. Other columns are lists of values; for XGBoost's `hist` they become one column for each value. Both
+parties run in one process, with sums in the clear, since the trees do not depend on the engine.
 
     python -m benchmarks.boosting --data ../shared/data --out benchmarks/results/boosting.json
 
-Leaves are exact; with --epsilon they have noise, which takes some twenty times as long.
+Leaves are exact. With --epsilon they have noise, and a run takes about twenty times as long.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from parties.tables.schema import Schema
 from parties.tables.types import Domain, read_type
 from protocols.counts import RowCounts
 
-TABLES = {"car": 5, "wisconsin": 5, "house-votes-84": 5, "tic-tac-toe": 5, "adult": 1}  # and how many folds
+TABLES = {"car": 5, "wisconsin": 5, "house-votes-84": 5, "tic-tac-toe": 5, "adult": 1}  # number of folds
 LEFT_OUT = ("fnlwgt", "education-num")  # a weight of the census; `education` again
 NUMBERS: dict[str, dict[str, Any]] = {  # of Adult
     "age": {"type": "integer", "low": 17, "high": 90},
@@ -62,7 +62,7 @@ def table(path: Path) -> tuple[Schema, dict[str, Numbers]]:
 
 
 def coded(domain: Any, kind: dict[str, Any], cells: Any) -> Numbers:
-    """Return the places of cells in a column's domain."""
+    """Return the category numbers of cells in a column's domain."""
     if "edges" in kind:
         return np.searchsorted(kind["edges"], cells.astype(int), side="right")
     place = {value: number for number, value in enumerate(domain)}
@@ -70,7 +70,7 @@ def coded(domain: Any, kind: dict[str, Any], cells: Any) -> Numbers:
 
 
 def measured(path: Path, folds: int, epsilon: float | None) -> dict[str, Any]:
-    """Return the mean share of right classes of each way and of XGBoost, and the rounds and bits of the default."""
+    """Return the mean accuracy of each way and of XGBoost, and the rounds and bits of the default."""
     schema, codes = table(path)
     assert schema.target is not None
     labels = codes[schema.target]
@@ -99,7 +99,7 @@ def measured(path: Path, folds: int, epsilon: float | None) -> dict[str, Any]:
 
 
 def grown(task: Boost, codes: dict[str, Numbers], train: Numbers) -> Any:
-    """Return the trees of these rows, of which each party has every other one."""
+    """Return the trees learnt from these rows; each party has every other row."""
     names = task.schema.features(task.target)
     domains = [len(task.schema.attributes[name]) for name in names]
 
@@ -112,7 +112,7 @@ def grown(task: Boost, codes: dict[str, Numbers], train: Numbers) -> Any:
 
 
 def theirs(task: Boost, codes: dict[str, Numbers], labels: Numbers, train: Numbers, test: Numbers) -> float:
-    """Return the share that XGBoost has right: 50 rounds, on numbers as categories of the same order."""
+    """Return the accuracy of XGBoost with 50 rounds; numbers are categories in the same order."""
     columns = []
     for column in task.features.columns:
         of_rows = codes[column.name]

@@ -1,6 +1,6 @@
-"""Jobs by the protocol itself, both parties in this process, by default with sums in the clear.
+"""Run jobs by the protocol itself, with both parties in this process; by default sums are in the clear.
 
-What they come to does not depend on the engine; of what has noise, its law.
+The result does not depend on the engine; for results with noise, their law does not.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ LONGEST = 7200.0  # seconds
 
 
 def last_state(task: Any, own: Callable[[int], Any], profile: Profile = CLEAR) -> Any:
-    """Return what a task comes to, on the own data of each party."""
+    """Run a task, and return its last state.
+
+    Args:
+        task: The task.
+        own: Returns the data of a party, by its number.
+        profile: Profile of the run.
+    """
 
     def party(session: Session) -> Any:
         return task.run(engine_of(session, profile), own(session.party), task.states.beginning, lambda step: None)

@@ -1,19 +1,18 @@
-"""How near private clusters come to those without noise: by default, by each method, and by diffprivlib's k-means.
+"""Private clusters compared with those without noise: by default, by each method, and by diffprivlib's k-means.
 
     python -m benchmarks.clusters [--only D,N,EPSILON] [--out DIRECTORY]              (or: make bench-clusters)
 
 Rows are drawn from k round clusters, of standard deviation 0.1, at uniform places of [-0.8, 0.8]^d, and rounded to
 2,049 values a column. Inertia (the mean squared distance to the nearest centroid, of the rows) is divided by that of
-scikit-learn's k-means without noise; the median is over five tables with two noises each. `one` is that of one
-centroid, at the mean of the rows; in `doubted` of the draws the result of the default says that it may be as good.
-Noise is drawn by numpy, from the law that the circuit has but for 2^-40, and one party holds all rows: what is opened
-has the law of the protocol. The row bound is what `smc prepare` writes for half of the rows; `default` is the method
-that the command takes then.
-The protocol itself runs once for each method, on 100,000 rows of four columns: both parties in this process, joined in
-memory; bytes are those of both directions.
+scikit-learn's k-means without noise. The figure is the median over five tables, each with two draws of noise. `one` is
+the inertia of one centroid, at the mean of the rows. `doubted` is the share of draws in which the result of the default
+says that one centroid may be as good. numpy draws the noise, from the law of the circuit up to 2^-40, and one party has
+all rows: the opened numbers have the law of the protocol. The row bound is the one that `smc prepare` writes for half
+of the rows, and `default` is the command's method for it. The protocol itself runs once for each method, on 100,000
+rows of four columns. Both parties run in this process, joined in memory. Bytes are those of both directions.
 
-diffprivlib 0.6 sees all rows in one place, with the same epsilon and bounds. SMC_DIFFPRIVLIB names the Python that has
-it; without it its column is left out.
+diffprivlib 0.6 sees all rows in one place, with the same epsilon and bounds. SMC_DIFFPRIVLIB names a Python that has
+it; otherwise its column is left out.
 """
 
 from __future__ import annotations
@@ -48,18 +47,18 @@ from smc.local import run_local
 
 PEER = Path(__file__).parent / "peers" / "diffprivlib_kmeans.py"
 VALUES = tuple(map(str, range(2 * UNIT + 1)))
-CLUSTERS = {2: 4, 4: 5, 6: 5, 9: 5}  # by columns
+CLUSTERS = {2: 4, 4: 5, 6: 5, 9: 5}  # number of clusters by number of columns
 ROWS, EPSILONS = (1_000, 10_000, 100_000), (0.1, 0.5, 1.0, 2.0)
-DASHES = {0.1: "--", 1.0: "-"}  # of the epsilons in the picture
+DASHES = {0.1: "--", 1.0: "-"}  # line styles of the epsilons in the picture
 TABLES, NOISES = 5, 2
-PART = 20_000  # rows that k-means without noise begins with
+PART = 20_000  # rows for the start of k-means without noise
 METHODS = ("grid", "in-process", "hybrid")
 COLOURS = {"grid": PALETTE[2], "in-process": PALETTE[1], "hybrid": PALETTE[4], "diffprivlib": PALETTE[6]}
 Row = dict[str, Any]
 
 
 def table(rows: int, columns: int, seed: int) -> Any:
-    """Rows in clusters, int64[rows, columns] from -UNIT to UNIT."""
+    """Return rows in clusters, int64[rows, columns] from -UNIT to UNIT."""
     draw = np.random.default_rng(seed)
     places = draw.uniform(-0.8, 0.8, (CLUSTERS[columns], columns))
     points = places[draw.integers(0, len(places), rows)] + draw.normal(0, 0.1, (rows, columns))
@@ -67,9 +66,9 @@ def table(rows: int, columns: int, seed: int) -> Any:
 
 
 def task_of(method: str | None, rows: int, columns: int, epsilon: float, values: tuple[str, ...] = VALUES) -> Cluster:
-    """The job that two parties with half of the rows each would agree on; columns have the numbers of the fixed point.
+    """Return the job that two parties with half of the rows each would agree on.
 
-    No method leaves it to the command.
+    `values` are the values of each column, by default all fixed-point numbers. With None as method the command chooses.
     """
     names = [f"x{i}" for i in range(columns)]
     asked = {
@@ -81,7 +80,7 @@ def task_of(method: str | None, rows: int, columns: int, epsilon: float, values:
 
 @cache
 def best(rows: int, columns: int, seed: int) -> float:
-    """The inertia of a table without noise: ten starts on a part of the rows, the best goes on with all."""
+    """Return the inertia of a table without noise: the best of ten starts on a part of the rows goes on with all."""
     from sklearn.cluster import KMeans
 
     points = table(rows, columns, seed) / UNIT
@@ -90,13 +89,13 @@ def best(rows: int, columns: int, seed: int) -> float:
 
 
 def own(task: Cluster, points: Any) -> Any:
-    """What a party with these rows brings."""
+    """Return the own data of a party with these rows."""
     indices, sizes = points + UNIT, [len(VALUES)] * points.shape[1]
     return task.own_rows(RowCounts(sizes[1:], sizes[0], indices[:, :-1], indices[:, -1]))
 
 
 def simulated(task: Cluster, numbers: Any, seed: int) -> list[int]:
-    """What is opened, in one place, by a party that brings these numbers."""
+    """Return the opened numbers of a run, simulated in one place with one party's own data."""
     draw, opened = np.random.default_rng(seed), ()
     for part in task.rounds:
         assert part.noise is not None
@@ -114,19 +113,19 @@ def simulated(task: Cluster, numbers: Any, seed: int) -> list[int]:
 
 
 def inertia(points: Any, places: Any) -> float:
-    """The mean squared distance to the nearest centroid."""
+    """Return the mean squared distance to the nearest centroid."""
     rows = points / UNIT
     apart = (rows**2).sum(axis=1)[:, None] - 2 * rows @ places.T + (places**2).sum(axis=1)
     return float(apart.min(axis=1).mean())
 
 
 def found(document: Mapping[str, Any]) -> Any:
-    """The centroids of a result in [-1, 1]^d."""
+    """Return the centroids of a result, scaled to [-1, 1]^d."""
     return np.array([one["centroid"] for one in document["clusters"]]) / UNIT - 1
 
 
 class Peer:
-    """diffprivlib in a process of its own, which loads it once."""
+    """A process of diffprivlib, which loads the library once."""
 
     def __init__(self, python: str) -> None:
         self._process = subprocess.Popen(
@@ -138,7 +137,7 @@ class Peer:
         self._asked, self._told = self._process.stdin, self._process.stdout
 
     def centroids(self, points: Any, clusters: int, epsilon: float, seeds: list[int]) -> list[Any]:
-        """The centroids that it finds with each seed."""
+        """Return the centroids that it finds with each seed."""
         with tempfile.NamedTemporaryFile(suffix=".npy") as file:
             np.save(file, points / UNIT)
             file.flush()
@@ -147,13 +146,13 @@ class Peer:
             return [np.array(one) for one in json.loads(self._told.readline())]
 
     def close(self) -> None:
-        """End it."""
+        """End the process."""
         self._asked.close()
         self._process.wait()
 
 
 def compared(rows: int, columns: int, epsilon: float, peer: Peer | None) -> Row:
-    """One size of table and one epsilon."""
+    """Return the figures for one size of table and one epsilon."""
     ratios: dict[str, list[float]] = {}
     doubted: list[bool] = []
     default = task_of(None, rows, columns, epsilon).settings.method
@@ -175,9 +174,9 @@ def compared(rows: int, columns: int, epsilon: float, peer: Peer | None) -> Row:
 
 
 def protocol(method: str, profile: Profile) -> Row:
-    """The protocol on half of 100,000 rows each."""
+    """Run the protocol on 100,000 rows, half of them at each party, and return the figures."""
     points = table(100_000, 4, 0)
-    task = task_of(method, len(points) // 2, 4, 1.0)  # a bound that is right to the row
+    task = task_of(method, len(points) // 2, 4, 1.0)  # the bound is the exact number of rows
     meters: dict[int, Any] = {}
 
     def party(session: Any) -> list[int]:
@@ -198,7 +197,7 @@ def protocol(method: str, profile: Profile) -> Row:
 
 
 def picture(document: Mapping[str, Any]) -> str:
-    """Inertia against rows, a panel for each number of columns."""
+    """Draw inertia against rows, with a panel for each number of columns."""
     from matplotlib.figure import Figure
 
     with style({"font.family": "DejaVu Sans", "font.size": 9}):
@@ -221,7 +220,7 @@ def picture(document: Mapping[str, Any]) -> str:
 
 
 def cases(only: str | None) -> Iterator[tuple[int, int, float]]:
-    """Columns, rows, epsilon."""
+    """Yield columns, rows and epsilon of each case."""
     for columns, rows, epsilon in product(CLUSTERS, ROWS, EPSILONS):
         if only in (None, f"{columns},{rows},{epsilon:g}"):
             yield columns, rows, epsilon

@@ -1,9 +1,9 @@
-"""Writes docs/cost.md and docs/cost-trees.md: formulas and exact numbers of cost, and forecasts of trees.
+"""Write docs/cost.md and docs/cost-trees.md: formulas and exact numbers of cost, and forecasts of trees.
 
     python -m benchmarks.cost_document            (or: make cost)
 
-The formulas are the paragraphs that begin with "Cost" in the docstrings, the numbers are counted by `smc.counting`, so
-neither can be out of date. A test compares the pages with the output of this module.
+The formulas are the paragraphs of docstrings that begin with "Cost". The numbers are counted by `smc.counting`. So
+neither is ever out of date. A test compares the pages with the output of this module.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ WORDS = ("kind", "operation", "OT", "program", "profile")  # columns of text, no
 
 @dataclass(frozen=True)
 class Section:
-    """One primitive or protocol: the module that has its formula, and a table of its cost."""
+    """One primitive or protocol: the module with its formula, and a table of its cost."""
 
     title: str
     module: str
@@ -91,7 +91,7 @@ class Section:
 
 
 def formula(module: str) -> list[str]:
-    """The paragraphs about cost in a module's docstring, each on one line."""
+    """Return the paragraphs about cost in a module's docstring, each on one line."""
     text = inspect.getdoc(importlib.import_module(module)) or ""
     paragraphs = [" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", text)]
     found = [paragraph for paragraph in paragraphs if re.match(r"(Cost|Communication)\b", paragraph)]
@@ -190,7 +190,7 @@ def _line(cells: Row) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-# The programs that are counted.
+# The counted programs.
 
 INTEGER = (cases.MIXED, Profile("lean", "ferret", form="depth"), cases.YAO, cases.SILENT)
 

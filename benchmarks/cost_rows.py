@@ -35,7 +35,7 @@ def cells(costs: Costs, gates: bool = False) -> list[str]:
 
 
 def counted(kind: OTKind, use: Callable[[Transfers], object]) -> Costs:
-    """Both parties' costs of a use of oblivious transfer."""
+    """Return both parties' costs of a use of oblivious transfer."""
     sessions = CountingSession(0), CountingSession(1)
     for session in sessions:
         use(CountingTransfers(session, kind))
@@ -43,7 +43,7 @@ def counted(kind: OTKind, use: Callable[[Transfers], object]) -> Costs:
 
 
 def correlated(count: int) -> Callable[[Transfers], object]:
-    """Party 0 is the sender of so many correlated OTs with the receiver's own choices."""
+    """Return a use: party 0 sends `count` correlated OTs with the receiver's own choices."""
 
     def use(transfers: Transfers) -> object:
         if transfers.session.party == 0:
@@ -54,7 +54,7 @@ def correlated(count: int) -> Callable[[Transfers], object]:
 
 
 def random(count: int, choices: int) -> Callable[[Transfers], object]:
-    """Party 0 is the sender of so many random 1-out-of-`choices` OTs."""
+    """Return a use: party 0 sends `count` random 1-out-of-`choices` OTs."""
 
     def use(transfers: Transfers) -> object:
         if transfers.session.party == 0:
@@ -65,7 +65,7 @@ def random(count: int, choices: int) -> Callable[[Transfers], object]:
 
 
 def base(count: int) -> Costs:
-    """Real base OTs: there is nothing to be counted that they do not do."""
+    """Return the costs of `count` base OTs, which really run."""
 
     def both(session: Session) -> Cost:
         if session.party == 0:
@@ -124,7 +124,7 @@ def triple_rows() -> Iterator[Row]:
 
 
 def program_rows(programs: dict[str, Program], profiles: Sequence[Profile]) -> Callable[[], Iterator[Row]]:
-    """Rows of programs under profiles."""
+    """Return a function that yields the rows of these programs under these profiles."""
 
     def rows() -> Iterator[Row]:
         for name, program in programs.items():
@@ -135,7 +135,7 @@ def program_rows(programs: dict[str, Program], profiles: Sequence[Profile]) -> C
 
 
 def gates(netlist: Netlist, batch: int) -> Program:
-    """A circuit on public inputs: its AND gates and nothing else."""
+    """Return a program that only computes the AND gates of a circuit, on public inputs."""
 
     def program(engine: Any) -> object:
         inputs = [engine.constant(np.zeros((width, batch), dtype=np.uint8)) for width in netlist.input_widths]
@@ -145,5 +145,5 @@ def gates(netlist: Netlist, batch: int) -> Program:
 
 
 def zeros(*shape: int) -> Any:
-    """Private inputs; what they are does not matter."""
+    """Return private inputs; their values do not matter."""
     return np.zeros(shape, dtype=np.uint64)

@@ -1,12 +1,12 @@
-"""How fast a party's own rows are counted for each level of a tree: seconds a level, and peak memory.
+"""Speed of counting a party's own rows for each level of a tree: seconds of a level, and peak memory.
 
     python -m benchmarks.counting [--rows N] [--depth N] [--memory 2GB] [--threads N] [--out FILE.json]
 
-The rows are made by DuckDB in a temporary folder of Parquet files, 10 million each, which is removed afterwards; there
-should be 10 bytes of disk for each row. They have seven columns of text with 2 to 8 values (one with `?` for missing),
-three numbers that are put into four or five ranges (age, income in whole numbers; bmi with a fraction), and a class of
-three that depends on some of them: 2.8 million combinations. The tree is the one that ID3 finds in them, by the clear
-engine and with a peer that has no rows, so that each level asks what it would ask in a joint run.
+DuckDB writes the rows to Parquet files in a temporary folder, 10 million rows each. The folder is removed afterwards.
+Each row needs about 10 bytes of disk. The rows have seven columns of text with 2 to 8 values (one with `?` for missing)
+and three numbers that are put into four or five ranges (age and income are whole numbers, bmi has a fraction). A class
+with three values depends on some of them. In all there are 2.8 million combinations. The tree is the one that ID3 finds
+in these rows, by the clear engine and with a peer without rows, so each level asks the same counts as a joint run.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ RANGES: dict[str, tuple[tuple[str, ...], tuple[float, ...]]] = {
 }
 TARGET, CLASSES = "outcome", ("home", "readmitted", "died")
 SCHEMA = Schema({**TEXTS, **{name: names for name, (names, _) in RANGES.items()}, TARGET: CLASSES})
-PIECE = 10_000_000  # rows a file
+PIECE = 10_000_000  # rows of a file
 
 
 def make(folder: Path, start: int, rows: int) -> None:
@@ -85,7 +85,7 @@ def make(folder: Path, start: int, rows: int) -> None:
 
 
 class Timed:
-    """Counts, and how long each level took: (nodes, seconds)."""
+    """A source of counts that records the time of each level: (nodes, seconds)."""
 
     def __init__(self, counts: Counts) -> None:
         self._counts = counts
@@ -102,7 +102,7 @@ class Timed:
 
 
 def measure(folder: Path, rows: int, depth: int, memory: str, threads: int | None) -> dict[str, Any]:
-    """Count a tree's levels; seconds of reading the files once, and of each level."""
+    """Count a tree's levels; return the seconds of reading the files once, and of each level."""
     columns = {name: ColumnSettings(edges=edges) for name, (_, edges) in RANGES.items()}
     settings = TableSettings(
         source=str(folder), schema=folder, max_rows=rows, columns=columns, memory=memory, threads=threads
@@ -137,7 +137,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, help="DuckDB's threads; default: all cores")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    fresh = multiprocessing.get_context("spawn")  # so that making the rows does not count as memory of counting them
+    fresh = multiprocessing.get_context("spawn")  # so that the memory of making the rows does not count
     with tempfile.TemporaryDirectory(prefix="smc-counting-") as directory:
         folder = Path(directory)
         for start in range(0, given.rows, PIECE):

@@ -1,4 +1,4 @@
-"""People and five rules that class them, made up as in Agrawal, Imielinski, Swami (TKDE 1993)."""
+"""Artificial people and five rules that classify them, as in Agrawal, Imielinski, Swami (TKDE 1993)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FUNCTIONS = (1, 2, 3, 4, 5)
 
 
 def people(rows: int, rng: np.random.Generator) -> dict[str, Floats]:
-    """Columns of so many people, float64[rows] each."""
+    """Return the columns of `rows` people, float64[rows] each."""
     salary = rng.uniform(20e3, 150e3, rows)
     commission = np.where(salary >= 75e3, 0.0, rng.uniform(10e3, 75e3, rows))
     zipcode = rng.integers(1, 10, rows).astype(np.float64)
@@ -41,7 +41,7 @@ def people(rows: int, rng: np.random.Generator) -> dict[str, Floats]:
 
 
 def classes(function: int, of: dict[str, Floats]) -> NDArray[np.int64]:
-    """1 for group A, int64[rows]."""
+    """Return 1 for each person of group A and 0 for others, int64[rows]."""
     age, salary, elevel = of["age"], of["salary"], of["elevel"]
     young, old = age < 40, age >= 60
     middle = ~young & ~old

@@ -1,15 +1,16 @@
-"""How often default trees are right on rows they have not seen, beside scikit-learn's of the same table.
+"""Accuracy of default trees on unseen rows, beside that of scikit-learn's trees of the same table.
 
     python -m benchmarks.default_trees --data ../shared/data --out benchmarks/results/default_trees.json
 
-A third of a raw file's rows is held out, and never seen. Of the others `smc prepare` makes the schema; a coin deals
-them to two parties. The trees are those of `smc id3` by default, and with `--splits multiway`, once the default.
-scikit-learn learns from the rows of both, mapped by the same schema: an ordered column by its ranges' places and
-whether it is missing, another by a column a value. Its trees have as many leaves as ours, or are as deep, or are pruned
-by cost and complexity as three folds choose. Tables under 10,000 rows are split five times, others once.
+A third of a raw file's rows is held out. `smc prepare` makes the schema from the other rows, and a coin deals them to
+two parties. The trees are those of `smc id3` by default, and with `--splits multiway`, an earlier default. scikit-learn
+learns from the rows of both, mapped by the same schema. An ordered column becomes the position of its range, and a mark
+for missing values. Any other column becomes one column for each value. Its trees have as many leaves as ours, or the
+same depth, or are pruned by cost and complexity as three folds choose. Tables under 10,000 rows are split five times,
+others once.
 
-The parties' sums are in the clear; the first tree of each table under 1,000 rows is computed once more by garbled
-circuits, and is the same. Bytes are counted, both ways, for the engine of the command.
+The parties' sums are in the clear. The first tree of each table under 1,000 rows is computed again by garbled circuits,
+and must be the same. Bytes of both directions are counted for the engine of the command.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ from protocols.tree import Leaf, Tree, child_of, walk
 from smc.engines import Profile
 
 FEW, SPLITS, FOLDS, ALPHAS = 10_000, 5, 3, 15
-JOINT = 1_000  # rows of tables whose first tree is computed by garbled circuits, too
+JOINT = 1_000  # below this number of rows, the first tree is also computed by garbled circuits
 WAYS = ("multiway", "default")
-SHARES = ("most", *WAYS, "as many leaves", "as deep", "pruned")  # of rows held out that are right
+SHARES = ("most", *WAYS, "as many leaves", "as deep", "pruned")  # kinds of accuracy on rows held out
 Row = dict[str, Any]
 
 
@@ -64,14 +65,14 @@ def split(raw: Path, target: str, place: Path, seed: int) -> tuple[Path, Path]:
 
 
 def rows_of(table: TableSettings, schema: Schema, target: str, file: Path) -> Indices:
-    """Return the distinct rows of a file of this table's form, int64[lines, attributes + 2]."""
+    """Return the distinct rows of a file with this table's columns, int64[lines, attributes + 2]."""
     with open_table(table.model_copy(update={"source": str(file)}), schema, target) as source:
         source.check()
         return np.unique(source.distinct(), axis=0)
 
 
 def classes_said(tree: Tree, questions: Questions, rows: Indices) -> Indices:
-    """Return the class that a tree of questions says of each row, int64[rows]."""
+    """Return the class that a tree of questions predicts for each row, int64[rows]."""
     said = np.zeros(len(rows), dtype=np.int64)
     ways: list[tuple[Tree, Indices]] = [(tree, np.arange(len(rows)))]
     while ways:
@@ -99,12 +100,12 @@ def as_numbers(schema: Schema, target: str, rows: Indices) -> Any:
 
 
 def right(said: Any, rows: Indices) -> float:
-    """Return the share of rows, int64[lines, attributes + 2], whose class is said."""
+    """Return the share of rows, int64[lines, attributes + 2], whose class is predicted correctly."""
     return float((said == rows[:, -2]) @ rows[:, -1] / rows[:, -1].sum())
 
 
 def of_one_split(raw: Path, target: str, place: Path, seed: int) -> Row:
-    """Return the shares of rows right, the sizes and the costs of one split of a table."""
+    """Return accuracies, sizes and costs of the trees for one split of a table."""
     known_file, held_file = split(raw, target, place, seed)
     table, schema = proposed(known_file, target, place)
     known, held = (rows_of(table, schema, target, file) for file in (known_file, held_file))
@@ -136,7 +137,7 @@ def of_one_split(raw: Path, target: str, place: Path, seed: int) -> Row:
 
 
 def of_scikit_learn(rows: Any, labels: Indices, others: Any, held: Indices, leaves: int, depth: int) -> Row:
-    """Return the shares of the rows held out, `others` as numbers, that its trees say right."""
+    """Return the accuracies of its trees on the rows held out; `others` are these rows as numbers."""
     trees = {
         "as many leaves": DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0),
         "as deep": DecisionTreeClassifier(max_depth=depth, random_state=0),
@@ -156,7 +157,7 @@ def of_scikit_learn(rows: Any, labels: Indices, others: Any, held: Indices, leav
 
 
 def measured(name: str, raw: Path, target: str) -> Row:
-    """Return the means of a table's splits."""
+    """Return the means over a table's splits."""
     with tempfile.TemporaryDirectory() as place:
         file = raw_file(raw, Path(place))
         rows = len(file.read_bytes().splitlines()) - 1

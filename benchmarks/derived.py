@@ -1,11 +1,12 @@
-"""What is derived from settings, and what an open page asks of a node: both are to be done once, not at every access.
+"""Time of values derived from settings, and of requests by an open page: both should be computed once, not each time.
 
     python -m benchmarks.derived [--numbers N] [--jobs N] [--out FILE.json]            (or: make bench-derived)
 
-A noisy sum and mean of a column that lists so many numbers: seconds from the settings to both parties' results, two
-threads of one process joined in memory, kernels warm, and of the first view of such a job. A page: views of jobs made,
-and seconds, for a look at whether anything has changed, and for a list of 200 jobs after it, when nothing has changed
-since the last, and when a job has.
+The first part measures a noisy sum and mean of a column that lists --numbers numbers. It gives the seconds from the
+settings to both parties' results, in two threads of one process joined in memory with warm kernels, and the seconds of
+the first view of such a job. The second part measures a page. It gives the number of job views that are made, and the
+seconds: for the check whether anything has changed, and for a list of 200 jobs, first, with no change, and after a
+change of one job.
 """
 
 from __future__ import annotations
@@ -46,12 +47,12 @@ Row = dict[str, Any]
 
 
 def schema_of(numbers: int) -> Schema:
-    """A column of so many quarters."""
+    """Return a schema with one column of `numbers` multiples of a quarter."""
     return Schema({"x": tuple(str(n / 4) for n in range(numbers))})
 
 
 def released(name: str, numbers: int) -> float:
-    """Seconds of a question's run by both parties, each from the settings to its document."""
+    """Return the seconds of a question's run by both parties, from settings to result."""
     kind, schema = kinds.find(name), schema_of(numbers)
 
     def party(session: Session) -> None:
@@ -67,7 +68,7 @@ def released(name: str, numbers: int) -> float:
 
 
 class Node:
-    """A node's records and what its operator is shown of them, without a peer."""
+    """A node's records and its operator's view of them, without a peer."""
 
     def __init__(self, directory: Path, numbers: int) -> None:
         own, peer = (identity.create(f"party{i}", ["127.0.0.1"], directory) for i in (0, 1))
@@ -79,12 +80,12 @@ class Node:
         self.operator = OperatorService(own, self._ledger, {}, {}, lambda: "", "lan")
 
     def propose(self, jobs: int) -> None:
-        """So many questions about the column."""
+        """Propose `jobs` questions about the column."""
         for _ in range(jobs):
             self._ledger.decisions.propose({"protocol": "release mean", "table": "rows", "column": "x", "epsilon": 1.0})
 
     def measured(self, what: str, call: Callable[[], object]) -> Row:
-        """Views that a call makes, and its seconds."""
+        """Return the number of views that a call makes, and its seconds."""
         made, job_view = [], views.job_view
         views.job_view = lambda *given: (made.append(0), job_view(*given))[1]
         start = time.perf_counter()
@@ -96,7 +97,7 @@ class Node:
 
 
 def page(jobs: int) -> list[Row]:
-    """What a page costs with so many open jobs."""
+    """Return the costs of a page with `jobs` open jobs."""
     with tempfile.TemporaryDirectory(prefix="smc-bench-") as name:
         node = Node(Path(name), 100)
         node.propose(jobs)
@@ -110,7 +111,7 @@ def page(jobs: int) -> list[Row]:
 
 
 def view(numbers: int) -> float:
-    """Seconds of the first view of a mean of so many listed numbers."""
+    """Return the seconds of the first view of a mean of `numbers` listed numbers."""
     with tempfile.TemporaryDirectory(prefix="smc-bench-") as name:
         node = Node(Path(name), numbers)
         node.propose(1)
@@ -122,7 +123,7 @@ def view(numbers: int) -> float:
 @click.option("--jobs", type=click.IntRange(1), default=300, show_default=True, help="That have not ended.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the figures there, as JSON.")
 def main(numbers: int, jobs: int, out: Path | None) -> None:
-    released("release mean", 10)  # what is compiled and loaded once
+    released("release mean", 10)  # compiles and loads everything once
     seconds = {name: round(released(name, numbers), 3) for name in ("release sum", "release mean")}
     seconds["view of release mean"] = round(view(numbers), 3)
     rows = page(jobs)

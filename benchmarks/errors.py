@@ -1,11 +1,11 @@
-"""Writes docs/errors.md: how far off noisy answers are, beside the best of others and what theory allows.
+"""Write docs/errors.md: the errors of noisy answers, beside those of the best other programs and the limits of theory.
 
     python -m benchmarks.errors            (or: make errors)
 
-Every figure is one that a benchmark has kept in `benchmarks/results`. A cell is *behind* if it is worse than the best
-peer's mean by more than the spread of the peer's draws, or more than 1.15 times what theory allows: it is shown in
-bold, and `WHY` must say why, or the page is not written. A test compares the page with what this module makes of the
-results, and the settings in the results with those that the commands take today.
+Every figure was kept by a benchmark in `benchmarks/results`. A cell is *behind* if its error exceeds the best peer's
+mean by more than the spread of the peer's draws, or 1.15 times the limit of theory. It is then bold, and `WHY` must
+explain it, otherwise the page is not written. A test compares the page with the output of this module, and the settings
+in the results with the present defaults of the commands.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ RESULTS = Path(__file__).parent / "results"
 TARGET = RESULTS.parents[1] / "docs" / "errors.md"
 EPSILONS = ("0.1", "0.5", "1", "2")
 PEER = "mbi 2, AIM"
-ALLOWED = 1.15  # times the error that theory allows
-AS_GOOD = "†"  # beside an error that is no less than a constant answer's
+ALLOWED = 1.15  # times the limit of theory
+AS_GOOD = "†"  # marks an error no less than that of a constant answer
 
 Row = dict[str, Any]
-Behind = dict[str, list[str]]  # which cells, by what `WHY` explains
+Behind = dict[str, list[str]]  # descriptions of cells, by their key in `WHY`
 
 INTRODUCTION = """# How far off noisy answers are
 
@@ -79,7 +79,7 @@ noise. `smc` does not.""",
 
 @dataclass(frozen=True)
 class Cell:
-    """An error of ours, beside the best peer's and its spread, what theory allows, and a constant answer's."""
+    """An error of ours, beside the best peer's and its spread, the limit of theory, and a constant answer's."""
 
     error: float
     peer: float | None = None
@@ -94,36 +94,44 @@ class Cell:
         return by_peer or (self.least is not None and self.error > ALLOWED * self.least)
 
     def text(self, shown: Callable[[float], str]) -> str:
-        """The error, the ratio to the peer's in brackets, in bold if it is behind, marked if a constant is as good."""
+        """Return the error with its ratio to the peer's: bold if behind, marked if a constant is as good."""
         ratio = f" ({self.error / self.peer:.2f})" if self.peer else ""
         text = f"{shown(self.error)}{AS_GOOD if self.error >= self.constant else ''}{ratio}"
         return f"**{text}**" if self.is_behind else text
 
 
 def results(name: str) -> Any:
-    """What a benchmark has kept."""
+    """Return the results that a benchmark has kept."""
     return json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def table(head: Sequence[str], lines: Iterator[Sequence[str]]) -> str:
-    """A table of Markdown."""
+    """Return a table in Markdown."""
     return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *lines])
 
 
 def compared(behind: Behind, why: str, name: str, cells: dict[str, Cell], shown: Callable[[float], str]) -> list[str]:
-    """A line's cells by what they are of (an epsilon); those behind are noted."""
+    """Return the texts of a line's cells, and add the cells that are behind to `behind`.
+
+    Args:
+        behind: Descriptions of cells that are behind, by their key in `WHY`.
+        why: The key for this line.
+        name: Name of the line.
+        cells: The cells by column, such as an epsilon.
+        shown: Formats an error.
+    """
     places = [of for of, cell in cells.items() if cell.is_behind]
     behind.setdefault(why, []).extend([f"{name} at {', '.join(places)}"] if places else [])
     return [cell.text(shown) for cell in cells.values()]
 
 
 def percent(share: float) -> str:
-    """A share of rows."""
+    """Return a share as a percentage."""
     return f"{100 * share:.1f}"
 
 
 def classifiers(behind: Behind) -> str:
-    """Trees, naive Bayes and diffprivlib's best, by table."""
+    """Return the table of trees, naive Bayes and diffprivlib's best, by data set."""
     ours = {(row["table"], row["epsilon"]): row for row in results("private_ways")["rows"]}
     theirs = {(row["table"], row["epsilon"]): row for row in results("private_peers")["rows"]}
 
@@ -151,7 +159,7 @@ def classifiers(behind: Behind) -> str:
 
 
 def regression(behind: Behind) -> str:
-    """Logistic regression on Adult, and on smaller tables."""
+    """Return the table of logistic regression, on Adult and on smaller data sets."""
     found = results("regression")
     best = {e: max(share for epsilon, _, share in found["diffprivlib"] if epsilon == e) for e in EPSILONS}
     adult = {e: found["epsilon"][e]["gradient"]["accuracy"] for e in EPSILONS}
@@ -170,7 +178,7 @@ def regression(behind: Behind) -> str:
 
 
 def clusters(behind: Behind) -> str:
-    """Inertia by the default method."""
+    """Return the table of inertia by the default method."""
     found = results("clusters")["inertia"]
 
     def lines() -> Iterator[list[str]]:
@@ -189,7 +197,7 @@ def clusters(behind: Behind) -> str:
 
 
 def sigma(behind: Behind) -> str:
-    """Gaussian noise."""
+    """Return the table of Gaussian noise."""
     found = results("answers")["sigma"]
 
     def lines() -> Iterator[list[str]]:
@@ -205,7 +213,7 @@ def sigma(behind: Behind) -> str:
 
 
 def answers(behind: Behind) -> str:
-    """Means, medians, quantiles."""
+    """Return the table of means, medians and quantiles."""
     found = results("answers")["answers"]
     names = {"mean": "`smc release mean`", "median": "`smc release median`", "quantile": "`smc quantile --at 0.9`"}
     peers = ("OpenDP", "diffprivlib")
@@ -233,7 +241,7 @@ def answers(behind: Behind) -> str:
 
 
 def triangles(behind: Behind) -> str:
-    """The ladder and what it is compared with."""
+    """Return the table of triangles: the ladder and the ways it is compared with."""
     found = results("answers")["triangles"]
 
     def lines() -> Iterator[list[str]]:
@@ -249,7 +257,7 @@ def triangles(behind: Behind) -> str:
 
 
 def local(behind: Behind) -> str:
-    """Shares of 32 categories, each way beside the same way of others."""
+    """Return the table of shares of 32 categories: each way beside the same way in other libraries."""
     found = results("local")["errors"]
 
     def lines() -> Iterator[list[str]]:
@@ -264,7 +272,7 @@ def local(behind: Behind) -> str:
 
 
 def synthesis(behind: Behind) -> str:
-    """Pairs of columns of synthetic rows; `--select mst` asks a tree of them, whatever epsilon is."""
+    """Return the table of pairs of columns of synthetic rows; `--select mst` always asks a tree of pairs."""
     kept = {(row["table"], row["way"], row.get("epsilon")): row for row in results("synthesis_errors")["rows"]}
 
     def off(row: Row, key: str = "pairs") -> float:
@@ -355,7 +363,11 @@ def _wrapped(text: str) -> str:
 
 
 def document() -> str:
-    """The page. LookupError if something is behind that `WHY` does not explain, or explains for nothing."""
+    """Return the page.
+
+    Raises:
+        LookupError: `WHY` does not explain a cell that is behind, or has an explanation without such a cell.
+    """
     behind: Behind = {}
     parts = [INTRODUCTION]
     for title, made, about in SECTIONS:
@@ -370,7 +382,7 @@ def document() -> str:
 
 
 def main() -> None:
-    """Write it."""
+    """Write the page."""
     files.write_text(TARGET, document())
 
 

@@ -1,8 +1,8 @@
-"""How often forests are right on rows they have not seen: by the command's defaults, plain, and scikit-learn's.
+"""Accuracy of forests on unseen rows: by the command's defaults, plain, and scikit-learn's.
 
-Five stratified folds of public tables; each party has every other row. Columns are lists of values as `smc schema`
-proposes them, for scikit-learn a column a value. Both parties run in one process, by sums in the clear: which forest it
-is does not depend on the engine.
+The rows are five stratified folds of public tables. Each party has every other row. Columns are lists of values as `smc
+schema` proposes them; for scikit-learn they become one column for each value. Both parties run in one process, with
+sums in the clear, since the forest does not depend on the engine.
 
     python -m benchmarks.forests --data ../shared/data --out benchmarks/results/forests.json
 """
@@ -35,7 +35,7 @@ FOLDS, SEED = 5, 0
 
 
 def measured(path: Path) -> dict[str, Any]:
-    """Return the mean share of right classes of each way, and of scikit-learn's forest of as many trees."""
+    """Return the mean accuracy of each way, and of scikit-learn's forest with as many trees."""
     with path.open(encoding="utf-8") as file:
         names, *lines = csv.reader(file)
     order = sorted(range(len(names)), key=lambda place: names[place].lower() == "class")  # the target comes last
@@ -62,7 +62,7 @@ def measured(path: Path) -> dict[str, Any]:
 
 
 def grown(task: Forest, features: Any, target: Any) -> Any:
-    """Return the forest of all rows, of which each party has every other one."""
+    """Return the forest learnt from all rows; each party has every other row."""
     domains = [task.schema.attributes[name] for name in task.schema.features(task.target)]
     classes = task.schema.attributes[task.target]
     codes = np.stack(

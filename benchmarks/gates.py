@@ -1,11 +1,11 @@
-"""How fast AND gates are garbled and evaluated: by one thread, and by two processes with a link between them.
+"""Speed of garbling and evaluating AND gates: by one thread, and by two processes with a link between them.
 
     python -m benchmarks.gates [--runs N] [--json]            (or: make benchmarks)
 
-By one thread: tables go to memory and come from there, so that only the work of one party is timed, for batches of
-AES-128 circuits (6,400 AND gates each) and of products of 64-bit integers (4,033 each), for each garbling scheme.
-Pipeline: garbler and evaluator are two processes, joined by gRPC with mutual TLS on loopback; the evaluator works while
-the next tables are garbled and sent. That is what a whole run can reach. Medians, after a run that warms up.
+With one thread, tables are written to memory and read from it, so only the work of one party is timed. The circuits are
+batches of AES-128 (6,400 AND gates each) and of products of 64-bit integers (4,033 each), for each garbling scheme. In
+the pipeline, garbler and evaluator are two processes, joined by gRPC with mutual TLS on loopback. The evaluator works
+while the next tables are garbled and sent. A whole run can reach this speed. Figures are medians, after a warm-up run.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ Row = dict[str, Any]
 
 
 class Ring(Channel):
-    """Takes messages into a small ring of memory and plays back what is there.
+    """A channel that keeps messages in a small ring of memory and plays back its content.
 
-    As with a link, a large garbled circuit never lies in memory as a whole; so the evaluator gets tables that are not
-    its own, of the right sizes, which takes it just as long: nothing branches on them.
+    As with a link, a large garbled circuit is never in memory as a whole. So the evaluator gets other tables of the
+    right sizes. It takes just as long with them, because no branch depends on their content.
     """
 
     def __init__(self) -> None:
@@ -55,12 +55,12 @@ class Ring(Channel):
         self._place = 0
 
     def send(self, step: str, payload: Buffer) -> None:
-        """Keep a message for a while."""
+        """Write a message to the next place of the ring."""
         message = np.frombuffer(payload, dtype=np.uint8)
         self._next()[: len(message)] = message
 
     def receive(self, step: str, size: int) -> Buffer:
-        """Play back what is next in the ring."""
+        """Return the content of the next place of the ring."""
         return self._next()[:size].data
 
     def _next(self) -> Any:
@@ -69,12 +69,12 @@ class Ring(Channel):
 
 
 def delta(session: Session) -> Any:
-    """The garbler's secret."""
+    """Return the garbler's secret."""
     return session.prg.words(2) | np.array([1, 0], dtype=np.uint64)
 
 
 def one_thread(scheme: Garbling, netlist: Netlist, batch: int, runs: int) -> tuple[float, float]:
-    """Million AND gates a second: garbled, evaluated."""
+    """Return million AND gates per second: garbled, and evaluated."""
     session = Session(0, Ring(), bytes(32))
     garbler, evaluator = Garbler(session, delta(session), scheme), Evaluator(session, scheme)
     inputs = session.prg.words(sum(netlist.input_widths), batch, 2)
@@ -90,7 +90,7 @@ def one_thread(scheme: Garbling, netlist: Netlist, batch: int, runs: int) -> tup
 
 
 def cases() -> Iterator[tuple[str, Netlist, Garbling, int]]:
-    """Everything that is measured: circuit by name, netlist, scheme, batch."""
+    """Yield name of the circuit, netlist, scheme and batch of everything that is measured."""
     for name, make in CIRCUITS.items():
         for scheme in SCHEMES:
             for batch in BATCHES:
@@ -98,7 +98,7 @@ def cases() -> Iterator[tuple[str, Netlist, Garbling, int]]:
 
 
 def pipeline(session: Session, runs: int) -> list[float]:
-    """One party's side of every case: million AND gates a second, until the evaluator has its labels."""
+    """Run a party's side of every case; return million AND gates per second, until the evaluator has its labels."""
     rates = []
     for name, netlist, scheme, batch in cases():
         here = session.branch(f"{name} {scheme} {batch}")
@@ -117,13 +117,13 @@ def pipeline(session: Session, runs: int) -> list[float]:
 
 
 def _meet(session: Session) -> None:
-    """Wait for each other."""
+    """Wait until both parties are here."""
     session.send("meet", np.empty(0, dtype=np.uint8))
     session.receive("meet", np.uint8, (0,))
 
 
 def two_processes(runs: int) -> list[float]:
-    """The pipeline with a second process of this program."""
+    """Run the pipeline with a second process of this program, and return the rates."""
     with tempfile.TemporaryDirectory(prefix="smc-bench-") as name:
         arguments = ["-m", "benchmarks.gates", "--runs", str(runs), "--peer"]
         with pair.lead(Path(name), arguments) as session:
@@ -131,7 +131,7 @@ def two_processes(runs: int) -> list[float]:
 
 
 def measure(runs: int) -> list[Row]:
-    """A row for every case; rates are million AND gates a second."""
+    """Return a row for every case; rates are million AND gates per second."""
     rows = []
     for (name, netlist, scheme, batch), rate in zip(cases(), two_processes(runs), strict=True):
         garbled, evaluated = one_thread(scheme, netlist, batch, runs)

@@ -1,4 +1,4 @@
-"""What an AND gate of GMW costs: bytes, microseconds, and how many a second, made ahead and used.
+"""Cost of AND gates of GMW: bytes, microseconds, and gates per second, for triples made ahead and for their use.
 
     python -m benchmarks.gmw --ot extension --link grpc
 
@@ -34,7 +34,7 @@ WIDTH = 32
 
 @dataclass(frozen=True)
 class Options:
-    """What to measure."""
+    """Settings of the measurement."""
 
     ot: OTKind
     form: Form
@@ -45,7 +45,7 @@ class Options:
 
 @lru_cache
 def chain() -> Netlist:
-    """One AND gate a layer."""
+    """Return a circuit with one AND gate in each layer."""
     builder = Builder()
     x = builder.input(LAYERS + 1)
     wire = x[0]
@@ -57,25 +57,25 @@ def chain() -> Netlist:
 
 @lru_cache
 def product(form: Form) -> Netlist:
-    """The product of two integers, cut to their width."""
+    """Return a circuit for the product of two integers, cut to their width."""
     builder = Builder(form)
     builder.output(multiply(builder.input(WIDTH), builder.input(WIDTH), WIDTH))
     return builder.build()
 
 
 def run_chain(engine: Engine, options: Options) -> None:
-    """A batch of one."""
+    """Run the chain once."""
     engine.run(chain(), engine.constant(np.ones((LAYERS + 1, 1), dtype=np.uint8)))
 
 
 def run_products(engine: Engine, options: Options) -> None:
-    """Inputs of no interest."""
+    """Run a batch of products; the inputs do not matter."""
     left = engine.constant(np.ones((WIDTH, options.batch), dtype=np.uint8))
     engine.run(product(options.form), left, left)
 
 
 def run_comparisons(engine: Engine, options: Options) -> None:
-    """Both parties know the truth, and check the result."""
+    """Run a batch of comparisons, and check the results. Both parties know all inputs."""
     values = np.random.default_rng(1).integers(0, 1 << WIDTH, (2, options.comparisons), dtype=np.uint64)
     if not np.array_equal(strict(engine, values[engine.party], WIDTH), values[0] > values[1]):
         raise RuntimeError("a comparison gave a wrong result")
@@ -90,7 +90,7 @@ JOBS: dict[str, Callable[[Engine, Options], None]] = {
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one run, base oblivious transfers among it; bytes are those of both directions."""
+    """Figures of one run, with its base oblivious transfers; bytes are those of both directions."""
 
     seconds: float
     offline_seconds: float
@@ -100,7 +100,7 @@ class Figures:
     layers: int
 
     def line(self, name: str) -> str:
-        """A row of the table."""
+        """Return a row of the table."""
         online = self.seconds - self.offline_seconds
         return (
             f"{name:24}{self.gates / 1e6:10.3f}{self.seconds:10.3f}{online:10.3f}"
@@ -118,8 +118,8 @@ HEADER = (
 
 
 def measure(session: Session, options: Options) -> list[str]:
-    """This party's side of everything; the rows of the table."""
-    run_chain(make_engine(session.branch("warm"), "gmw", options.ot), options)  # compiles kernels if need be
+    """Run this party's side of all jobs, and return the rows of the table."""
+    run_chain(make_engine(session.branch("warm"), "gmw", options.ot), options)  # compiles kernels if necessary
     rows = []
     for name, job in JOBS.items():
         runs = [_run(session.branch(f"{name} {turn}"), job, options) for turn in range(options.runs)]
@@ -138,7 +138,7 @@ def _run(session: Session, job: Callable[[Engine, Options], None], options: Opti
 
 
 def over_grpc(options: Options, arguments: list[str]) -> list[str]:
-    """With a second process of this program, started with the same arguments."""
+    """Measure with a second process of this program, started with the same arguments; return the rows."""
     command = ["-m", "benchmarks.gmw", *arguments, "--peer"]
     with pair.beside(command) as session:
         return measure(session, options)

@@ -18,7 +18,7 @@ def kept(
     markdown: Callable[[Sequence[Row]], str],
     shape: Mapping[str, Any],
 ) -> None:
-    """Measure the tables of the folder --data, print, and write JSON to --out: what is in `shape`, and the results."""
+    """Measure the tables of the folder --data, print, and write the fields of `shape` and the results to --out."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="the folder of the tables")
     parser.add_argument("--out", type=Path, required=True)

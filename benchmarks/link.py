@@ -1,4 +1,4 @@
-"""How fast the link is: two processes on this machine over gRPC with mutual TLS, nothing computed.
+"""Speed of the link: two processes on this machine over gRPC with mutual TLS, without computing.
 
     python -m benchmarks.link [--megabytes N] [--runs N] [--json]
 
@@ -29,7 +29,7 @@ MIB = 1 << 20
 
 
 def play(session: Session, megabytes: int, runs: int) -> dict[str, float]:
-    """Send and receive as both parties do in turn; only party 0's figures count."""
+    """Measure one party's side of the link, and return the medians; only those of party 0 count."""
     figures: dict[str, list[float]] = {}
     leads = session.party == 0
     for run in range(runs + 1):
@@ -67,7 +67,7 @@ def play(session: Session, megabytes: int, runs: int) -> dict[str, float]:
 
 
 def _end(session: Session, busy: float) -> float:
-    """Wait until party 1 has everything; return its seconds of processor, at party 0."""
+    """Wait until party 1 has everything; at party 0 return the processor seconds of party 1."""
     if session.party == 0:
         return float(session.receive("end", np.float64, (1,))[0])
     session.send("end", np.array([busy]))

@@ -1,12 +1,12 @@
-"""Answers at the source: seconds for a million of them, and errors beside two other libraries.
+"""Answers with noise added at the source: seconds for a million of them, and errors beside two other libraries.
 
     [SMC_LDP=interpreter] python -m benchmarks.local [--out FILE]                  (or: make bench-local)
 
-SMC_LDP names a Python that has pure-ldp 1.2 and multi-freq-ldpy 0.2.5. Errors are mean squared errors of the shares of
-32 categories (Zipf) among 20,000 people, over the seeds; multi-freq-ldpy sets negative shares to 0 and the sum to 1, so
-beside it ours are made so, too. pure-ldp's RAPPOR (permanent bits only) decodes all 32 candidates by a non-negative
-regression; ours reports only those that a test proves, and the others count as 0. The closed form is that of a share of
-0, a little too small for those that are held. xxhash must be older than 3.5 there.
+SMC_LDP names a Python that has pure-ldp 1.2 and multi-freq-ldpy 0.2.5, with xxhash older than 3.5. Errors are mean
+squared errors of the shares of 32 categories (Zipf) among 20,000 people, over the seeds. multi-freq-ldpy sets negative
+shares to 0 and the sum to 1, so we do the same with ours in this comparison. pure-ldp's RAPPOR (permanent bits only)
+decodes all 32 candidates by a non-negative regression. Ours reports only candidates that a test confirms, and the
+others count as 0. The closed form is that of a share of 0; for larger shares it is a little too small.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ from parties.bench.json_rows import json_rows
 from smc.primitives.prg import Prg
 
 PEOPLE, SIZE, EPSILONS = 20_000, 32, (0.5, 1.0, 3.0)
-EPSILON = 1.0  # of what is timed
-OURS = 5  # times as many seeds
+EPSILON = 1.0  # of the timed answers
+OURS = 5  # factor: our ways run with this many times the seeds
 CANDIDATES = tuple(f"text {i}" for i in range(1000))
 PAPER = Rappor(bits=128, hashes=2, cohorts=8, f=0.5, p=0.5, q=0.75)
 Row = dict[str, Any]
 
 
 def million(rows: int) -> list[Row]:
-    """Seconds to answer and to decode, of each way."""
+    """Return the seconds of each way to answer and to decode."""
     random = np.random.default_rng(1)
     names = tuple(f"text {i}" for i in range(100))
     shares = 1 / np.arange(1, 101)
@@ -81,7 +81,7 @@ def million(rows: int) -> list[Row]:
 
 
 def ways(epsilon: float) -> dict[str, Mechanism]:
-    """Ours; RAPPOR with what lasts alone, of two hashes."""
+    """Return our ways by name; RAPPOR has permanent bits only, and two hashes."""
     names = tuple(f"v{i}" for i in range(SIZE))
     f = round(2 / (1 + math.exp(epsilon / 4)), 6)  # 4 ln((1 - f/2) / (f/2)) = epsilon
     return {
@@ -95,9 +95,9 @@ def ways(epsilon: float) -> dict[str, Mechanism]:
 
 
 def errors(seeds: int, epsilon: float, kept: Sequence[Row]) -> list[Row]:
-    """Mean squared errors, ours and the others', and the least that any way has: that of subset selection.
+    """Return our mean squared errors, those of other libraries, and the least of any way: that of subset selection.
 
-    The others' are those that were kept, if there is no interpreter that has them.
+    Without an interpreter with these libraries, their kept errors are used.
     """
     random = np.random.default_rng(2)
     shares = 1 / np.arange(1, SIZE + 1)
@@ -146,7 +146,7 @@ def _others(values: list[int], seeds: int, epsilon: float, rappor: Any) -> dict[
 
 
 def picture() -> str:
-    """The deviation of the share of a category that nobody holds, against epsilon, by the mechanisms' own estimates."""
+    """Draw the deviation of the share of a category that nobody has, as each mechanism states it, against epsilon."""
     from matplotlib.figure import Figure
 
     people, epsilons = 10_000, np.geomspace(0.25, 6, 24)
@@ -181,7 +181,7 @@ LINES: dict[str, Callable[[tuple[str, ...], float], Mechanism]] = {
 
 
 def _absent(made: Mechanism, people: int) -> float:
-    """By reports of people who all hold the first category."""
+    """Return this deviation, from reports of people who all have the first category."""
     coins = Coins(np.arange(people, dtype=np.uint64), "picture", stream=Prg(bytes(16)))
     found = made.estimate(made.tally(made.report(np.zeros(people, dtype=np.int64), coins)))
     return float(np.sqrt(np.mean(found.deviations[1:] ** 2)))

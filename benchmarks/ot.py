@@ -32,7 +32,7 @@ SETS = LARGE, Parameters(1300, 11, 18), Parameters(1520, 12, 19), SMALL
 
 
 def measure(kind: OTKind, count: int, runs: int) -> dict[str, Any]:
-    """One row of the table: seconds of set-up, million OTs a second of each way to use them, bytes a correlated OT."""
+    """Return a row of the table: seconds of set-up, million OTs per second by use, bytes of a correlated OT."""
 
     def program(session: Session) -> dict[str, float]:
         sending = session.party == 0
@@ -67,7 +67,7 @@ def measure(kind: OTKind, count: int, runs: int) -> dict[str, Any]:
 
 
 def correlated_ns(kind: OTKind, count: int, runs: int) -> tuple[float, float]:
-    """Nanoseconds of a processor that a correlated OT takes the sender and the receiver."""
+    """Return the processor nanoseconds of a correlated OT, for the sender and for the receiver."""
 
     def program(session: Session) -> float:
         sender, receiver = make_roles(kind, session, "ot", "ot")
@@ -85,7 +85,7 @@ def correlated_ns(kind: OTKind, count: int, runs: int) -> tuple[float, float]:
 
 
 def processor(here: Parameters) -> tuple[float, float]:
-    """Nanoseconds of a processor an OT, the sender's and the receiver's, of four iterations with these parameters."""
+    """Return processor nanoseconds per OT, of sender and receiver, over four iterations with these parameters."""
     sets = SMALL, here
     first, each = (usable(number, sets) for number in (0, 1))
 
@@ -103,13 +103,13 @@ def processor(here: Parameters) -> tuple[float, float]:
 
 
 def usable(number: int, sets: tuple[Parameters, Parameters]) -> int:
-    """OTs of an iteration that are not kept for the next one."""
+    """Return the number of OTs of an iteration that are not kept for the next one."""
     here = sets[number]
     return (here.trees - kept_trees(number, sets)) * here.leaves
 
 
 def compare_sets(runs: int) -> None:
-    """Print a line for each set: nanoseconds of a processor, how many times the first set's they are, bits sent."""
+    """Print for each set the processor nanoseconds of an OT, their ratio to the first set's, and the bits sent."""
     times = [[sum(processor(here)) / 2 for here in SETS] for _ in range(runs)]
     print("trees  depth  log2 k  ns an OT  times the first's  bits an OT")
     for which, here in enumerate(SETS):

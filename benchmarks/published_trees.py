@@ -1,8 +1,8 @@
-"""Trees that are trained on published rows: their accuracy on rows as they came.
+"""Accuracy of trees trained on published rows, measured on original rows.
 
-Trees of depth 4 (scikit-learn's), five stratified folds. The training rows are anonymised as a table of their own. A
-tree is trained on five copies of each published row, in which a cell is a value that it may stand for, drawn with equal
-chances.
+The trees are scikit-learn's, of depth 4, in five stratified folds. The training rows are anonymised as a separate
+table. A tree is trained on five copies of each published row. In each copy, a cell is replaced by one of the values
+that it may stand for, drawn with equal chances.
 """
 
 from __future__ import annotations
@@ -34,9 +34,16 @@ def accuracy(
     labels: np.ndarray,
     fold: np.ndarray,
 ) -> Row:
-    """The accuracy of trees on rows as this plan publishes them, `width` of the columns being quasi-identifiers.
+    """Return the accuracy of trees learnt from rows as this plan publishes them.
 
-    `cells`, `labels`, `fold`: of each row its cell in `whole`, its class, and when it is held out.
+    Args:
+        name: Name of the way to publish, for the result.
+        plan: The plan; None for rows as they came.
+        width: Number of quasi-identifiers, the first columns.
+        whole: Cells of the whole table.
+        cells: Cell of each row in `whole`.
+        labels: Class of each row.
+        fold: Fold in which each row is held out.
     """
     right = []
     for part in range(FOLDS):
@@ -44,7 +51,7 @@ def accuracy(
         rows, kept = cells[train], np.arange(int(train.sum()))
         columns = [column[rows] for column in columns_of(whole)]
         if plan is not None:
-            # The quasi-identifiers of the training rows are a table of their own; a row is a cell.
+            # The quasi-identifiers of the training rows form a table; each row is a cell.
             own = Cells(
                 whole.hierarchies[:width],
                 whole.sensitive_hierarchies,
@@ -73,13 +80,16 @@ def _numbers(values: Sequence[str]) -> np.ndarray | None:
 
 
 def columns_of(cells: Cells) -> list[np.ndarray]:
-    """The columns of each cell: numbers, or the numbers of values."""
+    """Return the columns, one entry for each cell: numbers, or value indices."""
     pairs = [(_numbers(h.values), codes) for h, codes in zip(cells.hierarchies, cells.quasi, strict=True)]
     return [codes if numbers is None else numbers[codes] for numbers, codes in pairs]
 
 
 def drawn(cells: Cells, partition: Partition, classes: np.ndarray) -> list[np.ndarray]:
-    """The same columns of rows in these classes, each a value that the class may stand for, the same at every call."""
+    """Return such columns for rows in these classes: random values that a class may stand for.
+
+    The values are the same at every call.
+    """
     rng = np.random.default_rng(SEED)
     found = []
     for i, hierarchy in enumerate(cells.hierarchies):
@@ -94,14 +104,14 @@ def drawn(cells: Cells, partition: Partition, classes: np.ndarray) -> list[np.nd
 
 
 def _inside(hierarchy: Hierarchy, span: Span, numbers: np.ndarray | None) -> np.ndarray:
-    """The values that a span may stand for, by number."""
+    """Return the indices of the values that a span may stand for."""
     if numbers is not None and span.numeric:
         return np.flatnonzero((numbers >= span.low) & (numbers <= span.high))
     return np.flatnonzero(hierarchy.groups[span.level] == hierarchy.labels[span.level].index(span.label))
 
 
 def _features(cells: Cells, columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Numbers as they are, and an indicator of each value of the other columns."""
+    """Return the features: numbers as they are, and an indicator for each value of other columns."""
     found = []
     for hierarchy, column in zip(cells.hierarchies, columns, strict=True):
         found.append(

@@ -56,7 +56,7 @@ from parties.bench.json_rows import json_rows
 
 Row = dict[str, Any]
 
-TREES = {  # of the columns that have a hierarchy
+TREES = {  # hierarchy file of each column that has one
     "age": "age",
     "education": "education",
     "marital-status": "marital",
@@ -70,12 +70,12 @@ NUMBERS = {"capital-gain": 5000, "capital-loss": 500, "hours-per-week": 10}  # w
 SIX, EIGHT = list(TREES)[:6], list(TREES)
 TWELVE = [*EIGHT, "relationship", *NUMBERS]  # all but a weight of the census and `education` as a number
 LABEL = "salary-class"
-MEMORY = "500MB"  # of DuckDB, for a random table
+MEMORY = "500MB"  # memory limit of DuckDB for a random table
 
 
 @dataclass(frozen=True)
 class Case:
-    """Something to anonymise: the quasi-identifiers, what the classes must be like, and how."""
+    """A case of anonymising: quasi-identifiers, privacy models, algorithm, and the largest share of rows left out."""
 
     name: str
     quasi: list[str]
@@ -84,7 +84,7 @@ class Case:
     most: float = 0.0
 
     def plan(self, adult: Path) -> PublishPlan:
-        """As a plan."""
+        """Return the case as a plan."""
         columns: Row = {name: {"role": "quasi-identifier", **_rule(name)} for name in self.quasi}
         columns[LABEL] = {"role": "sensitive"}
         content = {"source": "adult.csv", "columns": columns, "models": self.models}
@@ -99,12 +99,12 @@ def _rule(name: str) -> Row:
 
 
 def k_anonymity(k: int) -> Row:
-    """The model."""
+    """Return the model of k-anonymity."""
     return {"model": "k-anonymity", "k": k}
 
 
 def cases() -> Iterator[Case]:
-    """Everything but the lattice as a whole."""
+    """Yield all cases except the whole lattice."""
     yield Case("6 columns, k = 5", SIX, [k_anonymity(5)])
     yield Case("6 columns, k = 5", SIX, [k_anonymity(5)], "mondrian")
     yield Case("6 columns, k = 10, 2% left out", SIX, [k_anonymity(10)], most=0.02)
@@ -118,7 +118,7 @@ def cases() -> Iterator[Case]:
 
 
 def read_cells(plan: PublishPlan) -> tuple[Cells, float]:
-    """A table's cells, and the seconds that it takes to read them."""
+    """Return a table's cells, and the seconds of reading them."""
     start = time.perf_counter()
     with ExitStack() as opened:
         cells = cells_of(plan, opened)[1]
@@ -126,7 +126,7 @@ def read_cells(plan: PublishPlan) -> tuple[Cells, float]:
 
 
 def measure(case: Case, adult: Path, runs: int) -> Row:
-    """A case's seconds, and what it leaves of the table."""
+    """Return a case's seconds, and the information that its result keeps."""
     plan = case.plan(adult)
     cells, reading = read_cells(plan)
     seconds, used = [], []
@@ -153,7 +153,7 @@ def measure(case: Case, adult: Path, runs: int) -> Row:
 
 
 def peer(adult: Path) -> list[Row]:
-    """The cases that anjana has, by anjana; none if SMC_ANJANA names no interpreter."""
+    """Return anjana's results for the cases that it supports; none if SMC_ANJANA names no interpreter."""
     python = os.environ.get("SMC_ANJANA")
     if not python:
         return []
@@ -172,7 +172,7 @@ def peer(adult: Path) -> list[Row]:
 
 
 def beside_arx(folder: Path, place: Path) -> list[Row]:
-    """ARX's published utility of its own Adult, and ours."""
+    """Return ARX's published utility for its own table Adult, and ours."""
     import csv
 
     with (folder / "results" / "Experiment1_kAnon.csv").open(newline="") as file:
@@ -205,7 +205,7 @@ def beside_arx(folder: Path, place: Path) -> list[Row]:
 
 
 def classify(adult: Path, runs: int) -> Row:
-    """All nodes of the lattice of 8 columns, k = 5: which are solutions."""
+    """Classify all nodes of the lattice of 8 columns, k = 5, and return the figures."""
     plan = Case("", EIGHT, [k_anonymity(5)]).plan(adult)
     cells = read_cells(plan)[0]
     seconds, used = [], []
@@ -225,7 +225,7 @@ def classify(adult: Path, runs: int) -> Row:
 
 
 def accuracies(adult: Path) -> list[Row]:
-    """The accuracy of trees trained on published rows, for each way to publish them."""
+    """Return the accuracy of trees trained on published rows, for each way to publish them."""
     whole = read_cells(Case("", TWELVE, [k_anonymity(2)]).plan(adult))[0]
     labels = np.repeat(whole.sensitive[0], whole.counts).astype(np.int64)
     cells = np.repeat(np.arange(len(whole.counts)), whole.counts)
@@ -241,7 +241,7 @@ def accuracies(adult: Path) -> list[Row]:
 
 
 def large(rows: int, directory: Path) -> Row:
-    """A random table of correlated columns with 4 to 200 values each, anonymised by Mondrian, k = 10."""
+    """Anonymise a random table by Mondrian, k = 10; its correlated columns have 4 to 200 values each."""
     import duckdb
 
     values = [4, 6, 10, 16, 30, 60, 100, 200]
@@ -280,7 +280,7 @@ def large(rows: int, directory: Path) -> Row:
 
 
 def wide(rows: int, columns: int, directory: Path) -> Row:
-    """A random table of categories, whole numbers and decimals, one in ten of these missing: planned, anonymised."""
+    """Plan and anonymise a random table of categories, whole numbers and decimals; a tenth of these are missing."""
     import duckdb
 
     kinds = (
@@ -309,7 +309,7 @@ def wide(rows: int, columns: int, directory: Path) -> Row:
         found |= {
             f"{name}_seconds": round(time.perf_counter() - start, 1),
             f"{name}_processor_seconds": round(processor, 1),
-            f"{name}_peak_megabytes": used.ru_maxrss // 1024,  # of the larger so far
+            f"{name}_peak_megabytes": used.ru_maxrss // 1024,  # of the larger process so far
         }
     report = json.loads(done.stdout)
     lost = round(float(np.mean(list(report["lost"].values()))), 4)

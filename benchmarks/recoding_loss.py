@@ -1,8 +1,8 @@
-"""What top-down loses beside Mondrian, on points that are spread evenly and on points in clusters.
+"""The information that the algorithm top-down loses, compared with Mondrian, on evenly spread points and on clusters.
 
-Tables of whole numbers from 0 to 99, drawn evenly or around random centres, recoded for k rows a class by each
-algorithm that cuts numbers. The loss is the normalised certainty penalty: the share of a column that a published cell
-spans, on average over all columns, rows and tables.
+The tables have whole numbers from 0 to 99, drawn evenly or around random centres. Each algorithm that cuts numbers
+recodes them for classes of k rows. The loss is the normalised certainty penalty: the share of a column that a published
+cell spans, on average over all columns, rows and tables.
 
     python -m benchmarks.recoding_loss --out benchmarks/results/recoding_loss.json
 """

@@ -1,11 +1,11 @@
-"""What private release costs: noise, noisy counts and noisy choices, by two processes.
+"""Cost of private release: noise, noisy counts and noisy choices, by two processes.
 
     python -m benchmarks.release [--only WORDS] [--runs N] [--out FILE.json]            (or: make bench-release)
 
-Two processes of this machine, joined by gRPC with mutual TLS on loopback. Seconds are those of one run from the making
-of the engine (base OTs among it) until both have the result; TLS and handshake come before, compiled circuits and
-kernels are warm. The median of the runs is shown, one run where there are 2^16 candidates or more. Bytes are those of
-both directions. Peak memory is that of the larger process since its start.
+Two processes of this machine are joined by gRPC with mutual TLS on loopback. The time of a run begins when the engine
+is made (with base OTs) and ends when both parties have the result. TLS and handshake come before, and compiled circuits
+and kernels are warm. The figure is the median of the runs; cases with 2^16 candidates or more run once. Bytes are those
+of both directions. Peak memory is that of the larger process since its start.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PROFILES = (
 
 @dataclass(frozen=True)
 class Case:
-    """Something to run under a profile; `items` is what costs are divided by."""
+    """A program to run under a profile; costs are divided by `items`."""
 
     name: str
     items: int
@@ -55,28 +55,28 @@ class Case:
 
     @property
     def label(self) -> str:
-        """What `--only` looks into."""
+        """Text in which `--only` searches."""
         return f"{self.name}, {self.profile}"
 
 
 def noise(law: Law, batch: int) -> Callable[[Engine], object]:
-    """Secret samples; the last one is opened, so that both parties have them when it ends."""
+    """Return a program that draws secret samples; it opens the last one, so both parties have them at its end."""
     return lambda engine: engine.reveal(sample(engine, law, batch).take(slice(batch - 1, batch)))
 
 
 def counts(law: Law, batch: int) -> Callable[[Engine], object]:
-    """Noisy counts."""
+    """Return a program of noisy counts."""
     return lambda engine: noisy_sums(engine, np.arange(batch) % (1 << WIDTH), WIDTH, law)
 
 
 def choice(candidates: int) -> Callable[[Engine], object]:
-    """A noisy maximum at epsilon 1."""
+    """Return a program of a noisy maximum at epsilon 1."""
     law = choice_law(Fraction(1), 1, True, candidates)
     return lambda engine: noisy_choice(engine, np.arange(candidates)[:, None] % 1000, WIDTH, law)
 
 
 def cases() -> Iterator[Case]:
-    """Everything. What is to take little memory comes before what takes much."""
+    """Yield all cases, those that should need little memory first."""
     for profile in PROFILES:
         for batch in (1, 1000):
             yield Case(f"noisy count, {batch:,} at once", batch, profile, counts(DiscreteLaplace(Fraction(1)), batch))
@@ -93,7 +93,7 @@ def cases() -> Iterator[Case]:
 
 
 def measure(session: Session, only: str, runs: int) -> list[Row]:
-    """This party's side of all cases whose label contains `only`."""
+    """Run this party's side of all cases whose label contains `only`, and return the rows."""
     return [_measured(session, case, runs) for case in cases() if only in case.label]
 
 
@@ -125,7 +125,7 @@ def _measured(session: Session, case: Case, runs: int) -> Row:
 
 
 def circuits() -> Row:
-    """AND gates of a sample, by law, which need no run."""
+    """Return the AND gates of a sample by law; they are counted without a run."""
     sizes: Row = {}
     for security in (40, 64, 128):
         for scale, epsilon in ((1, "1"), (10, "0.1")):

@@ -1,11 +1,11 @@
-"""How far off a private median is, by each of six ways, against the number of rows.
+"""Error of a private median by each of six ways, against the number of rows.
 
     python -m benchmarks.sensitivity [--out DIRECTORY]                              (or: make bench-sensitivity)
 
 Whole numbers from 0 to 100 (rounded from a normal law of mean 60 and deviation 12), epsilon 1, delta 10^-6 (not for
-global and choice), one row replaced. Means of 400 answers, moved into 0 to 100, against the exact median. The bound
-that is proposed is 3; where the test gives no answer, the middle, 50, stands for it. Blocks have 10 rows, and the
-function of each is its median.
+global and choice), one row replaced. The figure is the mean absolute error of 400 answers, moved into 0 to 100, against
+the exact median. The proposed bound is 3. If its test gives no answer, the answer is the middle, 50. Blocks have 10
+rows, and the function of each is its median.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Errors = dict[str, dict[int, float]]
 
 
 def errors(rows: int, answers: int = ANSWERS) -> dict[str, float]:
-    """The mean absolute error of each way on so many rows."""
+    """Return the mean absolute error of each way on this number of rows."""
     numbers = np.random.default_rng(rows).normal(60, 12, rows).round().astype(np.int64)
     table = Table(numbers, LOW, HIGH)
     passed, proposed = ways.by_propose(table, BOUND, EPSILON, DELTA, private, answers)
@@ -58,14 +58,14 @@ def errors(rows: int, answers: int = ANSWERS) -> dict[str, float]:
 
 
 def _blocks(numbers: Numbers, answers: int) -> Numbers:
-    """The rows are dealt anew some times."""
+    """Return answers by blocks; the rows are dealt into blocks anew a few times."""
     dealt = min(DEALT, answers)
     tables = (block_table(numbers, FUNCTIONS["median"], len(numbers) // BLOCK, LOW, HIGH) for _ in range(dealt))
     return np.concatenate([ways.by_smooth(one, EPSILON, DELTA, private, answers // dealt) for one in tables])
 
 
 def draw(found: Errors) -> str:
-    """Errors against rows, as SVG."""
+    """Draw errors against rows as SVG."""
     from matplotlib.figure import Figure
 
     with pictures.style({"font.size": 9}):

@@ -1,13 +1,13 @@
-"""How fast columns of numbers are read in pieces: seconds a pass of each kind of job, and peak memory.
+"""Speed of reading columns of numbers in pieces: seconds of a pass by each kind of job, and peak memory.
 
     python -m benchmarks.streaming [--rows N] [--times M] [--memory 1GB] [--threads N] [--out FILE.json] [--markdown]
 
-The rows are made by DuckDB in a temporary Parquet file: 20 columns of floats with two decimals between 0 and 10, and a
-class of two; there should be 30 bytes of disk for each row. With --times the file has M names and is read under each.
-Every figure is of a process of its own. Beside each pass of ours stands DuckDB's plain scan of the files with the same
-sums in SQL, in floating point: nothing is checked there, placed on a public grid, clipped or exact. What has few values
-is counted by one query before all passes, and that is the figure. Processor seconds tell more than seconds on a machine
-that is busy otherwise.
+DuckDB writes the rows to a temporary Parquet file: 20 columns of floats from 0 to 10 with two decimals, and a class
+with two values. Each row needs about 30 bytes of disk. With --times the file has M names and is read under each. Every
+figure comes from its own process. Beside each pass of ours stands DuckDB's plain scan of the files with the same sums
+in SQL, in floating point. That scan does not check values, put them on a public grid or clip them, and it is not exact.
+Columns with few values are counted by one query before all passes, and the figure is that of the query. On a busy
+machine, processor seconds are more reliable than seconds.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def make(path: Path, rows: int) -> None:
 
 
 def scan(what: str, path: Path, threads: int | None) -> dict[str, Any]:
-    """Have DuckDB make the same sums."""
+    """Return the figures of DuckDB for the same sums."""
     options: dict[str, Any] = {"preserve_insertion_order": False, **({"threads": threads} if threads else {})}
     z = " + ".join(f"{0.01 * (i + 1):.2f} * {name}" for i, name in enumerate(NAMES))
     sums = ", ".join(f"sum({name})" for name in NAMES)
@@ -97,7 +97,7 @@ def scan(what: str, path: Path, threads: int | None) -> dict[str, Any]:
 
 
 def stream(what: str, path: Path, rows: int, memory: str, threads: int | None) -> dict[str, Any]:
-    """Open the table as a job of this kind does, and time a pass; with what reading and checking it took before."""
+    """Open the table as a job of this kind does, and time a pass, and the reading and checking before it."""
     columns = [*NAMES, "y"] if what in ("gradient", "moments") else NAMES
     own: dict[str, Any] = {"max_rows": rows, "epsilon": 1.0, "columns": tuple(NAMES)}
     of = COARSE if what == "pairs" else REAL
@@ -136,7 +136,7 @@ def stream(what: str, path: Path, rows: int, memory: str, threads: int | None) -
 
 
 def made(kind: Any, fields: dict[str, Any], schema: Schema) -> Any:
-    """Return the task of a kind."""
+    """Return the task of a kind with these settings."""
     return kind.canonical(kind.Settings.model_validate(fields), schema)
 
 

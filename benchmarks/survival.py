@@ -38,7 +38,7 @@ def write_tables(path: Path) -> None:
 
 
 def schema_of(table: dict[str, Any], bins: int) -> str:
-    """Return a schema with so many bins of equal width."""
+    """Return a schema with `bins` bins of equal width."""
     high = math.ceil(max(table["time"]))
     edges = [high * i / bins for i in range(1, bins)]
     head = f'[attributes.months]\ntype = "real"\nlow = 0\nhigh = {high}\nstep = 0.1\nedges = '
@@ -92,7 +92,7 @@ def error_of_curves(table: dict[str, Any]) -> float:
 
 
 def main() -> None:
-    """Print a line a table."""
+    """Print a line for each table."""
     if sys.argv[1] == "--tables":
         write_tables(Path(sys.argv[2]))
         return

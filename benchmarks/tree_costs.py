@@ -1,16 +1,16 @@
-"""Measures how near the typical forecast of an exact tree is to what trees of ten tables cost, and the most it can.
+"""Compare the forecasts of exact trees, typical and largest, with the costs of trees of ten tables.
 
     python -m benchmarks.tree_costs DATA     (or: make bench-trees; DATA has the tables; ten minutes, writes
                                              benchmarks/results/tree_costs.json)
 
-Every table is prepared from its raw file as `smc prepare` does, its rows dealt to two parties by a coin. The tree that
-`smc id3` finds by default, one a level deeper and one of four levels, the same with `--splits multiway`, and the plain
-one are grown in the clear, and the bytes of their runs are counted: exactly (`cost_model.with_tree`), or of large plain
-trees level by level in parts, which costs a few percent. Trees with noise are drawn five times, by default and of four
-levels; their bytes are the median, and `largest` is the most of the five.
+Every table is prepared from its raw file as by `smc prepare`, and a coin deals its rows to two parties. The trees are
+grown in the clear: the default one of `smc id3`, one a level deeper, one of four levels, the same three with `--splits
+multiway`, and the plain one. The bytes of their runs are counted exactly (`cost_model.with_tree`). Large plain trees
+are counted level by level in parts, with an error of a few percent. Trees with noise are drawn five times, by default
+and with four levels. Their bytes are the median, and `largest` is the maximum of the five.
 
-Besides, the trees of up to eight other columns of each table are counted the same way, but for the deeper and plain
-ones. docs/cost-trees.md shows the rows of the tables' targets, and how many of both are near.
+The trees of up to eight other columns of each table are counted in the same way, except the deeper and plain ones.
+docs/cost-trees.md shows the rows for the tables' targets, and the number of near forecasts for both.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ PROFILES = (Profile("mixed"), Profile("lean", "ferret", form="depth"))
 Row = dict[str, Any]
 HOSPITAL_ROWS = 20_000
 SEED = 1
-DRAWS = 5  # of noise
-OTHERS, MOST_CLASSES = 8, 30  # other columns that are targets, with so many values at most
-LARGEST = 1_500_000  # counts of entropies of a tree that is counted as a whole
+DRAWS = 5  # draws of the noise for a tree
+OTHERS, MOST_CLASSES = 8, 30  # number of other target columns, and their largest number of values
+LARGEST = 1_500_000  # largest tree that is counted as a whole, by its counts of entropies
 TABLES = (  # name, file under DATA, target
     ("balance-scale", "balance-scale.csv", "Class Name"),
     ("car", "car.csv", "class"),
@@ -73,7 +73,7 @@ TABLES = (  # name, file under DATA, target
 
 
 def raw_file(raw: Path, place: Path) -> Path:
-    """Return a table's raw file: itself, or what it is made of, unpacked, in `place`."""
+    """Return a table's raw file: the file itself, or one that is unpacked or made by a script in `place`."""
     if raw.suffix == ".py":
         with chdir(place), mock.patch.object(sys, "argv", [str(raw), str(HOSPITAL_ROWS)]):
             runpy.run_path(str(raw))
@@ -86,7 +86,7 @@ def raw_file(raw: Path, place: Path) -> Path:
 
 
 def proposed(raw: Path, target: str, place: Path) -> tuple[TableSettings, Schema]:
-    """Return what `smc prepare` makes of a raw file: the table, and its schema."""
+    """Return the table and the schema that `smc prepare` makes of a raw file."""
     assert run(["prepare", str(raw), "--target", target, "--table", "rows", "--out", str(place / "out")]) == 0
     table = load_party(place / "out" / "party.toml").tables["rows"]
     return table, schemas.load(table.schema_file)
@@ -97,21 +97,22 @@ def prepared(raw: Path, target: str, place: Path) -> tuple[ExactTree, Indices]:
     table, schema = proposed(raw_file(raw, place), target, place)
     with open_table(table, schema, target) as source:
         half = -(-source.check() // 2)
-        distinct = np.unique(source.distinct(), axis=0)  # in an order of their own: that of a query is any
+        distinct = np.unique(source.distinct(), axis=0)  # sorted, since the order of a query is not fixed
     return ExactTree(Id3Settings(max_rows=row_bound(half)), schema, target), distinct
 
 
 def grown(task: ExactTree, distinct: Indices, ours: Indices) -> Tree:
-    """Return the tree, from the rows of both parties in the clear, of which `ours` are one's; k holds for each's own.
+    """Return the tree, grown from the rows of both parties in the clear.
 
-    As in `protocols.id3`, level by level, but with the rows in memory and their nodes beside them.
+    `ours` are the rows of one party; the rule k holds for each party's own rows. As in `protocols.id3`, the tree grows
+    level by level, but here the rows are in memory, each with its node.
     """
     problem, classes = task.problem, task.classes
     rows, labels, numbers = distinct[:, :-2], distinct[:, -2], distinct[:, -1]
     place = np.zeros(len(rows), dtype=np.int64)
     used = np.zeros((1, len(problem.domains)), dtype=bool)
     inherited = np.zeros(1, dtype=np.int64)
-    levels: list[tuple[Indices, Indices]] = []  # of every node its attribute, -1 of leaves; and its class
+    levels: list[tuple[Indices, Indices]] = []  # attribute of every node (-1 for a leaf), and its class
     while len(used):
         nodes = len(used)
         counts = _counted(numbers, (nodes, classes), place, labels)
@@ -179,7 +180,7 @@ def grown_with_noise(task: PrivateTree, distinct: Indices, chance: np.random.Gen
 
 
 def _children(domains: tuple[int, ...], chosen: Indices, used: Any) -> tuple[Indices, Indices, Any]:
-    """Return the nodes that are split, of each node its first child, and what the children's ways have asked."""
+    """Return each child's parent, each node's first child (-1 for a leaf), and the attributes used above each child."""
     splits = np.flatnonzero(chosen >= 0)
     sizes = np.array(domains, dtype=np.int64)[chosen[splits]]
     first = np.full(len(chosen), -1)
@@ -190,7 +191,7 @@ def _children(domains: tuple[int, ...], chosen: Indices, used: Any) -> tuple[Ind
 
 
 def _below(chosen: Indices, first: Indices, place: Indices, rows: Indices, *columns: Indices) -> Iterator[Indices]:
-    """Yield the rows of nodes that are split, columns of them, and last the places of their nodes a level below."""
+    """Yield the given columns of the rows in split nodes, and last the rows' nodes one level below."""
     kept = first[place] >= 0
     rows, before = rows[kept], place[kept]
     yield rows
@@ -199,7 +200,7 @@ def _below(chosen: Indices, first: Indices, place: Indices, rows: Indices, *colu
 
 
 def _tree(domains: tuple[int, ...], levels: list[tuple[Indices, Indices]]) -> Tree:
-    """Return the tree of which each level's nodes ask these attributes, -1 of leaves, and have these classes."""
+    """Return the tree from each level's attributes (-1 for a leaf) and classes."""
     trees: list[Tree] = []
     for chosen, labels in reversed(levels):
         children = iter(trees)
@@ -217,7 +218,7 @@ def _counted(numbers: Indices, shape: tuple[int, ...], *columns: Indices) -> Ind
 
 
 def bytes_of(task: ExactTree, tree: Tree, profile: Profile) -> int:
-    """Return the bytes of a tree's run, both ways: counted, or of large trees level by level in parts."""
+    """Return the bytes of a tree's run, both ways. Large trees are counted level by level, in parts."""
     levels = list(of_levels(task.problem, (tree,)))
     problem, splits = (
         task.problem,
@@ -235,7 +236,7 @@ def bytes_of(task: ExactTree, tree: Tree, profile: Profile) -> int:
 
 
 def attributes_left(domains: tuple[int, ...], tree: Tree) -> Iterator[tuple[int, ...]]:
-    """Yield for each level the domains of as many attributes as are left there, as large as those left on average."""
+    """Yield domains for each level: as many as attributes are left there, with their average size."""
     level: list[tuple[Tree, int]] = [(tree, sum(domains))]
     left = len(domains)
     while level:
@@ -247,7 +248,7 @@ def attributes_left(domains: tuple[int, ...], tree: Tree) -> Iterator[tuple[int,
 
 
 def measured(name: str, raw: Path, target: str) -> Iterator[Row]:
-    """Yield what a table's trees cost and what was forecast, of its target and of other columns."""
+    """Yield the costs and forecasts of a table's trees, for its target and for other columns."""
     with tempfile.TemporaryDirectory() as place:
         task, distinct = prepared(raw, target, Path(place))
     schema, names = task.schema, [*task.schema.features(target), target]
@@ -262,7 +263,7 @@ def measured(name: str, raw: Path, target: str) -> Iterator[Row]:
 
 
 def _of_target(task: ExactTree, distinct: Indices, first: bool) -> Iterator[Row]:
-    """Yield the rows of one target, of another than the `first` fewer."""
+    """Yield the rows of one target; there are fewer if it is not the table's own, the `first`."""
     ours = np.random.default_rng(SEED).binomial(distinct[:, -1], 0.5)
     depth = task.settings.max_depth
     assert depth is not None
@@ -298,7 +299,7 @@ def _of_target(task: ExactTree, distinct: Indices, first: bool) -> Iterator[Row]
 
 
 def _row(which: str, task: ExactTree | PrivateTree, profile: Profile, trees: list[Tree], costs: list[int]) -> Row:
-    """Return what trees have cost, the median of them, beside what was forecast."""
+    """Return the row of some trees: the median of their costs beside the forecast."""
     leaves = sorted(sum(isinstance(node, Leaf) for node, _ in walk(tree)) for tree in trees)
     return {
         "which": which,

@@ -130,7 +130,7 @@ YOUNG_OBJECTS = 200_000  # before a garbage collection: loading modules makes 10
 class _Lazy(click.Group):
     """A group that loads a command's module only when the command runs, so that each start and --help stay quick.
 
-    `commands` are further commands, of a group that a module defines under an equal name.
+    `commands` are commands that are loaded already: those of a module's own group of the same name.
     """
 
     within: str | None = None  # the group of kinds whose commands this group has

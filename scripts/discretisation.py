@@ -1,4 +1,7 @@
-"""Write the table of cells beside noise in docs/publish-blur.md: `python -m scripts.discretisation`, half a minute."""
+"""Write the table that compares cells with noise, in docs/publish-blur.md, in half a minute.
+
+python -m scripts.discretisation
+"""
 
 from __future__ import annotations
 

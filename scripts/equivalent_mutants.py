@@ -6,7 +6,7 @@ _PIECES = "the size of the pieces decides their memory; the choice is the same"
 
 
 def _with(line: str, old: str, new: str, reason: str) -> tuple[str, str, str]:
-    """Return a line as it stands, and as it would with `new` where `old` stands first, and why that is the same."""
+    """Return a line, the line with the first `old` replaced by `new`, and the reason why both mean the same."""
     return line, line.replace(old, new, 1), reason
 
 

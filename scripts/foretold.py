@@ -1,10 +1,11 @@
-"""Measure what jobs of all kinds take of a processor beside what `smc estimate` foretells, and write docs/measured.md.
+"""Measure the processor time of jobs, compare it with the forecast of `smc estimate`, and write docs/measured.md.
 
     python -m scripts.foretold ../shared/data/adult/adult.csv           # or: make foretold
 
-Foretold are computing, messages and all of `besides` of `smc estimate KIND --json` over loopback. Measured is user and
-system time of the busier of two processes of `smc KIND`, after one run that is not counted; each has every other row of
-the table, as `smc prepare` proposes it. Without bytecode that is kept, as make has it, each run translates all sources.
+The forecast is the sum of `computing`, `messages` and all of `besides` in `smc estimate KIND --json`, over loopback.
+The measured value is the user and system time of the busier of the two processes of `smc KIND`, after one run that is
+not counted. Each party has every other row of the table, as `smc prepare` proposes it. Under make, bytecode is not
+kept, so each run compiles all sources.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ Row = dict[str, Any]
 
 
 def halves(raw: Path, place: Path) -> None:
-    """Write the settings of two parties, a and b, that have every other row."""
+    """Write rows, settings and keys of two parties, a and b; each has every other row."""
     with redirect_stdout(io.StringIO()):
         if run(["prepare", str(raw), "--target", TARGET, "--table", "rows", "--out", str(place / "out")]):
             raise SystemExit(2)
@@ -81,7 +82,7 @@ def halves(raw: Path, place: Path) -> None:
 
 
 def foretold(job: list[str], place: Path) -> float:
-    """Return the seconds of a processor that the estimate of a job says."""
+    """Return the processor seconds in the estimate of a job."""
     words = [*PROGRAM, "estimate", *job, "--json"]
     done = subprocess.run(words, cwd=place, capture_output=True, text=True, timeout=DEADLINE)
     if done.returncode:
@@ -92,7 +93,7 @@ def foretold(job: list[str], place: Path) -> float:
 
 
 def measured(job: list[str], place: Path) -> float:
-    """Return the seconds of a processor that the busier of two parties takes."""
+    """Return the processor seconds of the busier of the two parties."""
     where, running = f"127.0.0.1:{free_port()}", []
     for name, peer, way in (("a", "b", "--listen"), ("b", "a", "--connect")):
         words = [*PROGRAM, *job, "--config", f"{name}.toml", "--identity", f"{name}.key"]

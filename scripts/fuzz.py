@@ -1,10 +1,11 @@
-"""Fuzz what parses input from outside, guided by coverage (libFuzzer through atheris): `make fuzz`.
+"""Fuzz the parsers of input from outside, guided by coverage (libFuzzer through atheris): `make fuzz`.
 
-    python -m scripts.fuzz --runs 1000000                 # every target, in processes of its own
+    python -m scripts.fuzz --runs 1000000                 # every target, each in its own process
     python -m scripts.fuzz --runs 1000000 --only frames,job
 
-What a target raises beside refusals in one line ends its run; the input is kept under build/fuzz, and becomes a seed of
-`scripts.fuzz_targets`, which a test runs. The last line has the executions of all targets.
+A target may refuse its input with a message of one line. Any other exception ends its run. The input is then kept
+under build/fuzz: add it as a seed to `scripts.fuzz_targets`, which a test runs. The last line of the output has the
+number of executions of all targets.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ BUILD = Path(__file__).resolve().parent.parent / "build" / "fuzz"
 
 
 def main() -> int:
-    """Run the targets one after the other; 1 if one has a flaw."""
+    """Run the targets one after the other; return 1 if one has a flaw."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=100_000, help="executions of each target  [100000]")
     parser.add_argument("--seconds", type=int, default=300, help="the most of each target  [300]")
@@ -48,7 +49,7 @@ def main() -> int:
 
 
 def _fuzz(name: str, runs: int, seconds: int) -> None:
-    """Fuzz one target in this process, from its seeds and what was found before."""
+    """Fuzz one target in this process, starting from its seeds and the inputs of earlier runs."""
     import atheris
 
     with atheris.instrument_imports(include=["parties", "smc", "protocols"]):

@@ -1,7 +1,7 @@
-"""What parses something that a peer, a file or a browser says: each as a function of bytes, with inputs to begin from.
+"""Fuzz targets: the parsers of input from a peer, a file or a browser, each as a function of bytes, with seeds.
 
-A target may refuse its input by an error of this program, whose text is one line that can be printed; whatever else it
-raises is a flaw, and so is a result that does not come out the same when it is written and read again.
+A target may refuse its input by an error of this program whose text is one printable line. Any other exception is a
+flaw. It is also a flaw if a result is not the same after it is written and read again.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ PLACE = Path(tempfile.mkdtemp(prefix="smc-fuzz-", dir="/dev/shm" if Path("/dev/s
 UNSEEN, JOINERS = (
     ("Cc", "Cf", "Cn", "Cs", "Zl", "Zp"),
     "\u200c\u200d",
-)  # categories; but for how some scripts are written
+)  # Unicode categories; some scripts need the joiners
 OURS = make_hello(0, {"protocol": "equality", "bits": 8})
 
 
 class Target(NamedTuple):
-    """What is called with any bytes, and a few that are well formed."""
+    """A function that is called with any bytes, and a few well-formed inputs."""
 
     run: Callable[[bytes], object]
     seeds: tuple[bytes, ...]
 
 
 def refused_well(run: Callable[[bytes], object], data: bytes) -> bool:
-    """Return whether the input was refused, by one printable line. What else is raised passes through."""
+    """Return whether the input was refused with one printable line. Other exceptions pass through."""
     try:
         run(data)
     except SmcError as error:
@@ -63,7 +63,7 @@ def refused_well(run: Callable[[bytes], object], data: bytes) -> bool:
 
 
 def _frames(data: bytes) -> None:
-    """Read frames, each behind its length in two bytes, as messages of 3 bytes."""
+    """Read frames, each after its length in two bytes, as messages of 3 bytes."""
     reader, pieces = FrameReader(), []
     while data:
         size = int.from_bytes(data[:2], "big")
@@ -97,7 +97,7 @@ def _statement(data: bytes) -> None:
 
 
 def _heads(data: bytes) -> None:
-    """Hear what a peer shows of the logs."""
+    """Read the heads of logs that a peer shows."""
 
     class Said:
         def receive(self, step: str, dtype: Any, shape: tuple[int, ...]) -> Any:
@@ -119,7 +119,7 @@ def _circuit(data: bytes) -> None:
 
 
 def _of_file(suffix: str, read: Callable[[Path], object]) -> Callable[[bytes], object]:
-    """Return what writes the bytes to a file of its own and reads that."""
+    """Return a function that writes its bytes to a file and calls `read` with the path."""
     path = PLACE / f"input{suffix}"
 
     def run(data: bytes) -> object:
@@ -165,7 +165,7 @@ TARGETS: Mapping[str, Target] = {
             b'{"protocol": "id3", "table": "t", "target": "play", "max_depth": 3, "epsilon": 1.0}',
             b'{"protocol": "release count", "table": "t", "where": "a = b; c in d", "epsilon": 0.5}',
             b'{"protocol": "millionaires", "bits": 8, "value": 7}',
-            b'{"r\316\213toco~": 6}',  # a number of no character in a key
+            b'{"r\316\213toco~": 6}',  # a code point without a character, in a key
         ),
     ),
     "classifier": Target(lambda data: models.read(data.decode("latin-1")), (_TREE, b'{"target": "a", "classes": {}}')),

@@ -2,7 +2,8 @@
 
     python -m scripts.lesson_page
 
-The views come from the programs that the command runs, here from a fixed seed, so that the page stays as it is.
+The views come from the programs that the command runs. Here they run from a fixed seed, so that the page is the same
+each time.
 """
 
 from __future__ import annotations
@@ -378,12 +379,12 @@ result c. `--ot` chooses the [kind of transfer](protocols-engines.md#oblivious-t
 """,
 }
 LEFT_OUT = ("messages",)
-EXTRA_ROW = "sunny,hot,high,strong,yes"  # one of party 0's days with the other class
+EXTRA_ROW = "sunny,hot,high,strong,yes"  # one of party 0's rows, with the other class
 DELTAS = (0.1, 0.01, 0.001, 0.0001, 0.000001)
 
 
 def page(name: str) -> str:
-    """Return the page of a file name."""
+    """Return the text of the page with this file name."""
     parts = [_filled(HEADS[name])]
     for topic in PAGES[name]:
         command = f"smc lesson {topic}{' --toy' if topic == 'transfer' else ''}"
@@ -395,7 +396,7 @@ def page(name: str) -> str:
 
 
 def _filled(text: str) -> str:
-    """Put in the parts that are computed."""
+    """Return a text with the computed parts in place of their names in braces."""
     parts: dict[str, Callable[[], str]] = {
         "tables": tables,
         "gains": gains,
@@ -439,7 +440,7 @@ def gains() -> str:
 
 
 def exhausted(times: int = 2) -> str:
-    """Return the step of each party at the level without attributes.
+    """Return each party's step at the level where no attribute is left.
 
     Args:
         times: Number of copies of `EXTRA_ROW` that are added to party 1's rows.
@@ -459,7 +460,7 @@ def exhausted(times: int = 2) -> str:
 
 
 def costs() -> str:
-    """Return the cost of the bundled tree by delta, measured."""
+    """Return a table of the measured cost of the bundled tree for each delta."""
     bundled = example.demo()
     public = schema.load(bundled.schema)
     lines = [
@@ -493,7 +494,7 @@ def costs() -> str:
 
 @cache
 def views(topic: str) -> tuple[View, View]:
-    """Run a topic with its defaults, from a fixed seed.
+    """Run a topic with its defaults, from a fixed seed, and return both parties' views.
 
     Args:
         topic: A key of `TOPICS`.

@@ -1,7 +1,8 @@
 """Write the tables of docs/local-mining.md: `python -m scripts.local_mining`, in about a minute.
 
-Each holder learns the answers of `smc id3 --alone`, `smc rules --alone` and `smc cluster --alone --exact`, and weights
-by logistic regression. `smc combine` makes one model of their files. The joint answer is that of all training rows.
+Each holder learns a tree, rules and clusters as by `smc id3 --alone`, `smc rules --alone` and `smc cluster --alone
+--exact`, and weights by logistic regression. Their files are combined as by `smc combine`. The joint answer is learnt
+from all training rows.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ ROOT = Path(__file__).parents[1]
 PAGE, DATA = ROOT / "docs" / "local-mining.md", ROOT.parent / "shared" / "data"
 BEGIN, END = "<!-- made by scripts/local_mining.py -->\n", "<!-- until here -->\n"
 HOLDERS = (2, 5, 10)
-TRIALS = 5  # choices of the training rows; figures are means
+TRIALS = 5  # number of random choices of the training rows; figures are means over them
 SPLITS = ("evenly", "skewed")
-SKEWED = {"car": "safety", "wisconsin": "CellSize"}  # column whose order decides the holder of a row
-NUMBERS = ("ClumpThickness", "CellSize", "BareNuclei")  # in clusters, all from 1 to 10
+SKEWED = {"car": "safety", "wisconsin": "CellSize"}  # column by whose order rows are dealt to holders
+NUMBERS = ("ClumpThickness", "CellSize", "BareNuclei")  # columns for clusters, all with numbers from 1 to 10
 Rows = list[list[str]]
 Joined = Callable[[Sequence[Path]], dict[str, Any]]
 
@@ -46,7 +47,7 @@ class Table:
     def __init__(self, name: str, folder: Path, seed: int = 0) -> None:
         with (DATA / f"{name}.csv").open() as file:
             self.header, *rows = csv.reader(file)
-        for row in rows:  # linear models have two classes
+        for row in rows:  # two classes, for linear models
             row[-1] = {"acc": "yes", "good": "yes", "vgood": "yes", "unacc": "no"}.get(row[-1], row[-1])
         self.name, self.folder, self.target = name, folder / f"{name}{seed}", self.header[-1]
         self.folder.mkdir()
@@ -60,7 +61,7 @@ class Table:
         self.tests = cells(self.written("test", self.test))
 
     def written(self, name: str, rows: Rows) -> Path:
-        """Return a file of these rows."""
+        """Write a file of these rows, and return its path."""
         path = self.folder / f"{name}.csv"
         with path.open("w", newline="") as file:
             csv.writer(file).writerows([self.header, *rows])
@@ -74,7 +75,7 @@ class Table:
         return [[rows[i] for i in part] for part in np.array_split(np.arange(len(rows)), holders)]
 
     def learned(self, kind: str, rows: Rows, name: str) -> Path:
-        """Return the file of the model that a holder of these rows learns alone."""
+        """Write the model that a holder of these rows learns alone, and return the path."""
         if kind == "weights":
             model = self._weights(rows)
         else:
@@ -88,11 +89,11 @@ class Table:
         return path
 
     def holders(self, kind: str, number: int, split: str) -> list[Path]:
-        """Return the files of the models that all holders learn."""
+        """Write the models that all holders learn, and return the paths."""
         return [self.learned(kind, rows, str(i)) for i, rows in enumerate(self.parts(number, split))]
 
     def joint(self, kind: str) -> Path:
-        """Return the file of the model of all training rows."""
+        """Return the path of the model of all training rows; it is learnt once."""
         path = self.folder / f"joint-{kind}.json"
         return path if path.exists() else self.learned(kind, self.training, f"joint-{kind}")
 
@@ -129,16 +130,16 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 def _order(value: str) -> tuple[float, str]:
-    """Return the key by which values are sorted: numbers by size, words by the alphabet."""
+    """Return the sort key of a value: numbers by size, words in alphabetical order."""
     return (float(value), "") if value.replace(".", "").isdigit() else (0.0, value)
 
 
 def line(tables: Sequence[Table], kind: str, holders: int, split: str) -> str:
-    """Return a line of the table of figures: of a model of one holder, of the combined model, of the joint one.
+    """Return a line of the table of figures: for a model of one holder, the combined model, and the joint one.
 
     Args:
         tables: The rows, for each trial.
-        kind: What the holders learn.
+        kind: Kind of model that the holders learn.
         holders: Number of holders.
         split: One of `SPLITS`.
     """
@@ -165,7 +166,7 @@ def rules_line(table: Table, holders: int, split: str) -> str:
     for at_least in dict.fromkeys((1, holders // 2 + 1, holders)):
         found = _rules(_joined(table, partial(union, at_least=at_least), learned))
         figures.append(f"{len(found & right):,} + {len(found - right):,}")
-    if holders == 2:  # a majority is both
+    if holders == 2:  # a majority is both holders
         figures.append(figures[-1])
     return _cells(table.name, split, holders, f"{len(right):,}", *figures)
 
@@ -193,7 +194,7 @@ RULES_HEADS = ("table", "rows are split", "holders", "joint rules", "union", "a 
 
 
 def trials_of(name: str, folder: Path) -> list[Table]:
-    """Return the table of each trial.
+    """Return the table with the rows of each trial.
 
     Args:
         name: Name of the table.
@@ -210,7 +211,7 @@ def page() -> str:
         trials = {table: trials_of(table, Path(name)) for table in SKEWED}
         cases = list(product(SPLITS, HOLDERS))
         for kind in KINDS:
-            for table in SKEWED if kind != "cluster" else ("wisconsin",):  # car has no numbers
+            for table in SKEWED if kind != "cluster" else ("wisconsin",):  # car has no columns of numbers
                 figures += [line(trials[table], kind, holders, split) for split, holders in cases]
         for tables in trials.values():
             rules += [rules_line(tables[0], holders, split) for split, holders in cases]

@@ -1,8 +1,8 @@
-"""Run tests in forks of a process that has loaded all that stays as it is: what they reach, what they live with.
+"""Run tests in forks of a process that has loaded everything unchanged: find which code they reach, and which fail.
 
-A run from nothing loads libraries for some seconds. A fork has them, and of this repository all modules that do not
-load the one that is changed; or all of them and the tests, if no more than functions are given other code. Which tests
-reach a function is seen once, as they run without a mutant.
+A new process needs some seconds to load the libraries. A fork has them already. It also has all modules of this
+repository that do not import the changed one. If only functions get other code, it has all modules and the tests.
+The tests run once without a mutant, which shows the functions that each of them reaches.
 """
 
 from __future__ import annotations
@@ -33,20 +33,23 @@ from _pytest.main import pytest_runtestloop as runs
 
 FORK = multiprocessing.get_context("fork")
 OWN = ("smc", "protocols", "parties")
-WITHOUT = ("tests", "scripts", "conftest", "pytest", "_pytest", "__main__")  # else pytest would not rewrite its asserts
+WITHOUT = ("tests", "scripts", "conftest", "pytest", "_pytest", "__main__")  # pytest must rewrite their asserts
 PARENT_ENDS = 1  # PR_SET_PDEATHSIG of prctl(2)
 MEMORY = 8 << 30  # bytes: a mutant may ask for more than there is
 Outcome = TypeVar("Outcome")
-Failing = Callable[..., list[str]]  # of tests, and how many may fail before it returns
+Failing = Callable[..., list[str]]  # arguments: tests, and the number of failures after which it returns
 Function = tuple[str, int]  # a file, and the first line of a function in it; 0 stands for any of the file's
 
 
 class StuckError(Exception):
-    """What was to be done has taken too long, or its process has died."""
+    """A call in a fork took too long, or its process died."""
 
 
 def forked(act: Callable[[], Outcome], seconds: float) -> Outcome:
-    """Return what `act` returns in a fork. `StuckError` after so many seconds of its processor, or ten times that."""
+    """Return the result of `act`, called in a fork.
+
+    StuckError is raised after `seconds` of its processor time, or after ten times as long in all.
+    """
     receiver, sender = FORK.Pipe(duplex=False)
     process = FORK.Process(target=_bounded, args=(act, sender, seconds))
     process.start()
@@ -59,7 +62,7 @@ def forked(act: Callable[[], Outcome], seconds: float) -> Outcome:
         raise StuckError from None
     finally:
         receiver.close()
-        with suppress(ProcessLookupError):  # with all that the tests have started
+        with suppress(ProcessLookupError):  # and every process that the tests have started
             os.killpg(process.pid or 0, signal.SIGKILL)
         process.join()
 
@@ -74,17 +77,19 @@ def _bounded(act: Callable[[], object], sender: Connection, seconds: float) -> N
 
 @dataclass
 class Reached:
-    """What tests reach that do not fail: of each function the tests, of each test its seconds of a processor; and which
-    modules they have loaded."""
+    """Result of a run of tests without a mutant.
+
+    It has the tests that reach each function, the processor seconds of each test, and the names of loaded modules.
+    """
 
     tests: dict[Function, set[str]] = field(default_factory=lambda: defaultdict(set))
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     failed: list[str] = field(default_factory=list)
     modules: list[str] = field(default_factory=list)
-    sound: set[str] = field(default_factory=set)  # tests that have lived in a fork, too
+    sound: set[str] = field(default_factory=set)  # tests that also passed in a fork
 
     def leave_out(self, failed: Sequence[str]) -> None:
-        """Use these tests no more, for they fail as it is; and say so."""
+        """Print and remove these tests, which fail without a mutant."""
         for test in failed:
             print(f"LEFT OUT, for it fails as it is: {test}", flush=True)
             self.seconds.pop(test, None)
@@ -92,9 +97,10 @@ class Reached:
             tests.difference_update(failed)
 
     def of(self, function: Function, mirror: str, most: float) -> list[str]:
-        """Return the tests of a function, up to `most` seconds of them: at least one, if there is any.
+        """Return tests that reach a function, at most `most` seconds of them, but at least one if there is any.
 
-        Those of the module's own file first, and quick ones first; outside of functions all of that file.
+        The tests of the module's own file, `mirror`, come first, and within both groups the quick ones. For code
+        outside functions, all tests of that file count too.
         """
         own = set() if function[1] else {test for test in self.seconds if mirror in test}
         found = own | self.tests.get(function, set())
@@ -109,10 +115,10 @@ class Reached:
 
 
 class _Reaching:
-    """A plugin of pytest that notes what tests reach.
+    """A plugin of pytest that records the functions that tests call.
 
-    What a fixture or an import reaches counts for all tests of the file, which may share it. What is kept from test to
-    test by `functools` is forgotten before each, as if it were the only one.
+    Functions called by a fixture or an import count for all tests of the file, which may share it. Caches of
+    `functools` are cleared before each test, so that each runs as if it were the only one.
     """
 
     def __init__(self, root: Path) -> None:
@@ -124,12 +130,12 @@ class _Reaching:
 
     def _seen(self, frame: FrameType, event: str, argument: object) -> None:
         code = frame.f_code
-        if code.co_flags & inspect.CO_OPTIMIZED and code.co_filename.startswith(self._root):  # a function's
+        if code.co_flags & inspect.CO_OPTIMIZED and code.co_filename.startswith(self._root):  # code of a function
             self._present.add((code.co_filename[len(self._root) :], code.co_firstlineno))
 
     @contextmanager
     def noting(self, place: set[Function]) -> Iterator[None]:
-        """Note in this place what is called meanwhile, in any thread that begins now."""
+        """Add the functions called in the block to `place`: in this thread, and in threads that start meanwhile."""
         self._present = place
         threading.settrace(self._seen)
         sys.settrace(self._seen)
@@ -173,7 +179,7 @@ class _Reaching:
             self.reached.failed.append(report.nodeid)
 
     def result(self) -> Reached:
-        """Return what was reached."""
+        """Return the record."""
         for test, (path, own) in self._of.items():
             for file, line in own | self._shared[path]:
                 if file.startswith(OWN):
@@ -184,14 +190,14 @@ class _Reaching:
 
 
 def reached(root: Path, tests: Sequence[str]) -> Reached:
-    """Run tests of the tree at `root`, the present directory, and return what they reach."""
+    """Run tests of the tree at `root`, the current directory, and return the functions that they reach."""
     plugin = _Reaching(root)
     _pytest(tests, plugin)
     return plugin.result()
 
 
 class _Failing:
-    """A plugin of pytest that notes which tests fail."""
+    """A plugin of pytest that records the tests that fail."""
 
     def __init__(self) -> None:
         self.failed: list[str] = []
@@ -202,7 +208,7 @@ class _Failing:
 
 
 def failing(tests: Sequence[str], most: int = 1) -> list[str]:
-    """Run tests until so many fail, and return which did: all of them if they cannot be run."""
+    """Run tests until `most` have failed, and return those that failed; all tests if they cannot be run."""
     plugin = _Failing()
     if _pytest([*tests, f"--maxfail={most}"], plugin) == pytest.ExitCode.OK:
         return []
@@ -210,7 +216,7 @@ def failing(tests: Sequence[str], most: int = 1) -> list[str]:
 
 
 class _Collected(Generic[Outcome]):
-    """A plugin of pytest that has tests collected once, and then does something with a function that runs some."""
+    """A plugin of pytest that collects tests once, then calls `act` with a function that runs some of them."""
 
     def __init__(self, act: Callable[[Failing], Outcome]) -> None:
         self._act = act
@@ -234,9 +240,10 @@ class _Collected(Generic[Outcome]):
 
 
 def collected(tests: Sequence[str], act: Callable[[Failing], Outcome]) -> Outcome | None:
-    """Return what `act` returns of a function that is `failing` of some of the tests, once in each fork.
+    """Return the result of `act`, called with a function like `failing` for some of the collected tests.
 
-    None if they cannot be collected."""
+    That function may be called once in each fork. The result is None if the tests cannot be collected.
+    """
     plugin = _Collected(act)
     _pytest(tests, plugin)
     return plugin.outcomes[0] if plugin.outcomes else None
@@ -245,8 +252,8 @@ def collected(tests: Sequence[str], act: Callable[[Failing], Outcome]) -> Outcom
 def swap(file: str, old: bytes, new: bytes) -> None:
     """Give the functions of a loaded module the code that they have in a new source of it.
 
-    What was made of them as the module was loaded stays, and so does a function that sees more or fewer variables of
-    the one around it.
+    Values that were computed from them while the module was loaded stay as they are. So does a function whose number
+    of variables from the enclosing function differs.
     """
     before, after = (dict(_codes(compile(source, file, "exec", dont_inherit=True))) for source in (old, new))
     of_lines = {(code.co_qualname, code.co_firstlineno): after.get(name) for name, code in before.items()}
@@ -258,7 +265,7 @@ def swap(file: str, old: bytes, new: bytes) -> None:
 
 
 def _codes(module: CodeType) -> Iterator[tuple[tuple[str, int], CodeType]]:
-    """Yield the code of all functions of a module, by name and number among those of the name."""
+    """Yield the code objects in a module, each with its name and its number among those of this name."""
     numbers = Counter[str]()
     left = [module]
     while left:
@@ -274,7 +281,7 @@ def _pytest(arguments: Sequence[str], *plugins: object) -> int:
 
 
 def load(modules: Sequence[str], without: str = "") -> None:
-    """Load modules, all but the one in this file and those that need it."""
+    """Import modules, except the one in the file `without` and those that import it."""
     blocked = without.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
     class Block:
@@ -292,11 +299,11 @@ def load(modules: Sequence[str], without: str = "") -> None:
 
 
 def function_of(source: bytes, line: int) -> int:
-    """Return the first line of the innermost function around a line, with its decorators; 0 outside of any."""
+    """Return the first line, decorators included, of the innermost function around a line; 0 if there is none."""
     first = 0
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             start = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            inside = node.body[0].lineno <= line <= (node.end_lineno or 0)  # defaults belong to what is outside
+            inside = node.body[0].lineno <= line <= (node.end_lineno or 0)  # default values belong to the code outside
             first = max(first, start) if inside else first
     return first

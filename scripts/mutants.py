@@ -1,21 +1,22 @@
-"""Change single places of modules, one at a time in a copy of the tree, and list what the tests live with.
+"""Change modules in single places, one at a time in a copy of the tree, and list the changes that no test notices.
 
     python -m scripts.mutants parties/node/policy/decisions.py --sample 30
     python -m scripts.mutants smc/ot protocols --sample 5 --seed 2     # five mutants of each file
-    python -m scripts.mutants protocols --minutes 60                   # what an hour is enough for; the rest next time
+    python -m scripts.mutants protocols --minutes 60                   # as many as fit into an hour; the rest next time
 
-Mutants: a comparison flipped (< and <=, == and !=, in, is), an arithmetic operator changed for another, `and` for `or`,
-a condition or a sign turned, a number one more, True for False, a statement left out (DeMillo, Lipton, Sayward 1978).
-Texts, annotations and decorators stay. A mutant is killed if a test fails, nothing can be imported, or the tests hang.
-The tests are those of the folder that mirrors the package (`mirror_of`) that reach the function which is changed: the
-module's own first, quick ones first, up to `--seconds` of them.
+Mutants change a comparison (< and <=, == and !=, in, is), replace an arithmetic operator by another, swap `and` and
+`or`, negate a condition, remove a sign or a `not`, add 1 to a number, swap True and False, or remove a statement
+(DeMillo, Lipton, Sayward 1978). Texts, annotations and decorators stay. A mutant is killed if a test fails, the tests
+cannot be imported, or they hang. The tests are those of the folder that mirrors the package (`mirror_of`) and reach the
+changed function. The module's own tests come first, then the others, quick ones first, up to `--seconds` of them.
 
-A survivor asks for a test, or is equivalent: then it is in `scripts.equivalent_mutants`, with the reason. What was
-killed stays so until the module changes (build/mutants.json); docs/mutants.md has what became of all.
+A mutant that lives needs a test, or it is equivalent. Equivalent ones are in `scripts.equivalent_mutants`, with the
+reason. A killed mutant is not tried again until its module changes (build/mutants.json). docs/mutants.md shows the
+outcome of all mutants.
 
-Not cosmic-ray 8.7, which changes the tree that is worked on, starts pytest for every mutant, knows no sample and leaves
-no statement out. Nor mutmut 3.8, which changes nothing outside of functions, and no function with a decorator
-(`override`, `property`, `lru_cache`): a fifth of the mutants here, IKNP's sending and receiving among them.
+Two packages were not suitable. cosmic-ray 8.7 changes the working tree, starts pytest for every mutant, draws no sample
+and removes no statements. mutmut 3.8 changes no code outside functions, and no function with a decorator (`override`,
+`property`, `lru_cache`). A fifth of the mutants here are of these two sorts, in IKNP's sending and receiving too.
 """
 
 from __future__ import annotations
@@ -52,13 +53,13 @@ from scripts.planted import ROOT, copied
 from tests.support.slow import says_slow
 
 PACKAGES = ("smc/ot", "smc/yao", "smc/gmw", "smc/arithmetic", "protocols", "parties/node")
-TOGETHER = ("smc/arithmetic", "smc/engines", "smc/gmw", "smc/yao")  # the tests of engines are theirs
+TOGETHER = ("smc/arithmetic", "smc/engines", "smc/gmw", "smc/yao")  # they share the tests of engines
 KNOWN, PAGE = ROOT / "build" / "mutants.json", ROOT / "docs" / "mutants.md"
 BEGIN, END = "<!-- mutants: begin (make mutants) -->\n", "<!-- mutants: end -->\n"
-START = 10.0  # seconds of a processor until pytest has collected what it runs
-SWAPPED = 3.0  # the same where that is done already
-LONGEST = 3600.0  # of all tests of a folder, traced
-PATIENCE = "45"  # seconds that a test waits for what never comes of most mutants that it kills
+START = 10.0  # processor seconds until pytest has collected the tests
+SWAPPED = 3.0  # the same if the tests are collected already
+LONGEST = 3600.0  # seconds of all tests of a folder, traced
+PATIENCE = "45"  # seconds that a test waits for an event; with most mutants that it kills, it never comes
 COMPARISONS = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in",
     ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is",
@@ -73,7 +74,7 @@ LEFT_OUT = (ast.AugAssign, ast.Raise, ast.Continue, ast.Break, ast.Delete)
 
 @dataclass(frozen=True)
 class Mutant:
-    """The bytes from `start` to `end` of a source, on the line with this number, say `new`."""
+    """A change of a source: `new` replaces the bytes from `start` to `end`, on the line with number `line`."""
 
     start: int
     end: int
@@ -81,11 +82,11 @@ class Mutant:
     line: int
 
     def of(self, source: bytes) -> bytes:
-        """Return the source with it."""
+        """Return the source with the change."""
         return source[: self.start] + self.new + source[self.end :]
 
     def told(self, source: bytes) -> tuple[str, str]:
-        """Return the lines that change as they stand and as they would, without what is around them."""
+        """Return the text of the changed lines, before and after, on one line each with single spaces."""
         first = source.rfind(b"\n", 0, self.start) + 1
         last = source.find(b"\n", self.end)
         changed = source[first : self.start] + self.new + source[self.end : last]
@@ -93,12 +94,12 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """Its name among those of the source."""
+        """Unique name of the mutant among those of the source."""
         return f"{self.start}-{self.end} {self.new.decode()}"
 
 
 def mutants(source: bytes) -> list[Mutant]:
-    """Return all mutants of a source, in its order."""
+    """Return all mutants of a source, by their places."""
     lines = [0, *(match.end() for match in re.finditer(rb"\n", source))]
 
     def start(node: ast.AST) -> int:
@@ -108,7 +109,7 @@ def mutants(source: bytes) -> list[Mutant]:
         return lines[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
 
     def between(left: ast.AST, right: ast.AST, new: str) -> Iterator[Mutant]:
-        """Change the operator between two operands, beside brackets and comments."""
+        """Change the operator between two operands; brackets and comments there stay."""
         place = end(left)
         gap = re.sub(rb"#.*", lambda match: b" " * len(match[0]), source[place : start(right)])
         if found := SYMBOL.search(gap):
@@ -150,7 +151,7 @@ def mutants(source: bytes) -> list[Mutant]:
 
 
 def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield all nodes but those of annotations, decorators and formatted texts, and what only type checkers read."""
+    """Yield all nodes, except annotations, decorators, f-strings, and code that only type checkers read."""
     yield node
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list") or isinstance(value, ast.JoinedStr):
@@ -163,10 +164,11 @@ def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def mirror_of(package: str) -> tuple[str, ...]:
-    """Return the files of tests of a folder of modules: of the nearest that mirrors it, and those beside these that
-    import it.
+    """Return the test files of a package folder: those in the folder that mirrors it, and others that import from it.
 
-    Of a party's and of whole packages without slow ones, but for those that mirror a module."""
+    If the folder has no mirror, the files of the enclosing test folder count. For `parties` and whole packages, slow
+    files are left out unless they mirror a module.
+    """
     top = Path("tests", *Path(package).parts[: 2 if package.startswith("parties") else 1])
     found: set[Path] = set()
     for each in TOGETHER if package in TOGETHER else (package,):
@@ -183,9 +185,9 @@ def mirror_of(package: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be tried of a module: its source, a sample of its mutants, and the tests of each.
+    """The trials of a module: its source, a sample of its mutants, the tests of each, and the tests' seconds.
 
-    `sound` are tests that are known to live with the module as it is.
+    `sound` are tests that are known to pass with the unchanged module.
     """
 
     file: str
@@ -197,16 +199,18 @@ class Plan:
 
     @classmethod
     def of(cls, file: str, near: Reached, chosen: list[Mutant], most: float) -> Plan:
-        """Plan it by what the tests reach."""
+        """Return the plan for a file: each chosen mutant gets `most` seconds of the tests that reach its function."""
         source, own = (ROOT / file).read_bytes(), f"{Path(file).stem}.py::"
         tests = {one: near.of((file, function_of(source, one.line)), own, most) for one in chosen}
         return cls(file, source, chosen, tests, near.seconds, frozenset(near.sound))
 
     def tried(self, copy: Path, modules: Sequence[str], ends: float) -> tuple[dict[Mutant, bool], list[str]]:
-        """Return which mutants live, of those that come before the end, and which tests fail without one; for a process
-        of its own."""
+        """Try mutants until the time `ends`; call this in a process of its own.
+
+        Return whether each tried mutant lives, and the tests that fail without a mutant.
+        """
         inside = [one for one in self.mutants if self.tests[one] and function_of(self.source, one.line)]
-        if self.file.startswith("smc/"):  # machine code is kept by its module's text
+        if self.file.startswith("smc/"):  # machine code is cached by its module's text
             inside = []
         found, failed = forked(partial(self._swapped, copy, inside, ends), LONGEST) if inside else ({}, [])
         killed = {one: False for one, lived in found.items() if not lived}
@@ -218,11 +222,11 @@ class Plan:
         return killed | {one: not self._failing(copy, one.of(self.source), self.tests[one]) for one in left}, failed
 
     def tests_of(self, chosen: Sequence[Mutant]) -> list[str]:
-        """Return all tests of these mutants."""
+        """Return all tests of these mutants, sorted."""
         return sorted({test for one in chosen for test in self.tests[one]})
 
     def _failed(self, failing: Failing, chosen: list[Mutant], known: Sequence[str] = ()) -> list[str]:
-        """Return what fails of the tests of these mutants, and take it, and what is known to, from the plan."""
+        """Return the tests of these mutants that fail without one; remove them and the `known` ones from the plan."""
         unsure = [test for test in self.tests_of(chosen) if test not in self.sound and test not in known]
         failed = failing(unsure, len(unsure)) if unsure else []
         for one in chosen:
@@ -230,7 +234,7 @@ class Plan:
         return failed
 
     def _swapped(self, copy: Path, inside: list[Mutant], ends: float) -> tuple[dict[Mutant, bool], list[str]]:
-        """Return the same of mutants in functions if those alone are given other code: who is killed so, is killed."""
+        """Return the same for mutants in functions, if only functions get other code: mutants killed so are killed."""
 
         def act(failing: Failing) -> tuple[dict[Mutant, bool], list[str]]:
             def failing_as(source: bytes, tests: Sequence[str], most: int = 1) -> list[str]:
@@ -247,7 +251,7 @@ class Plan:
         return collected(self.tests_of(inside), act) or ({}, [])
 
     def _failing(self, copy: Path, source: bytes, tests: Sequence[str], most: int = 1) -> list[str]:
-        """Return which tests fail, so many at most, with a source of the module, which is loaded anew."""
+        """Return the tests that fail, at most `most`, when the module is loaded anew from this source."""
         (copy / self.file).write_bytes(source)
         try:
             return self._in_time(partial(failing, tests, most), tests)
@@ -264,13 +268,13 @@ class Plan:
 
 
 def sample(file: str, most: int, seed: int) -> list[Mutant]:
-    """Return so many mutants of a module at random, in its order."""
+    """Return at most `most` random mutants of a module, by their places."""
     every = mutants((ROOT / file).read_bytes())
     return sorted(random.Random(f"{seed} {file}").sample(every, len(every))[:most], key=lambda one: one.start)
 
 
 class Known:
-    """What became of the mutants of each module as it is now, kept in build/ between runs."""
+    """Outcomes of the mutants of each module in its present version, kept in build/ between runs."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -281,22 +285,22 @@ class Known:
         return f"{file} {hashlib.sha256((ROOT / file).read_bytes()).hexdigest()}"
 
     def of(self, file: str) -> dict[str, str]:
-        """Return "killed", "lives" or "equivalent" by the key of a mutant."""
+        """Return the outcomes of a module's mutants by key: "killed", "lives" or "equivalent"."""
         return self._known.setdefault(self._name(file), {})
 
     def files(self) -> list[str]:
-        """Return the modules of which something is known."""
+        """Return the modules with known outcomes."""
         named = {name.partition(" ")[0] for name, became in self._known.items() if became}
         return sorted(file for file in named if (ROOT / file).exists() and self.of(file))
 
     def keep(self) -> None:
-        """Write it."""
+        """Write the outcomes to the file."""
         self._path.parent.mkdir(exist_ok=True)
         self._path.write_text(json.dumps(self._known))
 
 
 def markdown(known: Known, before: str) -> str:
-    """Return the part of docs/mutants.md, with the rows that stand there of modules of which nothing is known."""
+    """Return the part of docs/mutants.md; modules without known outcomes keep their rows of `before`."""
     rows: dict[str, list[str]] = {}
     left: dict[str, list[str]] = {}
     for line in before.splitlines():
@@ -328,7 +332,7 @@ def write(known: Known) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Try them, say how many were killed; 1 if one lives."""
+    """Try the mutants and print how many were killed; return 1 if one lives."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="*", default=PACKAGES, help="files and folders of them")
     parser.add_argument("--sample", type=int, default=10, help="the most of each file  [10]")
@@ -365,7 +369,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def left(file: str, known: Known, options: argparse.Namespace) -> list[Mutant]:
-    """Return those of a module's sample that are not known to be killed or equivalent."""
+    """Return the mutants of a module's sample that are not known to be killed or equivalent."""
     source, became = (ROOT / file).read_bytes(), known.of(file)
     chosen = sample(file, options.sample, options.seed)
     equivalent = {(old, new) for old, new, _ in EQUIVALENT.get(file, ())}
@@ -374,7 +378,7 @@ def left(file: str, known: Known, options: argparse.Namespace) -> list[Mutant]:
 
 
 def tried(file: str, near: Reached, copy: Path, known: Known, options: argparse.Namespace, ends: float) -> int:
-    """Try the mutants of a module that are left, and say what became of them; return how many live."""
+    """Try the remaining mutants of a module, print and keep their outcomes, and return how many live."""
     source, became, rest = (ROOT / file).read_bytes(), known.of(file), left(file, known, options)
     if not rest or time.monotonic() > ends:
         return 0
@@ -392,7 +396,7 @@ def tried(file: str, near: Reached, copy: Path, known: Known, options: argparse.
         if is_seen:
             became[one.key] = "lives" if lived else "killed"
         if lived:
-            said = "LIVES      " if is_seen else "UNREACHED  "  # by these tests
+            said = "LIVES      " if is_seen else "UNREACHED  "  # by the tests that passed before
             print(f"{said}{file}:{one.line}: {' -> '.join(one.told(source))}", flush=True)
     alive = sum(found.values())
     print(f"{file}: {len(found)} tried, {len(found) - alive} killed", flush=True)

@@ -1,4 +1,4 @@
-"""The Markdown pages of this repository: their headings, the anchors these get, and what they link to."""
+"""The Markdown pages of this repository: their headings, the anchors of these, and their links."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOLDERS = (".", "docs", "docs/math", "examples", "examples/*", "benchmarks", "de
 
 
 class Link(NamedTuple):
-    """A link or picture: the line it stands on, the path (empty: this page) and the anchor (empty: none)."""
+    """A link or picture: its line, its path (empty for this page) and its anchor (empty for none)."""
 
     line: int
     path: str
@@ -24,27 +24,27 @@ class Link(NamedTuple):
 
 
 def pages(root: Path = ROOT) -> list[Path]:
-    """All pages, relative to the root."""
+    """Return the paths of all pages, relative to the root."""
     return sorted(path.relative_to(root) for folder in FOLDERS for path in root.glob(f"{folder}/*.md"))
 
 
 def parser() -> MarkdownIt:
-    """CommonMark with tables, as the pages are written."""
+    """Return a parser of CommonMark with tables, the syntax of the pages."""
     return MarkdownIt("commonmark").enable("table")
 
 
 def slug(heading: str) -> str:
-    """The anchor of a heading's text: lower case, spaces to hyphens, punctuation left out."""
+    """Return the anchor of a heading's text: lower case, hyphens for spaces, no punctuation."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
 def plain(inline: Token) -> str:
-    """The text of a heading, without its marks."""
+    """Return the text of a heading without markup."""
     return "".join(child.content for child in inline.children or [] if child.type in ("text", "code_inline"))
 
 
 def headings(tokens: list[Token]) -> Iterator[tuple[Token, str, str]]:
-    """(opening token, text, anchor) of each heading; the second of one name ends in -1, as everywhere."""
+    """Yield opening token, text and anchor of each heading; the second equal anchor ends in -1, as on GitHub."""
     seen: dict[str, int] = {}
     for opening, inline in pairwise(tokens):
         if opening.type == "heading_open":
@@ -56,12 +56,12 @@ def headings(tokens: list[Token]) -> Iterator[tuple[Token, str, str]]:
 
 
 def anchors(text: str) -> set[str]:
-    """The anchors of a page."""
+    """Return the anchors of a page."""
     return {anchor for _, _, anchor in headings(parser().parse(text))}
 
 
 def inner_links(tokens: list[Token]) -> Iterator[tuple[Token, str]]:
-    """(token, attribute) of each link and picture that leads to this repository, not to the network."""
+    """Yield token and attribute of each link and picture in this repository, none on the network."""
     for token in tokens:
         for child in token.children or []:
             name = {"link_open": "href", "image": "src"}.get(child.type)
@@ -70,7 +70,7 @@ def inner_links(tokens: list[Token]) -> Iterator[tuple[Token, str]]:
 
 
 def links(text: str) -> Iterator[Link]:
-    """The links of a page that lead to this repository."""
+    """Yield the links of a page to this repository."""
     for token in parser().parse(text):
         for child, name in inner_links([token]):
             path, _, anchor = str(child.attrs[name]).partition("#")
@@ -78,7 +78,7 @@ def links(text: str) -> Iterator[Link]:
 
 
 def broken(root: Path = ROOT) -> list[str]:
-    """One line for each link whose file or anchor is not there."""
+    """Return a line for each link whose file or anchor does not exist."""
     found: list[str] = []
     known: dict[Path, set[str]] = {}
     for page in pages(root):

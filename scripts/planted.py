@@ -1,11 +1,11 @@
-"""Plants bugs that privacy or secrecy would not survive, each in a copy of the tree, and sees the tests fail.
+"""Plant bugs that break privacy or secrecy, each in its own copy of the tree, and check that tests fail.
 
     python -m scripts.planted              # all of them
-    python -m scripts.planted aim top      # those whose file, or whose line, has one of the words
+    python -m scripts.planted aim top      # those with one of the words in the file or the line
 
-A bug is one line of the source, `old`, that says something else, `new`, and the tests that have to notice. It is caught
-if a test fails; a bug that all tests live with asks for another test. What a bug leaves of the source must still be
-imported, or nothing is said about the tests.
+A bug replaces a piece of the source, `old`, by `new`, and names the tests that must notice. It is caught if a test
+fails. If all tests pass, another test is needed. The source with the bug must still be importable, otherwise the run
+says nothing about the tests.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from typing import Literal, TypeAlias
 ROOT = Path(__file__).resolve().parents[1]
 Outcome: TypeAlias = Literal["caught", "LIVES", "not planted", "hangs"]
 LEFT_OUT = (".*", "build", "*.egg-info", "docs", "deploy", ".hypothesis")
-OUTCOMES: dict[int, Outcome] = {0: "LIVES", 1: "caught"}  # by how pytest ends
+OUTCOMES: dict[int, Outcome] = {0: "LIVES", 1: "caught"}  # by exit code of pytest
 PATIENCE = 600  # seconds
 
 
 @dataclass(frozen=True)
 class Bug:
-    """In `file`, the one place with `old` says `new`; `tests` fail, paths or parts of files as pytest names them."""
+    """A bug in `file`: its only place with `old` becomes `new`. `tests`, in pytest's notation, must then fail."""
 
     file: str
     old: str
@@ -43,25 +43,25 @@ class Bug:
         return f"{self.file}: {' '.join(self.old.split())} -> {' '.join(self.new.split()) or 'nothing'}"
 
     def fits(self, root: Path) -> bool:
-        """Whether the source has that line, once, and the tests are there."""
+        """Return whether the source has `old` exactly once, and the files of the tests exist."""
         paths = [root / test.partition("::")[0] for test in self.tests]
         return (root / self.file).read_text().count(self.old) == 1 and all(path.exists() for path in paths)
 
     def plant(self, root: Path) -> None:
-        """Put it into the source."""
+        """Put the bug into the source."""
         path = root / self.file
         path.write_text(path.read_text().replace(self.old, self.new))
 
 
 def bugs() -> tuple[Bug, ...]:
-    """All that are planted."""
+    """Return all bugs."""
     from scripts.planted_bugs import BUGS
 
     return tuple(Bug(file, old, new, tests) for file, tests, lines in BUGS for old, new in lines)
 
 
 def tried(bug: Bug) -> tuple[Outcome, str]:
-    """What becomes of a bug, and what pytest said last."""
+    """Plant a bug in a copy, and return its outcome and the last line of pytest's output."""
     if not bug.fits(ROOT):
         return "not planted", "the source has no such line, or has it twice, or a test is gone"
     with copied() as copy:
@@ -71,7 +71,7 @@ def tried(bug: Bug) -> tuple[Outcome, str]:
 
 @contextmanager
 def copied() -> Iterator[Path]:
-    """Copy the tree to where a bug may be planted."""
+    """Yield a temporary copy of the tree."""
     with tempfile.TemporaryDirectory() as made:
         copy = Path(made) / "tree"
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*LEFT_OUT))
@@ -79,9 +79,9 @@ def copied() -> Iterator[Path]:
 
 
 def outcome(copy: Path, tests: Sequence[str], patience: float = PATIENCE) -> tuple[Outcome, str]:
-    """Run tests in a copy of the tree for so many seconds at most: what they say of it, and what pytest said last."""
+    """Run tests in a copy of the tree for at most `patience` seconds; return outcome and pytest's last line."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-n0", "-p", "no:cacheprovider", *tests]
-    # Not the examples of a campaign: those that everybody's tests have.
+    # Use the usual number of examples of property tests, not the larger one of a campaign.
     environment = {key: value for key, value in os.environ.items() if key != "SMC_CAMPAIGN"}
     environment |= {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
@@ -98,7 +98,7 @@ def outcome(copy: Path, tests: Sequence[str], patience: float = PATIENCE) -> tup
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Plant them, say what became of each; 1 if one was not caught."""
+    """Plant the bugs and print each outcome; return 1 if one was not caught."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("words", nargs="*", help="only bugs of which the text has one of these")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many at once")

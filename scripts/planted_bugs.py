@@ -1,4 +1,4 @@
-"""The bugs of `scripts.planted`: a file, the tests that have to notice, and lines that say something else."""
+"""The bugs of `scripts.planted`: a file, the tests that must notice, and pairs of old and new text."""
 
 from __future__ import annotations
 
@@ -1623,7 +1623,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ("tests/parties/base/test_address.py",),
         [("local in there and remote in here", "False"), ("local in there | anywhere", "local in there")],
     ),
-    (  # of kinds that spend: by the one contract of all
+    (  # kinds that spend budget; the contract test of all kinds must notice
         "parties/jobs/kinds/boost.py",
         (KINDS + "boost0-replace-None]", KINDS + "boost1-add-remove-None]", ROUNDED),
         [
@@ -1710,7 +1710,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ("tests/parties/node/starting/test_rollback.py",),
         [(" or table.same_rows_as in tables", "")],
     ),
-    (  # what holds a peer to oblivious transfer
+    (  # checks that hold a peer to oblivious transfer
         "smc/ot/columns.py",
         ("tests/smc/ot/test_cheating.py",),
         [

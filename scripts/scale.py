@@ -1,10 +1,10 @@
-"""Write what large trees cost, and where that ends, into docs/scale.md: `python -m scripts.scale`.
+"""Write the cost and the limits of large trees into docs/scale.md: `python -m scripts.scale`.
 
-Counts are exact: a level of n nodes that compare so many questions each costs f + c n bytes, in whole batches. f and c
-are counted at two sizes, and checked at a third. Seconds are the forecast of what the second has more than the first,
-on a shard's part of the link, as often as a shard does that.
+Bytes are counted exactly: a level with c comparisons of questions costs f + b c bytes, in whole batches. f and b come
+from counts at two sizes, and a third size checks them. Speed is forecast from the difference between the two sizes,
+on a shard's part of the link.
 
-python -m scripts.scale --measure ROWS [--times 5] [--levels 2 6]    # processor and memory of real runs
+python -m scripts.scale --measure ROWS [--times 5] [--levels 2 6]    # processor time and memory of real runs
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ from smc.link_shape import LinkShape
 
 PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
 BEGIN, END = "<!-- made by scripts/scale.py -->\n", "<!-- until here -->\n"
-ROWS = 10**9  # of each party, at most
+ROWS = 10**9  # upper bound on each party's rows
 PROFILES = (Profile("mixed", garbling="three-halves"), Profile("lean", form="depth"), Profile("lean", "ferret"))
 LINKS = ("10gbit,0.5ms", "1gbit,0.5ms", "100mbit,40ms")
 SHARDS = (1, 4, 16, 64)
-COMPARISONS, QUESTIONS = 1 << 14, 16  # whose x ln x are six whole batches
-MOST_COUNTED = 1_000  # questions of a node: the circuit that chooses among more takes minutes to build
+COMPARISONS, QUESTIONS = 1 << 14, 16  # their x ln x fill six batches exactly
+MOST_COUNTED = 1_000  # questions of a node; the circuit that chooses among more takes minutes to build
 BOUNDS = (10**4, 10**6, ROWS)
 WAYS = tuple((link, shards) for link in (LINKS[0], LINKS[2]) for shards in (1, 64))
 LEVELS = ((1_000, 1_000), (1_000_000, 16), (1_000_000, 10_000))
-DEPTHS = (2, 6)  # of measured trees: what beginning takes, and what computing does
-PR_SET_CHILD_SUBREAPER = 36  # of Linux' prctl
-COUNT_BYTES = 4 * 8  # of a comparison: two values, two classes
+DEPTHS = (2, 6)  # of measured trees: a small one shows the cost of starting, a larger one that of computing
+PR_SET_CHILD_SUBREAPER = 36  # option of prctl(2) on Linux
+COUNT_BYTES = 4 * 8  # counts of a comparison: two values, two classes
 
 
 def level(nodes: int, questions: int, profile: Profile, rows: int = ROWS) -> Forecast:
-    """Count a level of nodes that all split by one of so many questions of two answers, of two classes."""
+    """Return the forecast of a level: nodes that each choose one of `questions` with two answers, for two classes."""
     problem = Problem((2,) * questions, 2, rows)
 
     def program(engine: CountingEngine) -> None:
@@ -62,7 +62,13 @@ def level(nodes: int, questions: int, profile: Profile, rows: int = ROWS) -> For
 
 
 class Linear:
-    """What levels cost under a profile whose nodes compare so many questions: `fixed` bytes and `comparison` ones."""
+    """Cost of levels under a profile: `fixed` bytes for each level, and `comparison` bytes for each comparison.
+
+    Args:
+        profile: The profile.
+        questions: Number of questions that each node compares.
+        rows: Bound on each party's rows.
+    """
 
     def __init__(self, profile: Profile, questions: int, rows: int = ROWS) -> None:
         nodes = -(-COMPARISONS // questions)
@@ -71,15 +77,15 @@ class Linear:
         self.comparison = (self._twice.bytes - self._once.bytes) / self._comparisons
         self.fixed = self._once.bytes - self.comparison * self._comparisons
         counted = level(3 * nodes, questions, profile, rows).bytes
-        if abs(counted - self.of(3 * self._comparisons)) > counted // 50:  # silent OT comes in large pieces
+        if abs(counted - self.of(3 * self._comparisons)) > counted // 50:  # tolerance: silent OT comes in large pieces
             raise ValueError(f"{profile}: a level costs {counted} bytes, not {self.of(3 * self._comparisons)}")
 
     def of(self, comparisons: int) -> float:
-        """Return the bytes of a level."""
+        """Return the bytes of a level with this number of comparisons."""
         return self.fixed + self.comparison * comparisons
 
     def a_second(self, link: str, shards: int) -> float:
-        """Return comparisons a second, of all shards together: each has a core of its own, and a part of the link."""
+        """Return comparisons per second of all shards, if each has its own core and an equal part of the link."""
         shape = LinkShape.parse(link)
         assert shape.rate is not None
         part = replace(shape, rate=shape.rate / shards)
@@ -87,12 +93,12 @@ class Linear:
 
 
 def number(value: float) -> str:
-    """Return a number of two digits or more, for a table."""
+    """Return a number for a table, rounded to two significant digits."""
     return f"{float(f'{value:.2g}'):,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def duration(seconds: float) -> str:
-    """Return seconds in the unit that suits them."""
+    """Return seconds as text in a suitable unit."""
     for unit, least in (("y", 31_557_600.0), ("d", 86_400.0), ("h", 3_600.0), ("min", 60.0)):
         if seconds >= 2 * least:
             return f"{number(seconds / least)} {unit}"
@@ -106,7 +112,7 @@ def rows_of(cells: Sequence[Sequence[str]]) -> list[str]:
 
 
 def section() -> str:
-    """Return the tables."""
+    """Return the section of the page: tables with their texts."""
     lines = [
         "**One comparison** scores one question with two answers at one node, for two classes. The table shows",
         f"its bytes both ways, by the bound on each party's rows. They include 1/{QUESTIONS} of the other costs "
@@ -157,12 +163,12 @@ def section() -> str:
 
 @cache
 def linear(profile: Profile, questions: int = 16, rows: int = ROWS) -> Linear:
-    """Return what a profile's levels cost, counted once."""
+    """Return the cost of a profile's levels; it is counted once."""
     return Linear(profile, questions, rows)
 
 
 def in_words(shards: int) -> str:
-    """Return a number of shards for a head."""
+    """Return a number of shards for the head of a table."""
     return f"{shards} shard{'s' * (shards > 1)}"
 
 
@@ -183,8 +189,8 @@ def _beyond(profile: Profile) -> list[str]:
 
 
 def measure(rows: int, times: int, levels: Sequence[int]) -> None:
-    """Run real pairs of processes, and print what they took of processor and memory, both parties together: medians."""
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # what they leave behind is waited for, and so counted
+    """Run real pairs of processes; print the median of both parties' processor seconds, peak memory and bytes."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # so orphans are counted as children
     with tempfile.TemporaryDirectory() as place:
         directory = Path(place)
         _furnish(directory, rows)
@@ -200,7 +206,7 @@ def measure(rows: int, times: int, levels: Sequence[int]) -> None:
 
 
 def _taken(directory: Path, profile: Profile, depth: int) -> tuple[float, int]:
-    """Return the processor's seconds of a run, user and system, of all processes, and its bytes both ways."""
+    """Return the processor seconds of all processes of a run, user and system, and its bytes both ways."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     sent = _pair(directory, profile, depth)
     with suppress(ChildProcessError):
@@ -211,7 +217,7 @@ def _taken(directory: Path, profile: Profile, depth: int) -> tuple[float, int]:
 
 
 def _furnish(directory: Path, rows: int) -> None:
-    """Write two parties' keys and rows: twelve columns of four values, two classes that follow from all of them."""
+    """Write two parties' keys and rows: twelve columns of four values; the class follows from the first four."""
     names = [f"c{i}" for i in range(12)]
     values = '["0", "1", "2", "3"]'
     schema = "[attributes]\n" + "".join(f"{name} = {values}\n" for name in names) + 'y = ["0", "1"]\n'
@@ -225,8 +231,8 @@ def _furnish(directory: Path, rows: int) -> None:
 
 
 def _pair(directory: Path, profile: Profile, depth: int) -> int:
-    """Run `smc id3` at both parties; the bytes both ways."""
-    port = 20_000 + secrets.randbelow(10_000)  # below those that systems give to whoever asks for any: shards follow
+    """Run `smc id3` at both parties, and return the bytes both ways."""
+    port = 20_000 + secrets.randbelow(10_000)  # below the ports that systems assign; the next are for shards
     running = []
     for name, peer, way in (("a", "b", "--listen"), ("b", "a", "--connect")):
         what = ["--data", f"{name}.csv", "--schema", "schema.toml", "--target", "y", "--plain", f"--max-depth={depth}"]
@@ -242,7 +248,7 @@ def _pair(directory: Path, profile: Profile, depth: int) -> int:
 
 
 def main() -> None:
-    """Write the page's section, or measure."""
+    """Write the page's section; with --measure, measure instead."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--measure", type=int, metavar="ROWS")
     parser.add_argument("--times", type=int, default=5)

@@ -1,7 +1,7 @@
-"""Adds the pages of this repository to the site that MkDocs builds (`make docs`).
+"""Add the pages of this repository to the site that MkDocs builds (`make docs`).
 
-Pages keep their paths: README.md, docs/, examples/, benchmarks/, deploy/. Files that a page links to come along. The
-reference is one page a package, from the docstrings.
+Pages keep their paths: README.md, docs/, examples/, benchmarks/, deploy/. The files that a page links to are added too.
+The reference has one page for each package, from the docstrings.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def commands() -> str:
 
 
 def command_names(group: click.Group, before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Yield the words of each command that does something; a kind's estimate and proposal have the kind's options."""
+    """Yield the words of each command; groups whose commands repeat the kinds of job count as one command."""
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)

@@ -1,7 +1,7 @@
-"""Follows runs: which functions of ours a value passes through, from one point to the next.
+"""Trace runs: the functions of this repository that a value passes through, from one point to the next.
 
-A walk is a run, and points that it reaches: functions, in the order in which they are called. The tracer notes, at the
-first call of each point after the point before it, which functions of ours stand on its thread's stack.
+A walk is a run with the points that it must reach: functions, in the order of their calls. At the first call of each
+point after the previous one, the tracer records the functions of this repository on the thread's stack.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("smc", "protocols", "parties")
-PARTS = re.compile(r"<(listcomp|genexpr|dictcomp|setcomp|module)>$")  # of a function, not one by itself
+PARTS = re.compile(r"<(listcomp|genexpr|dictcomp|setcomp|module)>$")  # code inside a function or module, not a function
 
 
 class Hop(NamedTuple):
-    """A function of ours: its file, and its name with its class or the function that it stands in."""
+    """A function of this repository: its file, and its name with its class or enclosing function."""
 
     file: str
     name: str
@@ -37,7 +37,7 @@ class Hop(NamedTuple):
 
 
 class Point(NamedTuple):
-    """A function that a walk must reach, and what the value is then; `when` tells which of its calls, by its frame."""
+    """A function that a walk must reach; `what` describes the value there, and `when` accepts a call by its frame."""
 
     file: str
     name: str
@@ -47,7 +47,10 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Walk:
-    """A run, followed from functions of `begin` on through the points; `before` are its hops in commit 068c2a8."""
+    """A run that is followed from a function of `begin` through the points.
+
+    `ends` describes both ends in words. `before` is the number of its hops in commit 068c2a8.
+    """
 
     title: str
     ends: str
@@ -59,9 +62,9 @@ class Walk:
 
 @dataclass
 class Trace:
-    """The legs of a run: for each point that it has reached the hops on the stack there, outermost first.
+    """The legs of a run: for each point reached, the hops on the stack, outermost first.
 
-    What called a function of `begin` is left out.
+    Callers of the functions `begin` are left out.
     """
 
     points: Sequence[Point]
@@ -73,7 +76,7 @@ class Trace:
         self._names = {point.name.rpartition(".")[2] for point in self.points}
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
-        """Note the stack if this is a call of the next point: a profile function, see `sys.setprofile`."""
+        """Record the stack if this is a call of the next point. This is a profile function, see `sys.setprofile`."""
         if event == "call" and frame.f_code.co_name in self._names:
             with self._lock:
                 self._note(frame)
@@ -89,7 +92,7 @@ class Trace:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """Follow this thread, and those that it starts. `RuntimeError` if a point was not reached."""
+        """Trace the block in this thread and those that it starts. Raise RuntimeError if a point was not reached."""
         before = sys.getprofile()
         threading.setprofile(self)
         sys.setprofile(self)
@@ -103,12 +106,12 @@ class Trace:
             raise RuntimeError(f"{missed.file}: {missed.name} was not called, or not after the points before it")
 
     def hops(self) -> list[list[Hop]]:
-        """Return the hops of each leg that no leg before it has."""
+        """Return for each leg the hops that no earlier leg has."""
         seen: set[Hop] = set()
         return [[hop for hop in leg if not (hop in seen or seen.add(hop))] for leg in self.legs]  # type: ignore[func-returns-value]
 
     def returns(self) -> list[tuple[str, str]]:
-        """Return the legs that come back to a room they have left: the point's name, and the room."""
+        """Return the name of the point and the room, for each leg that comes back to a room it has left."""
         again = []
         for point, leg in zip(self.points, self.legs, strict=True):
             rooms = [room for room, _ in itertools.groupby(hop.room for hop in leg)]
@@ -123,7 +126,7 @@ def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def _hop(frame: FrameType) -> Hop | None:
-    """Return the function of a frame, None if it is not ours, or only part of one."""
+    """Return the function of a frame; None if it is not of this repository, or only code inside a function."""
     path, name = Path(frame.f_code.co_filename), frame.f_code.co_qualname
     if not path.is_relative_to(ROOT) or PARTS.search(name):
         return None
@@ -132,7 +135,7 @@ def _hop(frame: FrameType) -> Hop | None:
 
 
 def trace(walk: Walk, directory: Path) -> Trace:
-    """Run a walk in an empty directory and follow it."""
+    """Run a walk in an empty directory, and return its trace."""
     traced = Trace(walk.points, walk.begin)
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()), traced.running():
         walk.run(directory)
@@ -140,7 +143,7 @@ def trace(walk: Walk, directory: Path) -> Trace:
 
 
 def described(walk: Walk, traced: Trace) -> str:
-    """Return the text of one walk: a line for each file in turn, with the number of its first hop; `=` a point."""
+    """Return the text of a walk: a line for each file, with the number of its first hop; `=` marks a point."""
     lines, number = [], 1
     for point, hops in zip(walk.points, traced.hops(), strict=True):
         for file, group in itertools.groupby(hops, lambda hop: hop.file):
@@ -155,7 +158,7 @@ def described(walk: Walk, traced: Trace) -> str:
 
 
 def section(walks: Sequence[Walk], traces: Sequence[Trace]) -> str:
-    """Return the table of the walks, and each one's text."""
+    """Return the table of the walks, and the text of each."""
     table = ["| walk | from, to | hops | in 068c2a8 | rooms | comes back to |", "|---|---|---|---|---|---|"]
     for walk, traced in zip(walks, traces, strict=True):
         hops = [hop for leg in traced.hops() for hop in leg]

@@ -1,17 +1,18 @@
-"""Follow compiled kernels instruction by instruction, with two sets of secrets: the traces have to be the same.
+"""Follow compiled kernels instruction by instruction, with two sets of secrets: the traces must be the same.
 
     python -m scripts.traces                       (or: make traces)
     python -m scripts.traces --only gmw --limit 20000
 
-Two runs of the same small programs, with other inputs and other randomness, give each kernel's arguments twice. Where
-shapes, numbers and public arrays of both agree, a child process calls the kernel, the very machine code that protocols
-call, with either set at the same addresses, and is stepped through with ptrace(2). What is compared is every
-instruction's address and every address of memory that it reads or writes: equal traces mean that nothing branches or
-indexes on what differed. What an instruction itself takes of time is the processor's word (AES, shifts, additions and
-products of vectors take the same for all operands on those that documents say so of).
+Two runs of the same small programs, with different inputs and randomness, give each kernel's arguments twice. If
+shapes, numbers and public arrays of both agree, a child process calls the kernel with each set at the same addresses.
+It is the same machine code that the protocols call. The child is stepped through with ptrace(2). The comparison covers
+the address of every instruction, and every address of memory that an instruction reads or writes. If the traces are
+equal, no branch and no index depends on the values that differ. The time of a single instruction is not measured: here
+we rely on the processor. Where its documents say so, AES, shifts, additions and products of vectors take the same time
+for all operands.
 
-Not valgrind, which knows neither AVX-512 nor the machine code that runs; its counts would also be alike for two
-branches of one length.
+valgrind was not suitable: it supports neither AVX-512 nor the machine code that really runs. Its counts are also equal
+for two branches of equal length.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ from smc.local import run_local
 from smc.session import Session
 
 LIMIT = 30_000  # instructions of a call that are followed
-CALLS = 3  # of a kernel, of different sizes
-BATCHES = (1, 5, 70)  # single, odd, more than the gates of a key
-SEEDS = {"lpn.grow": (7,), "lpn.grow_punctured": (6,)}  # what both parties know, though it is drawn: the key of a code
-PUBLIC = ("int32", "int64")  # arrays of these say where, not what
-LOCAL = ("histogram", "rows")  # kernels that count a party's own rows: nobody else sees when they end, but by the clock
+CALLS = 3  # calls of a kernel that are compared, of different sizes
+BATCHES = (1, 5, 70)  # one, an odd number, and more than the gates of one key
+SEEDS = {"lpn.grow": (7,), "lpn.grow_punctured": (6,)}  # places of random arguments that both parties know
+PUBLIC = ("int32", "int64")  # arrays of these types have positions, not secrets
+LOCAL = ("histogram", "rows")  # kernels that count a party's own rows; others learn of their time only by the clock
 PROFILES = [
     Profile("yao", "iknp"),
     Profile("yao", "softspoken2", "three-halves"),
@@ -80,7 +81,7 @@ Arguments = tuple[Any, ...]
 
 
 class DivergedError(Exception):
-    """Where two traces part."""
+    """The traces differ, or a call could not be followed; the message says where or why."""
 
 
 # <sys/ptrace.h> and <sys/user.h> of Linux on x86-64.
@@ -89,7 +90,7 @@ NAMES = (
     *("R15", "R14", "R13", "R12", "RBP", "RBX", "R11", "R10", "R9", "R8", "RAX", "RCX", "RDX", "RSI", "RDI"),
     *("ORIG_RAX", "RIP", "CS", "EFLAGS", "RSP"),
 )
-COUNT = 27  # of registers in the structure
+COUNT = 27  # number of registers in the structure
 RIP, RSP = NAMES.index("RIP"), NAMES.index("RSP")
 PLACES = {getattr(Register, name): place for place, name in enumerate(NAMES) if place not in (15, 17, 18)}
 BREAK = 0xCC
@@ -109,14 +110,14 @@ def _ptrace(request: int, child: int, address: int = 0, data: int = 0) -> int:
 
 
 class Memory:
-    """Which addresses an instruction reads and writes, by the registers before it; decoded once an address."""
+    """Computes the memory addresses of an instruction from the registers; each instruction is decoded once."""
 
     def __init__(self) -> None:
         self._factory = InstructionInfoFactory()
         self._operands: dict[int, list[tuple[int | None, int | None, int, int]]] = {}
 
     def of(self, registers: ctypes.Array[ctypes.c_uint64]) -> Iterator[int]:
-        """Yield the addresses of the instruction that comes next."""
+        """Yield the memory addresses of the next instruction."""
         place = registers[RIP]
         if place not in self._operands:
             self._operands[place] = self._decoded(place)
@@ -129,7 +130,10 @@ class Memory:
             yield address & 0xFFFF_FFFF_FFFF_FFFF
 
     def _decoded(self, place: int) -> list[tuple[int | None, int | None, int, int]]:
-        """Decode the instruction at an address, which is the same here and in the child."""
+        """Return base, index, scale and displacement of each memory operand of the instruction at an address.
+
+        The code is the same in this process and in the child.
+        """
         instruction = Decoder(64, ctypes.string_at(place, 15), ip=place).decode()
         if instruction.is_invalid:
             raise DivergedError("an instruction that the decoder does not know")
@@ -144,9 +148,12 @@ class Memory:
 
 
 def trace(function: Any, flat: Sequence[int], limit: int) -> list[int]:
-    """Call a function of ctypes in a child; return the addresses of its instructions and of their memory, in order.
+    """Call a function of ctypes in a child; return the addresses of its instructions and their memory, in order.
 
-    After `limit` instructions the child is ended. RIP-relative operands are decoded to their address.
+    Args:
+        function: The function.
+        flat: Its arguments, as integers.
+        limit: Largest number of instructions; then the child is ended.
     """
     entry = ctypes.cast(function, ctypes.c_void_p).value
     assert entry is not None
@@ -181,17 +188,17 @@ def trace(function: Any, flat: Sequence[int], limit: int) -> list[int]:
             if not os.WIFSTOPPED(status):
                 raise DivergedError("the child has ended within the kernel")
             _ptrace(REGISTERS, child, data=place)
-            if registers[RSP] > outside:  # it has returned
+            if registers[RSP] > outside:  # the function has returned
                 break
         return found
     finally:
-        with suppress(ProcessLookupError, ChildProcessError):  # it has ended already
+        with suppress(ProcessLookupError, ChildProcessError):  # the child has ended already
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
 
 
 def program(engine: Engine, values: np.ndarray[Any, Any]) -> None:
-    """Compare, select and multiply: what all protocols are made of."""
+    """Compare, select and multiply: the operations that make up all protocols."""
     left, right = engine.both(values)
     engine.reveal(engine.run(comparison(8, False), left, right)[0])
     word = engine.words.select([Choice(left[:1], [[-3]])], 8)[0][0]
@@ -200,7 +207,10 @@ def program(engine: Engine, values: np.ndarray[Any, Any]) -> None:
 
 @contextmanager
 def recording(calls: dict[str, dict[Any, Arguments]]) -> Iterator[None]:
-    """Keep the arguments of kernels' calls by kernel and by what is public of them: shapes, numbers, whole arrays."""
+    """Record the arguments of kernels' calls in the block: by kernel, then by their public parts.
+
+    Public parts are shapes, numbers, and whole arrays of the types `PUBLIC`. The first call of each is recorded.
+    """
     call = Kernel.__call__
 
     def recorded(self: Kernel, *arguments: Any) -> None:
@@ -223,7 +233,7 @@ def recording(calls: dict[str, dict[Any, Arguments]]) -> Iterator[None]:
 
 
 def observed(profiles: Sequence[Profile]) -> dict[str, list[tuple[Arguments, Arguments]]]:
-    """Return pairs of arguments that kernels were called with, equal in what is public, by symbol; small ones first."""
+    """Return pairs of arguments with equal public parts from two runs, by the kernel's symbol; small ones first."""
     runs: list[dict[str, dict[Any, Arguments]]] = []
     for value in (0, 255):
         calls: dict[str, dict[Any, Arguments]] = {}
@@ -247,9 +257,20 @@ def _with_engine(profile: Profile, values: np.ndarray[Any, Any], session: Sessio
 
 
 def compare(function: Any, one: Arguments, other: Arguments, limit: int = LIMIT, public: Sequence[int] = ()) -> int:
-    """Follow a function of ctypes with both sets of arguments at the same addresses; return how many addresses it took.
+    """Follow a function of ctypes with both sets of arguments at the same addresses, and compare the traces.
 
-    The arguments of the places `public` are those of `one` both times. DivergedError if the traces are not the same.
+    Args:
+        function: The function.
+        one: The first set of arguments.
+        other: The second set.
+        limit: Largest number of instructions that are followed.
+        public: Numbers of array arguments for which both calls use the array of `one`.
+
+    Returns:
+        The number of addresses in each trace.
+
+    Raises:
+        DivergedError: The traces differ.
     """
     places = [value.copy() if isinstance(value, np.ndarray) else value for value in one]
     flat: list[int] = []
@@ -270,7 +291,7 @@ def compare(function: Any, one: Arguments, other: Arguments, limit: int = LIMIT,
 
 
 def rows(profiles: Sequence[Profile], only: str, limit: int, calls: int = CALLS) -> Iterator[tuple[str, int, int, str]]:
-    """Yield kernel, calls followed, addresses followed and what came of it."""
+    """Yield for each kernel its name, the followed calls, the followed addresses, and the verdict."""
     pairs = observed(profiles)
     for kernel in sorted(
         chain.from_iterable(Kernel.registry.values()), key=lambda kernel: (kernel.module, kernel.name)
@@ -295,7 +316,7 @@ def rows(profiles: Sequence[Profile], only: str, limit: int, calls: int = CALLS)
 
 
 def main() -> int:
-    """Print a row a kernel; exit code 1 if two traces part or a kernel was not called."""
+    """Print a row for each kernel; return 1 if two traces differ or a kernel was not called."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", metavar="TEXT", help="only kernels with TEXT in their names")
     parser.add_argument("--limit", type=int, default=LIMIT, help="instructions of a call that are followed")

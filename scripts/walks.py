@@ -1,7 +1,7 @@
-"""Writes the section "Five walks" of docs/architecture-rooms.md from traced runs.
+"""Write the section "Five walks" of docs/architecture-rooms.md from traced runs.
 
 python -m scripts.walks            # write it
-python -m scripts.walks --check    # exit code 1 if it says anything else
+python -m scripts.walks --check    # exit code 1 if the section differs
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ schema = "schema.toml"
 
 
 def furnish(directory: Path) -> list[Path]:
-    """Write keys, rows and a party.toml for two parties, a (which listens) and b; their files."""
+    """Write keys, rows and party.toml of two parties, a (which listens) and b; return both party.toml."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     for name in "ab":
@@ -71,7 +71,7 @@ def furnish(directory: Path) -> list[Path]:
 
 
 def command(kind: str, *flags: str) -> Callable[[Path], None]:
-    """Return a run of a kind's command: party 1 in this process, which is followed, party 0 in another."""
+    """Return a function that runs a kind's command: party 1 in this process, to be followed, party 0 in another."""
 
     def run(directory: Path) -> None:
         args = [
@@ -82,7 +82,8 @@ def command(kind: str, *flags: str) -> Callable[[Path], None]:
         listening = [sys.executable, "-m", "parties.cli", *kind.split(), *args[0]]
         with subprocess.Popen(listening, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as peer:
             try:
-                with patch("parties.node.prediction.predicted", return_value=None):  # its circuits are the run's
+                # A prediction would build the run's circuits before the run.
+                with patch("parties.node.prediction.predicted", return_value=None):
                     command_of(kind).main(args[1], standalone_mode=False)
             finally:
                 peer.kill()
@@ -96,14 +97,14 @@ def garbled(_: Path) -> None:
 
 
 def counted(directory: Path) -> None:
-    """Count what a tree costs."""
+    """Count the cost of a tree."""
     schema = furnish(directory)[0].parent / "schema.toml"
     args = ["id3", "--schema", str(schema), "--max-rows", "100", "--plain"]
     estimates.group.main(args, standalone_mode=False)
 
 
 def proposed(directory: Path) -> None:
-    """Propose a job at node a, consent to it at node b, both in this process, until both have signed."""
+    """Propose a job at node a and consent to it at node b, both in this process; wait until both have signed."""
     nodes, clients = [], []
     try:
         for path in furnish(directory):
@@ -123,7 +124,7 @@ def proposed(directory: Path) -> None:
 
 
 def until(condition: Callable[[], bool]) -> None:
-    """Wait for it. `TimeoutError` after a minute."""
+    """Wait until the condition is true. Raise TimeoutError after a minute."""
     end = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > end:
@@ -132,22 +133,25 @@ def until(condition: Callable[[], bool]) -> None:
 
 
 def calls(name: str) -> Callable[[FrameType], bool]:
-    """Return whether a request of a client is this method of the interface."""
+    """Return a function that tells whether a client's request is for this method of the interface."""
     return lambda frame: frame.f_locals["of"].__name__ == name
 
 
 def sends(step: str) -> Callable[[FrameType], bool]:
-    """Return whether a call of `Session.send` is of a message whose label ends so."""
+    """Return a function that tells whether a call of `Session.send` sends a message whose label ends with `step`."""
     return lambda frame: frame.f_locals["step"].endswith(step)
 
 
 def decides(frame: FrameType) -> bool:
-    """Return whether a decision of the operator is kept, not a statement of the peer that comes meanwhile."""
+    """Return whether the call records a decision of the operator, not a statement of the peer meanwhile."""
     return frame.f_back is not None and frame.f_back.f_code.co_name == "decide"
 
 
 def is_heard(frame: FrameType) -> bool:
-    """Return whether a signature is kept because the peer's has come: the other party has kept both when it signed."""
+    """Return whether the call records signatures because the peer's has arrived.
+
+    The other party records both signatures when it signs.
+    """
     return frame.f_back is not None and frame.f_back.f_code.co_name == "_heard"
 
 
@@ -234,14 +238,14 @@ WALKS = (
 
 
 def difference(page: str, text: str) -> str | None:
-    """Return the first line of the page's section that is not as it was traced; None if all are."""
+    """Return the first difference between the page's section and the traced text; None if they are equal."""
     written = page.partition(BEGIN)[2].partition(END)[0].splitlines()
     pairs = itertools.zip_longest(written, text.splitlines(), fillvalue="(nothing)")
     return next((f"{line.strip()!r} should be {traced.strip()!r}" for line, traced in pairs if line != traced), None)
 
 
 def main() -> int:
-    """Write the section, or check it."""
+    """Write the section; with --check, compare it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if the section differs")
     check = parser.parse_args().check

@@ -1,10 +1,10 @@
-"""Build the wheel of the last commit twice, see that both are the same bytes, and write down what it was made from.
+"""Build the wheel of the last commit twice, check that both are equal byte by byte, and record its sources.
 
     python -m scripts.wheel --out build/wheel
 
-writes the wheel, `SHA256SUMS`, and `provenance.json`: an in-toto statement (v1) with a provenance predicate of SLSA v1
-that names the commit and the digest of the locked build tools. It is not signed: who has the commit builds the same
-bytes by the same command, which says more than a signature of ours would.
+This writes the wheel, `SHA256SUMS`, and `provenance.json`: an in-toto statement (v1) with a provenance predicate of
+SLSA v1. The statement names the commit and the digest of the locked build tools. It is not signed: anyone with the
+commit can build the same bytes with the same command, and that proves more than our signature would.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-LOCK = "requirements/core.txt"  # has the build backend, by its hash
+LOCK = "requirements/core.txt"  # locks the build backend by its hash
 
 
 def main() -> int:
-    """Build, compare and write; 1 if two builds of the same commit differ."""
+    """Build, compare and write; return 1 if two builds of the same commit differ."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "wheel")
     out: Path = parser.parse_args().out
@@ -47,13 +47,13 @@ def main() -> int:
 
 
 def build(commit: str, moment: str) -> tuple[str, bytes]:
-    """Return the name and the bytes of the wheel of a commit, all of whose files are of that moment (seconds)."""
+    """Return the name and the bytes of a commit's wheel; `moment` is the time of all its files, in seconds."""
     with tempfile.TemporaryDirectory() as place, tarfile.open(fileobj=BytesIO(_git("archive", commit))) as tree:
         source, made = Path(place, "source"), Path(place, "made")
         tree.extractall(source, filter="data")
         compile_kernels = [sys.executable, "-m", "smc.kernels.ready", "smc/kernels/ready"]
         subprocess.run(compile_kernels, check=True, cwd=source, env=os.environ | {"PYTHONPATH": str(source)})
-        for folder, folders, files in os.walk(source):  # whatever the mask of who builds
+        for folder, folders, files in os.walk(source):  # the same modes, whatever the umask of the builder
             for entry in folders:
                 Path(folder, entry).chmod(0o755)
             for entry in files:

@@ -15,7 +15,7 @@ warnings.filterwarnings("ignore")
 
 
 def main() -> None:
-    """One centre of all data, who sees every row."""
+    """Answer all lines. The library sees every row in one place."""
     from diffprivlib.models import KMeans
 
     for line in sys.stdin:

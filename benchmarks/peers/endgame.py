@@ -44,13 +44,13 @@ def depths() -> NDArray[np.int8]:
 
 
 def _any(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
-    """Multiply matrices of truth values."""
+    """Return the product of matrices of truth values."""
     found: NDArray[np.bool_] = np.matmul(left, right, dtype=np.float32) > 0
     return found
 
 
 def rows() -> Iterator[tuple[str, ...]]:
-    """Draw up the table, a position a row: files as letters, ranks, and the moves in words."""
+    """Yield the rows of the table, one for each position: files as letters, ranks, and the moves in words."""
     depth = depths()
     for pieces in np.argwhere(LEGAL).tolist():
         king, rook, black = (RANKS[square] - FILES[square] for square in pieces)  # above the diagonal

@@ -43,7 +43,7 @@ Results = dict[str, Any]
 
 
 def take_turns(turns: Mapping[str, Program], repeats: int) -> dict[str, list[Run]]:
-    """Run every program `repeats` times, one after the other in each repetition."""
+    """Run every program `repeats` times, one after the other in each repetition, and return the runs."""
     runs: dict[str, list[Run]] = {name: [] for name in turns}
     for _ in range(repeats):
         for name, program in turns.items():
@@ -52,12 +52,12 @@ def take_turns(turns: Mapping[str, Program], repeats: int) -> dict[str, list[Run
 
 
 def spread(values: Sequence[float]) -> Results:
-    """Median, least and greatest."""
+    """Return median, least and greatest value."""
     return {"median": statistics.median(values), "min": min(values), "max": max(values)}
 
 
 def summary(sample: Sample, runs: Mapping[str, Sequence[Run]]) -> Results:
-    """One data set's result as JSON. Ratios are those of medians, the peer's faster mode over ours."""
+    """Return one data set's result as JSON. A ratio divides the median of the peer's faster mode by ours."""
     measured: Results = {
         name: {
             "seconds": spread([round(run.seconds, 4) for run in own]),
@@ -80,7 +80,7 @@ def summary(sample: Sample, runs: Mapping[str, Sequence[Run]]) -> Results:
 
 
 def measure(chosen: Sequence[Sample], python: Path, engine: str | None, repeats: int) -> list[Results]:
-    """Measure every data set; the first one once more before, untimed, to fill the caches of both programs."""
+    """Measure every data set. The first one runs once before, untimed, to fill the caches of both programs."""
     results: list[Results] = []
     with console.progress("preparing") as progress:
         for sample in chosen:
@@ -97,14 +97,14 @@ def measure(chosen: Sequence[Sample], python: Path, engine: str | None, repeats:
 
 
 def _place(directory: str, name: str) -> Path:
-    """A new directory for one program."""
+    """Make a new directory for one program, and return it."""
     place = Path(directory) / name
     place.mkdir()
     return place
 
 
 def table(results: Sequence[Results]) -> Table:
-    """The results for people: medians, and in brackets the least and the greatest."""
+    """Return the results as a table for people: medians, with least and greatest value in brackets."""
     shown = Table(box=None, padding=(0, 1))
     shown.add_column("data set", no_wrap=True)
     for name in ("rows", "smc s", "MPyC s", "ratio", "smc bytes", "MPyC bytes", "ratio", "nodes", "accuracy"):

@@ -14,7 +14,7 @@ import numpy as np
 
 
 def main() -> None:
-    """One run for each seed."""
+    """Run each way once for each seed."""
     asked = json.load(sys.stdin)
     from multi_freq_ldpy.pure_frequency_oracles import GRR, SS, UE
     from pure_ldp.frequency_oracles.direct_encoding import DEClient, DEServer

@@ -59,7 +59,7 @@ def load(path: Path, target: str) -> Sample:
 
 
 class Fraction:
-    """A key for MPyC's argmax: the last axis holds numerator and denominator, both positive."""
+    """A sort key for MPyC's argmax; the last axis has numerator and denominator, both positive."""
 
     size = 2
 
@@ -81,7 +81,7 @@ class Learner:
 
     @mpc.coroutine
     async def grow(self, members: Array, attributes: tuple[str, ...]) -> Future:
-        """The tree of the rows in `members`, a secret 0/1 array[rows], as the JSON object of `tree.json`."""
+        """Return the tree of the rows in `members`, a secret 0/1 array[rows], as the JSON object of `tree.json`."""
         sample = self._sample
         per_class = self._classes @ members
         majority, most = per_class.argmax(arg_unary=False)
@@ -100,7 +100,7 @@ class Learner:
         return {"attribute": best, "branches": dict(zip(sample.values[best], below, strict=True))}
 
     def _gains(self, by_class: Array, attributes: tuple[str, ...]) -> Array:
-        """Secret fractions[attributes, 2]; the attribute with the greatest one leaves the least Gini impurity.
+        """Return secret fractions[attributes, 2]; the attribute with the greatest one leaves the least Gini impurity.
 
         With n(v, c) rows of value v and class c, n(v) of value v: sum over v and c of n(v, c)^2 / (n(v) + 1/SCALE),
         up to a factor. `by_class` is the node's 0/1 array[rows, classes]. All attributes' counts are one matrix.
@@ -120,7 +120,7 @@ class Learner:
 
 
 async def main() -> None:
-    """One party of the computation."""
+    """Run one party of the computation."""
     parser = argparse.ArgumentParser(description="One party of secure ID3 on MPyC.")
     parser.add_argument("--data", type=Path, required=True, help="all rows, CSV")
     parser.add_argument("--target", required=True, help="the class column")

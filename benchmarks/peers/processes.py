@@ -1,4 +1,4 @@
-"""Several processes of one computation: started together, timed to the end of the last, never left behind."""
+"""Run the processes of one computation together: timed until the last ends, and none is left running."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Command = Sequence[str]
 
 
 class RunError(Exception):
-    """A process failed or did not end in time; one line."""
+    """A process failed or did not end in time; the message is one line."""
 
 
 def free_ports(count: int) -> list[int]:
-    """Different TCP ports that are free on the loopback address now."""
+    """Return different TCP ports that are free on the loopback address now."""
     with ExitStack() as stack:
         servers = [stack.enter_context(create_server(("127.0.0.1", 0))) for _ in range(count)]
         return [server.getsockname()[1] for server in servers]
@@ -27,9 +27,10 @@ def free_ports(count: int) -> list[int]:
 def run_together(
     commands: Sequence[Command], directory: Path, deadline: float, environment: Mapping[str, str] | None = None
 ) -> tuple[float, list[str]]:
-    """Run all commands at once in `directory`: seconds from the first's start to the last's end, and what each printed.
+    """Run all commands at once in `directory`, and return the seconds in all and the output of each.
 
-    `RunError` as soon as one exits with an error, or after `deadline` seconds. All processes are gone on return.
+    The time is from the start of the first process to the end of the last. Raise RunError as soon as one exits with an
+    error, or after `deadline` seconds. All processes have ended on return.
     """
     with ExitStack() as stack:
         prints = [directory / f"process{i}" for i in range(len(commands))]
@@ -55,7 +56,7 @@ def run_together(
 
 
 def _wait(process: subprocess.Popen[bytes], prints: Path) -> None:
-    """Wait for a good end; otherwise `RunError` with the last line the process wrote."""
+    """Wait until the process ends. If it fails, raise RunError with the last line that it wrote."""
     code = process.wait()
     if code == 0:
         return

@@ -1,4 +1,4 @@
-"""The programs that are compared. Each is prepared for a data set, and is then a function that runs it once."""
+"""The compared programs. Each is prepared for a data set as a function that runs it once."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ DATA = ROOT.parent / "shared" / "data"
 DIFFPRIVLIB = ("diffprivlib==0.6.6", "scikit-learn==1.5.2", "numpy==2.4.6", "scipy==1.17.1")
 MPYC = ("mpyc==0.11", "numpy", "gmpy2")
 MPYC_PARTIES = 3
-SPLIT_SEED = 1  # whose row is whose: the same in every benchmark
+SPLIT_SEED = 1  # for the division of rows between parties, the same in every benchmark
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run: seconds from the start of the first process to the end of the last, payload bytes of all parties."""
+    """One run: seconds from the start of the first process to the end of the last, and payload bytes of all parties."""
 
     seconds: float
     bytes: int
@@ -44,7 +44,7 @@ Program = Callable[[], Run]
 
 
 def prepare_smc(sample: Sample, directory: Path, engine: str | None, deadline: float) -> Program:
-    """`smc id3 --plain` by two processes over gRPC with mutual TLS, each with half of the rows, drawn at random.
+    """Return `smc id3 --plain` as a program of two processes over gRPC with mutual TLS; each has half of the rows.
 
     `directory` is empty and gets keys, schema and rows. The public bound on a party's rows is the number of all rows.
     """
@@ -63,7 +63,7 @@ def prepare_smc(sample: Sample, directory: Path, engine: str | None, deadline: f
 def prepare_command(
     rows: Sequence[Mapping[str, str]] | None, directory: Path, job: Sequence[str], deadline: float
 ) -> Callable[[], tuple[float, int, Any]]:
-    """A command by two processes: seconds from start to end, bytes both ways, and what party 0 prints as JSON.
+    """Return a function that runs a command by two processes: it returns seconds, bytes both ways, and party 0's JSON.
 
     `directory` gets keys and, if there are `rows`, half of them for each; `schema.toml` is there. Without rows the
     command ends in an option that takes a number.
@@ -94,7 +94,7 @@ def prepare_command(
 
 
 def prepare_mpyc(sample: Sample, directory: Path, python: Path, parallel: bool, deadline: float) -> Program:
-    """`mpyc_id3.py` by three processes on loopback, branches one after the other or in parallel."""
+    """Return `mpyc_id3.py` as a program of three processes on loopback, with branches in series or in parallel."""
     script = Path(__file__).with_name("mpyc_id3.py")
     job = ["--data", str(sample.path.resolve()), "--target", sample.target, "--min-rows", str(sample.min_rows)]
     job += ["--parallel"] if parallel else []
@@ -104,7 +104,7 @@ def prepare_mpyc(sample: Sample, directory: Path, python: Path, parallel: bool, 
         addresses = [f"-P127.0.0.1:{port}" for port in free_ports(MPYC_PARTIES)]
         commands = [
             [str(python), str(script), *job, "--tree", f"tree{party}.json", "-I", str(party), *addresses]
-            for party in reversed(range(MPYC_PARTIES))  # those that listen first
+            for party in reversed(range(MPYC_PARTIES))  # the listening parties start first
         ]
         seconds, logs = run_together(commands, directory, deadline)
         tree = json.loads((directory / "tree0.json").read_text(encoding="utf-8"))
@@ -114,7 +114,7 @@ def prepare_mpyc(sample: Sample, directory: Path, python: Path, parallel: bool, 
 
 
 def bytes_sent(log: str) -> int:
-    """What one party has sent, payload and MPyC's own framing, as the log's last line says."""
+    """Return the bytes that one party has sent, payload and MPyC's framing, from the log's last line."""
     found = re.findall(r"\|bytes sent: (\d+)$", log, re.MULTILINE)
     if len(found) != 1:
         raise RunError("MPyC did not log once how many bytes it sent")
@@ -122,9 +122,9 @@ def bytes_sent(log: str) -> int:
 
 
 def install(directory: Path, requirements: Sequence[str]) -> Path:
-    """The Python of a virtual environment with these packages, made in `directory` if it is not there yet.
+    """Return the Python of a virtual environment with these packages; it is made in `directory` if missing.
 
-    `RunError` with the installer's last word if that fails.
+    If that fails, raise RunError with the installer's last line.
     """
     python = directory / "bin" / "python"
     marker = directory / ".installed"
@@ -141,14 +141,14 @@ def install(directory: Path, requirements: Sequence[str]) -> Path:
 
 
 def answered(python: Path | str, program: Path, asked: Any) -> Any:
-    """What a program prints as JSON in an environment of its own, asked by a JSON document."""
+    """Run a program in its own environment, with a JSON document as input, and return the JSON that it prints."""
     command = [str(python), str(program)]
     done = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
 def found(python: Path, program: Path, arrays: Mapping[str, Any], *words: str) -> Any:
-    """The same of a program that is given a file of arrays, and words."""
+    """Run a program with a file of arrays and words as arguments, and return the JSON that it prints."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.npz"
         np.savez(path, **arrays)
@@ -157,7 +157,7 @@ def found(python: Path, program: Path, arrays: Mapping[str, Any], *words: str) -
 
 
 def installed(python: Path) -> dict[str, str]:
-    """The versions of what is installed beside a Python, by package; pip itself left out."""
+    """Return the versions of the packages that a Python has, by name, without pip."""
     command = [str(python), "-m", "pip", "list", "--format", "json", "--disable-pip-version-check"]
     listed = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     return {one["name"]: one["version"] for one in listed if one["name"] not in ("pip", "setuptools")}

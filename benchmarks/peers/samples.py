@@ -1,4 +1,4 @@
-"""The data sets, and what the trees that were learned from them are like."""
+"""The data sets, and measures of the trees that are learnt from them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Tree = Mapping[str, Any]  # {"class": label} or {"attribute": name, "branches": 
 
 @dataclass(frozen=True)
 class Sample:
-    """A data set in `path`. `bits`: how long MPyC's integers are, as its own demonstration chooses them for it."""
+    """A data set in `path`; `bits` is the length of MPyC's integers, as its own demonstration chooses it."""
 
     path: Path
     target: str
@@ -22,23 +22,23 @@ class Sample:
 
     @property
     def name(self) -> str:
-        """The file's name without its ending."""
+        """Name of the file without its ending."""
         return self.path.stem
 
     @cached_property
     def rows(self) -> list[dict[str, str]]:
-        """All rows, by column."""
+        """All rows; each maps columns to cells."""
         with self.path.open(newline="", encoding="utf-8") as file:
             return list(csv.DictReader(file))
 
     @property
     def min_rows(self) -> int:
-        """The stopping rule of MPyC's demonstration: nodes with at most 5 % of the rows become leaves."""
+        """Largest leaf by the stopping rule of MPyC's demonstration: nodes with at most 5 % of the rows are leaves."""
         return int(0.05 * len(self.rows))
 
     @property
     def shape(self) -> dict[str, int]:
-        """The public size of the problem."""
+        """Public sizes of the problem."""
         classes = {row[self.target] for row in self.rows}
         return {"rows": len(self.rows), "attributes": len(self.rows[0]) - 1, "classes": len(classes)}
 
@@ -53,7 +53,7 @@ KNOWN = {
 
 
 def samples(directory: Path) -> list[Sample]:
-    """The data sets, from CSV files in a directory. `FileNotFoundError` if one is missing."""
+    """Return the data sets, from CSV files in a directory. Raise FileNotFoundError if one is missing."""
     found = [Sample(directory / f"{name}.csv", target, bits) for name, (target, bits) in KNOWN.items()]
     for sample in found:
         if not sample.path.is_file():
@@ -62,12 +62,12 @@ def samples(directory: Path) -> list[Sample]:
 
 
 def size(tree: Tree) -> int:
-    """How many nodes a tree has, leaves included."""
+    """Return the number of nodes of a tree, leaves included."""
     return 1 + sum(size(branch) for branch in tree.get("branches", {}).values())
 
 
 def accuracy(tree: Tree, sample: Sample) -> float:
-    """The part of the rows that the tree classifies as they are."""
+    """Return the share of rows that the tree classifies correctly."""
     return sum(_classify(tree, row) == row[sample.target] for row in sample.rows) / len(sample.rows)
 
 

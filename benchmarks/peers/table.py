@@ -65,10 +65,10 @@ def _(_):
 
 @dataclass(frozen=True)
 class Size:
-    """How much is measured: 2^ots OTs, a batch of comparisons, candidates of a noisy choice, rows, and how often."""
+    """Sizes of the measurements: 2^ots OTs, a batch of comparisons, candidates of a noisy choice, rows, and runs."""
 
     ots: int = 24
-    comparisons: int = 1_000_000  # or 10,000: what `smc bench` has
+    comparisons: int = 1_000_000  # or 10,000, as in `smc bench`
     candidates: int = 19
     rows: int = 30_000
     runs: int = 5
@@ -81,12 +81,12 @@ Measure = Callable[[Size], str]
 
 
 class AbsentError(Exception):
-    """What is not there, and what to do."""
+    """A program is missing; the message says which, and what to do."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """What is done, in which unit, by us and by whom else."""
+    """A line of the table: the work with its unit, our measurement, the peer, and the peer's measurement."""
 
     work: str
     ours: Measure
@@ -131,7 +131,7 @@ def _comparisons(profile: str, size: Size) -> str:
 
 
 def _command(rows: Sequence[Row] | None, job: Sequence[str], size: Size) -> tuple[str, Any]:
-    """Return the median of seconds of a command of ours, start and all, its bytes, and what party 0 printed last."""
+    """Return a text with the median seconds and bytes of our command, start included, and party 0's last output."""
     with tempfile.TemporaryDirectory() as name:
         if rows is not None:
             columns = {column: sorted({row[column] for row in rows}, key=_in_order) for column in rows[0]}
@@ -172,7 +172,7 @@ def _aim(size: Size) -> str:
 
 
 def _smartnoise(size: Size) -> str:
-    """Return what AIM takes by smartnoise-synth, once."""
+    """Return the time of AIM by smartnoise-synth, run once."""
     python = os.environ.get("SMC_SMARTNOISE")
     if not python:
         raise AbsentError("not there: SMC_SMARTNOISE names no Python")
@@ -257,7 +257,7 @@ def _absent(why: str) -> Measure:
 
 
 def _built(variable: str, program: str) -> Path:
-    """Return a program of a peer."""
+    """Return the path of a peer's program."""
     folder = os.environ.get(variable)
     if not folder:
         raise AbsentError(f"not there: {variable} names no folder")
@@ -268,7 +268,7 @@ def _built(variable: str, program: str) -> Path:
 
 
 def _emp(program: str, pattern: str, per: float = 1) -> Measure:
-    """Return the median of what a program of EMP prints at party 1, over `per`."""
+    """Return a measurement: the median of a number that a program of EMP prints at party 1, divided by `per`."""
 
     def measure(size: Size) -> str:
         path = _built("SMC_EMP", program)
@@ -277,7 +277,7 @@ def _emp(program: str, pattern: str, per: float = 1) -> Measure:
             (port,) = free_ports(1)
             commands = [[str(path), party, str(port), str(size.ots)] for party in ("1", "2")]
             with tempfile.TemporaryDirectory() as place:
-                Path(place, "emp-tool").symlink_to(path.parents[1] / "emp-tool")  # where its circuits are
+                Path(place, "emp-tool").symlink_to(path.parents[1] / "emp-tool")  # it has the circuits
                 _, prints = run_together(commands, Path(place), DEADLINE)
             found = re.search(pattern, prints[0])
             if found is None:
@@ -289,7 +289,7 @@ def _emp(program: str, pattern: str, per: float = 1) -> Measure:
 
 
 def _mpspdz(machine_name: str, count: int, size: Size) -> tuple[float, list[str]]:
-    """Compile and run comparisons of MP-SPDZ; return the median of seconds, and what the last run has printed."""
+    """Compile and run comparisons of MP-SPDZ; return the median seconds, and the output of the last run."""
     party = _built("SMC_MPSPDZ", f"{machine_name}-party.x")
     folder, name = party.parent, f"comparisons{count}"
     at_once = min(count, 1000)  # larger vectors are beyond its compiler
@@ -301,7 +301,7 @@ def _mpspdz(machine_name: str, count: int, size: Size) -> tuple[float, list[str]
     garbled = ["--garbled"] if machine_name == "yao" else []
     run_together([[sys.executable, "compile.py", "-B", "32", *garbled, name]], folder, DEADLINE)
     parties = [] if garbled else ["-N", "2"]
-    shell = ["sh", "-c", 'exec "$0" "$@" 2>&1']  # it counts bytes on standard error
+    shell = ["sh", "-c", 'exec "$0" "$@" 2>&1']  # it prints the bytes on standard error
     seconds = []
     for _ in range(size.runs):
         (port,) = free_ports(1)

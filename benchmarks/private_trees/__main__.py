@@ -2,12 +2,12 @@
 
     python -m benchmarks.private_trees --out benchmarks/results      (or: make bench-private)
 
-Every table is measured on the same stratified folds for all. Both sides are tuned alike: each figure of an epsilon is
-the best of a grid, ours over depth, quality, "stop", share of the leaves and single trees or forests, diffprivlib's
-over depth and number of trees. Beside it stands what the defaults give, which know public numbers only.
+Every table is measured on the same stratified folds for all. Both sides are tuned in the same way: each figure of an
+epsilon is the best of a grid. Our grid has depth, quality, "stop", share of the leaves, and single trees or forests.
+diffprivlib's has depth and number of trees. The accuracy of our defaults, which use public numbers only, stands beside.
 
 PrivaTree's figures are those of its paper (Vos et al., 2023, trees of depth 4), on the same tables without their
-incomplete rows, in five folds of its own. Mushroom and breast-w are measured if `--more` names a folder with
+incomplete rows, in its own five folds. Mushroom and breast-w are measured if `--more` names a folder with
 mushroom.csv and breast-w.csv.
 """
 
@@ -39,14 +39,14 @@ PUBLISHED = {  # PrivaTree's accuracy by epsilon
     "breast-w-complete": {"1": 0.939},
 }
 PUBLISHED_DEPTH = 4
-LOOSE = (1, 4, 16)  # how far the bound on rows is above them
+LOOSE = (1, 4, 16)  # ratios of the row bound to the number of rows
 
 Results = dict[str, Any]
 Found = dict[Cell, Accuracy]
 
 
 def measure(directory: Path, name: str) -> tuple[str, Table, Found]:
-    """All cells of a table, and those that the defaults choose."""
+    """Return a table's name and rows, and the accuracy of all its cells, those of the defaults included."""
     table = load(directory, name)
     wanted = dict.fromkeys(cells.grid() if name in COMPARED else cells.smaller_grid())
     wanted |= dict.fromkeys(cell for _, _, cell in defaults(name, table))
@@ -54,25 +54,25 @@ def measure(directory: Path, name: str) -> tuple[str, Table, Found]:
 
 
 def epsilons(name: str) -> tuple[str, ...]:
-    """Those that a table is measured at."""
+    """Return the epsilons at which a table is measured."""
     return cells.EPSILONS if name in COMPARED else cells.FEWER
 
 
 def defaults(name: str, table: Table) -> Iterable[tuple[str, int, Cell]]:
-    """Epsilon, looseness of the bound, and the cell that the defaults choose."""
+    """Yield epsilon, looseness of the bound, and the cell that the defaults choose."""
     for epsilon in epsilons(name):
         for loose in LOOSE:
             yield epsilon, loose, cells.default(table, epsilon, loose)
 
 
 def best(found: Found, where: Callable[[Cell], bool]) -> Results:
-    """The cell of the greatest accuracy, of those that split at all."""
+    """Return the cell with the greatest accuracy among those that `where` accepts and that have splits."""
     cell = max((cell for cell in found if cell.depth and where(cell)), key=lambda cell: found[cell].mean)
     return {"accuracy": found[cell].mean} | asdict(cell)
 
 
 def summary(name: str, table: Table, found: Found) -> Results:
-    """One table's results: the best for each epsilon, the defaults beside it, the published figures."""
+    """Return one table's results: the best for each epsilon, those of the defaults, and the published figures."""
     by_epsilon = {
         epsilon: {
             "best": best(found, lambda cell: cell.epsilon == epsilon),  # noqa: B023
@@ -111,7 +111,10 @@ def summary(name: str, table: Table, found: Found) -> Results:
 
 
 def by_depth(found: Found) -> list[list[Any]]:
-    """For all settings but the depth a list of these, and then [depth, accuracy, its standard error] for each depth."""
+    """Return a list for each group of cells that differ in depth alone.
+
+    The list has the other settings, then [depth, accuracy, standard error] for each depth.
+    """
     kept: dict[tuple[Any, ...], list[Any]] = {}
     for cell, accuracy in found.items():
         about = asdict(cell)
@@ -122,7 +125,7 @@ def by_depth(found: Found) -> list[list[Any]]:
 
 
 def kept_cells(rows: Sequence[Sequence[Any]]) -> Found:
-    """The inverse of `by_depth`."""
+    """Return the cells in a result of `by_depth`."""
     return {
         Cell(epsilon, depth, *others): Accuracy(*figures)
         for (epsilon, *others), *depths in rows
@@ -135,7 +138,7 @@ def _with_depth(cell: Cell, depth: int) -> Cell:
 
 
 def peer(python: Path, table: Table, epsilons: Sequence[str]) -> list[list[Any]]:
-    """diffprivlib's [epsilon, depth, trees, accuracy] on a table."""
+    """Return diffprivlib's results on a table: lists that begin with epsilon, depth, trees and accuracy."""
     arrays = {name: getattr(table, name) for name in ("values", "labels", "domains", "classes")}
     arrays["fold"] = folds(table.labels, cells.FOLDS, cells.SEED)
     rows: list[list[Any]] = programs.found(python, Path(__file__).with_name("peer.py"), arrays, *epsilons)
@@ -181,7 +184,7 @@ def main(data: Path, more: Path | None, only: str, processes: int, out: Path | N
 
 
 def show(document: Results) -> None:
-    """The figures that matter, a line for each table and epsilon."""
+    """Print the important figures, a line for each table and epsilon."""
     for name, table in document["tables"].items():
         click.echo(f"{name}: {table['rows']} rows, majority {table['majority']:.3f}")
         for epsilon in epsilons(name):

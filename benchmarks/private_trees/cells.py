@@ -21,20 +21,20 @@ from protocols.release.defaults import chosen
 from protocols.release.tree_problem import Measure
 
 FOLDS, SEED = 5, 1
-ROWS = 40_000  # a fold is drawn so often that about so many rows are learnt
-AT_ONCE = 100_000  # most rows that are learnt at once
+ROWS = 40_000  # about as many rows are learnt in all draws of the folds; small tables get more draws
+AT_ONCE = 100_000  # largest number of rows that are learnt at once
 
 EPSILONS = ("0.01", "0.1", "0.2", "0.5", "1", "2")
 FEWER = ("0.01", "0.1", "1")
 DEPTHS = range(1, 6)
 QUALITIES: tuple[Measure, ...] = ("max", "gini", "entropy")
 FOREST = 5
-SHARES = {"even": None, "half": Fraction(1, 2)}  # of the leaves: as much as a level, or half of epsilon
+SHARES = {"even": None, "half": Fraction(1, 2)}  # share of the leaves: as much as a level, or half of epsilon
 
 
 @dataclass(frozen=True)
 class Cell:
-    """What is measured of a table. `share` is one of `SHARES`."""
+    """Settings of one figure of a table. `share` is one of `SHARES`."""
 
     epsilon: str  # decimal, or "inf" for no noise
     depth: int
@@ -45,21 +45,21 @@ class Cell:
 
     @property
     def settings(self) -> Settings:
-        """As the simulation takes them."""
+        """Settings in the form of the simulation."""
         share = SHARES[self.share] or Fraction(1, self.depth + 1)
         return Settings(float(self.epsilon), self.depth, float(share), self.stop, self.quality)
 
 
 @dataclass(frozen=True)
 class Accuracy:
-    """The mean accuracy, and its standard error from the draws of noise (the folds are the same for all)."""
+    """Mean accuracy, and its standard error from the draws of noise; the folds are the same for all."""
 
     mean: float
     error: float
 
 
 def grid() -> Iterator[Cell]:
-    """The cells of a table that is compared with others on the same folds: trees, forests, and trees without noise."""
+    """Yield the cells for a table that is compared with others on the same folds: trees, forests, exact trees."""
     yield from _trees(("inf",), QUALITIES, ("even",), (True,))
     yield from _trees(EPSILONS, QUALITIES, ("even",))
     yield from _trees(EPSILONS, QUALITIES[:2], ("half",))
@@ -67,7 +67,7 @@ def grid() -> Iterator[Cell]:
 
 
 def smaller_grid() -> Iterator[Cell]:
-    """The cells of a table that is compared with published figures."""
+    """Yield the cells for a table that is compared with published figures."""
     yield from _trees(("inf",), QUALITIES[:2], ("even",), (True,))
     yield from _trees(FEWER, QUALITIES[:2], ("even", "half"))
 
@@ -83,13 +83,13 @@ def _trees(
 
 
 def default(table: Table, epsilon: str, looseness: int = 1) -> Cell:
-    """What `smc id3 --epsilon` grows if it is told nothing but a bound `looseness` times the rows."""
+    """Return the cell of the defaults of `smc id3 --epsilon`, with a row bound of `looseness` times the rows."""
     found = chosen(table.bound * looseness, Fraction(epsilon), table.domains, table.classes)
     return Cell(epsilon, found.depth, "even", found.stop, Id3Settings().quality)
 
 
 def measure(table: Table, cell: Cell) -> Accuracy:
-    """The accuracy of the cell's trees or forests on the rows that they have not seen."""
+    """Return the accuracy of the cell's trees or forests on rows that they have not seen."""
     fold = folds(table.labels, FOLDS, SEED)
     draws = np.concatenate([_fold(table, cell, fold, k) for k in range(FOLDS)], axis=1)  # [draws, rows]
     each = draws.mean(axis=1)
@@ -98,12 +98,12 @@ def measure(table: Table, cell: Cell) -> Accuracy:
 
 
 def repeats(table: Table) -> int:
-    """How often a fold is drawn."""
+    """Return the number of draws of each fold."""
     return max(2, ROWS // len(table.labels))
 
 
 def _fold(table: Table, cell: Cell, fold: Ints, held: int) -> NDArray[np.bool_]:
-    """Which rows of the fold each draw gets right, [draws, rows]."""
+    """Return whether each draw predicts each row of the fold correctly, bool[draws, rows]."""
     train, test = table.part(np.flatnonzero(fold != held)), table.part(np.flatnonzero(fold == held))
     rows, generator = len(train.labels), np.random.default_rng([SEED, held])
     right = []

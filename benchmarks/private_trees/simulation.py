@@ -27,7 +27,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a tree is grown with; `epsilon` infinite means no noise. `leaf_share` of it goes to the leaves."""
+    """Settings of a tree; an infinite `epsilon` means no noise. The part `leaf_share` of it is for the leaves."""
 
     epsilon: float
     depth: int
@@ -36,24 +36,24 @@ class Settings:
     quality: Measure = "max"
 
     def per_level(self, attributes: int) -> float:
-        """eps_level: a row takes part in no more choices than there are attributes to choose from."""
+        """Return eps_level. A row takes part in at most as many choices as there are attributes to choose from."""
         return self.epsilon * (1 - self.leaf_share) / max(1, min(self.depth, attributes - (not self.stop)))
 
     def sensitivity(self, bound: int) -> int:
-        """D of the quality, in units of its scores."""
+        """Return D, the sensitivity of the quality, in units of its scores."""
         return QUALITIES[self.quality](bound).sensitivity
 
     def bonus(self, attributes: int, bound: int) -> int:
-        """What "stop" has more than its score."""
+        """Return the bonus that "stop" has beyond its score."""
         epsilon = self.per_level(attributes)
         return round(2 * self.sensitivity(bound) / epsilon) if epsilon < math.inf else 0
 
 
 def predict(train: Table, tree: Ints, test: Ints, trees: int, settings: Settings, rng: np.random.Generator) -> Ints:
-    """The class of each test row by each tree, [trees, test rows]. `tree` says to which tree a training row belongs."""
+    """Return the class of each test row by each tree, [trees, test rows]; `tree` is each training row's tree."""
     rows, attributes = train.values.shape
     values = np.concatenate([train.values, np.tile(test, (trees, 1))])
-    node = np.concatenate([tree, np.repeat(np.arange(trees), len(test))])  # of each row: its open node
+    node = np.concatenate([tree, np.repeat(np.arange(trees), len(test))])  # open node of each row
     alive = np.arange(len(values))  # rows at open nodes
     used = np.zeros((trees, attributes), dtype=bool)
     predicted = np.empty(len(values), dtype=np.int64)
@@ -90,7 +90,7 @@ def _choices(
     settings: Settings,
     rng: np.random.Generator,
 ) -> Ints:
-    """The candidate that wins at every node: an attribute, or their number for "stop"."""
+    """Return the winner at every node: an attribute, or the number of attributes for "stop"."""
     scores = np.empty((len(used), len(train.domains) + 1))
     scores[:, -1] = _scores(totals[:, None], settings.quality)
     scores[:, -1] += settings.bonus(len(train.domains), train.bound)
@@ -109,7 +109,7 @@ def _counts(cell: Ints, labels: Ints, cells: int, classes: int) -> Ints:
 
 
 def _scores(counts: Ints, quality: Measure) -> NDArray[np.float64]:
-    """The quality of partitions with these counts, [nodes, parts, classes]: integers."""
+    """Return the quality, a whole number, of partitions with these counts, [nodes, parts, classes]."""
     if quality == "max":
         return counts.max(axis=2).sum(axis=1).astype(float)
     sizes = counts.sum(axis=2)
@@ -125,7 +125,7 @@ def _x_ln_x(counts: Ints) -> NDArray[np.float64]:
 
 
 def _noise(shape: tuple[int, ...], sensitivity: float, epsilon: float, rng: np.random.Generator) -> NDArray[np.float64]:
-    """P(g) ~ exp(-epsilon g / sensitivity): the integer part of an exponential variable."""
+    """Return geometric noise, P(g) ~ exp(-epsilon g / sensitivity): integer parts of exponential variables."""
     if epsilon == math.inf:
         return np.zeros(shape)
     return np.floor(rng.exponential(sensitivity / epsilon, shape))

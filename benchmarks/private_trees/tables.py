@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 HOURS = (20, 40, 41, 51, 61)  # up to 19, 20 to 39, the full week, and three kinds of overtime
 GAIN = (1, 5_000, 10_000)  # dollars
 LOSS = (1, 1_500, 2_000)
-DECADES, CONTINENTS = 2, 1  # which generalisation of a hierarchy is taken
+DECADES, CONTINENTS = 2, 1  # column of the hierarchy file that is used
 LEFT_OUT = ("fnlwgt", "education-num")
 SCALE = 6  # where the upper half of 1 to 10 begins
 COMPLETE = "-complete"
@@ -39,7 +39,7 @@ class Table:
 
     @property
     def majority(self) -> float:
-        """The accuracy of the most frequent class."""
+        """Accuracy of predicting the most frequent class."""
         return float(np.bincount(self.labels).max() / len(self.labels))
 
 
@@ -84,7 +84,7 @@ def _hierarchy(path: Path, level: int) -> dict[str, str]:
 
 
 def _coded(columns: list[list[str]], label: int) -> Table:
-    """Categories numbered in alphabetical order."""
+    """Return the table with categories numbered in alphabetical order; `label` is the column of the classes."""
     codes = [np.unique(column, return_inverse=True) for column in columns]
     classes, labels = codes.pop(label)
     values = np.stack([inverse for _, inverse in codes], axis=1)
@@ -92,7 +92,7 @@ def _coded(columns: list[list[str]], label: int) -> Table:
 
 
 def folds(labels: NDArray[np.int64], count: int, seed: int) -> NDArray[np.int64]:
-    """A fold for each row, stratified: the rows of each class, shuffled, are dealt in turn."""
+    """Return a fold for each row, stratified: the rows of each class are shuffled and dealt in turn."""
     fold = np.empty(len(labels), dtype=np.int64)
     rng = np.random.default_rng(seed)
     for label in np.unique(labels):

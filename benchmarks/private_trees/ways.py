@@ -5,19 +5,19 @@
 Columns of numbers are typed here, as `smc prepare` writes them: wisconsin's and balance-scale's by their numbers, those
 of scikit-learn's tables in eight ranges of equal width (digits: four), Adult's age, hours, gains and losses of capital.
 
-- `ordered`: `smc id3 --epsilon`, all defaults. An edge is an attribute of two values in the simulation, so edges that
-  a branch has settled stay candidates: the protocol leaves them out.
-- `multiway`: the same with `--splits multiway`, and the depth that its defaults give then.
-- `bayes`: `smc release naive-bayes`, all defaults: the job itself, but that numpy draws the noise, `scale` of it; in
-  `doubted` of the draws its result says that a constant answer may be as good.
+- `ordered`: `smc id3 --epsilon` with its defaults. In the simulation an edge is an attribute of two values. So edges
+  that a branch has already decided stay candidates; the protocol leaves them out.
+- `multiway`: the same with `--splits multiway`, and the default depth for it.
+- `bayes`: `smc release naive-bayes` with its defaults. It is the job itself, except that numpy draws the noise, of
+  scale `scale`. `doubted` is the share of draws in which the result says that a constant answer may be as good.
 - `majority`: the accuracy of the commonest class.
-- `random`: a forest of cuts drawn at random, each of the trees by all rows with its part of epsilon for the classes of
-  its leaves (Jagannathan, Pillaipakkamnatt, Wright 2009; Fletcher, Islam 2017): the best of 3, 7 and 15 trees of depth
-  1 to 8. It is not built; this is why.
+- `random`: a forest of random cuts. All rows vote in each tree, which has its part of epsilon for the classes of its
+  leaves (Jagannathan, Pillaipakkamnatt, Wright 2009; Fletcher, Islam 2017). The figure is the best of 3, 7 and 15 trees
+  of depth 1 to 8. The program does not have such forests, because of these figures.
 
-The row bound is what `smc prepare` writes for a party's half of the rows that are learnt. With `--peer` diffprivlib is
-measured instead, and kept by itself in private_peers.json: the best of its forests' depths and numbers of trees and of
-its naive Bayes, with the standard deviation of that over its draws.
+The row bound is the one that `smc prepare` writes for a party's half of the training rows. With `--peer` diffprivlib is
+measured instead, and kept in private_peers.json. Its figure is the best of its forests' depths and numbers of trees and
+of its naive Bayes, with the standard deviation over its draws.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ from protocols.counts import RowCounts
 from protocols.edges import Questions
 from protocols.tree import child_of
 
-NUMBERS = ("wisconsin", "balance-scale")  # tables all of whose columns are numbers
-OF_SKLEARN = {"wine": 8, "breast_cancer": 8, "iris": 8, "digits": 4}  # into so many ranges
+NUMBERS = ("wisconsin", "balance-scale")  # tables with numbers in all columns
+OF_SKLEARN = {"wine": 8, "breast_cancer": 8, "iris": 8, "digits": 4}  # number of ranges of each column
 ADULT = (0, 8, 9, 10)  # its columns of numbers
 NAMES = ("car", "house-votes-84", "tic-tac-toe", "adult", *NUMBERS, *OF_SKLEARN)
 EPSILONS = ("0.1", "0.5", "1", "2")
@@ -89,14 +89,14 @@ def typed(directory: Path, name: str) -> tuple[Table, Ordered]:
 
 
 def by_edges(table: Table, ordered: Ordered) -> Table:
-    """Return the table of all questions: of an ordered column, whether a row is from each edge on."""
+    """Return the table of all questions: for an ordered column, whether a row is at or above each edge."""
     asked = Questions(table.domains, ordered)
     columns = [child_of(edge, table.values[:, column]) for column, edge in asked.asked]
     return replace(table, values=np.stack(columns, axis=1), domains=asked.domains)
 
 
 def parts(table: Table) -> Iterator[tuple[Table, Table, np.random.Generator]]:
-    """Yield what is learnt and what is predicted, for each draw of each fold."""
+    """Yield training rows, test rows and a generator, for each draw of each fold."""
     fold = folds(table.labels, cells.FOLDS, cells.SEED)
     for draw in range(max(1, cells.repeats(table) // 4)):
         for held in range(cells.FOLDS):
@@ -105,13 +105,13 @@ def parts(table: Table) -> Iterator[tuple[Table, Table, np.random.Generator]]:
 
 
 def bound(table: Table) -> int:
-    """Return the public bound on all rows that are learnt of a table."""
+    """Return the public bound on all training rows of a table."""
     learnt = len(table.labels) * (cells.FOLDS - 1) // cells.FOLDS
     return BOTH * row_bound(-(-learnt // BOTH))
 
 
 def bayes_task(table: Table, epsilon: str) -> NaiveBayes:
-    """Return the job, all defaults."""
+    """Return the job with its defaults."""
     columns = {f"c{i}": tuple(map(str, range(size))) for i, size in enumerate(table.domains)}
     schema = Schema({**columns, "class": tuple(map(str, range(table.classes)))}, "class")
     asked = {"epsilon": float(epsilon), "max_rows": bound(table) // BOTH}
@@ -119,7 +119,7 @@ def bayes_task(table: Table, epsilon: str) -> NaiveBayes:
 
 
 def bayes(table: Table, epsilon: str) -> Row:
-    """Return the accuracy of naive Bayes, the family and the scale of its noise, and how often it is doubted."""
+    """Return the accuracy of naive Bayes, the family and scale of its noise, and the share of doubted results."""
     task, right, doubted = bayes_task(table, epsilon), [], []
     (noise,) = task.query.mechanisms
     for learnt, others, draw in parts(table):
@@ -156,7 +156,7 @@ def random_cuts(table: Table, epsilon: float) -> tuple[float, int, int]:
 
 
 def _random_cuts(learnt: Table, others: Table, draw: np.random.Generator, trees: int, epsilon: float) -> list[float]:
-    """Return the accuracy for each depth; leaves say their noisy majority, and trees vote."""
+    """Return the accuracy for each depth; leaves predict their noisy majority, and trees vote."""
     at_depths = _leaves(np.concatenate([learnt.values, others.values]), learnt.domains, trees, draw)
     right, rows = [], len(learnt.labels)
     for depth, leaves in enumerate(at_depths, 1):
@@ -191,7 +191,7 @@ def _two_sided(counts: Ints, scale: Fraction, draw: np.random.Generator) -> Ints
 
 
 def tree_task(table: Table, ordered: Ordered, epsilon: str, **more: Any) -> PrivateTree:
-    """Return the job, all defaults but what is said."""
+    """Return the job with its defaults, except the settings `more`."""
     columns = {
         f"c{i}": Domain(read_type({"type": "integer", "low": 0, "high": size - 1, "edges": list(range(1, size))}))
         if cut
@@ -206,14 +206,14 @@ def tree_task(table: Table, ordered: Ordered, epsilon: str, **more: Any) -> Priv
 
 
 def cell_of(task: PrivateTree) -> Cell:
-    """Return what is simulated of it."""
+    """Return the cell that simulates the job."""
     problem = task.problem
     assert problem.leaf_epsilon * (problem.max_depth + 1) == problem.epsilon
     return Cell(f"{float(problem.epsilon):g}", problem.max_depth, "even", problem.stop, problem.quality)
 
 
 def tree(table: Table, ordered: Ordered, epsilon: str, **more: Any) -> tuple[float, Cell]:
-    """Return the accuracy of what `smc id3 --epsilon` learns where these columns are asked by edges, and its cell."""
+    """Return the accuracy of `smc id3 --epsilon` with these columns asked by edges, and its cell."""
     cell = cell_of(tree_task(table, ordered, epsilon, **more))
     asked = table if more.get("splits") == "multiway" else by_edges(table, ordered)
     return cells.measure(asked, cell).mean, cell

@@ -2,10 +2,10 @@
 
     python -m benchmarks.regression --out benchmarks/results        (or: make bench-regress)
 
-Adult as `benchmarks.private_trees` codes it, every column as categories, in the same five folds. Two parties have half
-of the other four folds each. Accuracies are of the protocol's law (`simulation`); the protocol itself is run once on
-all of Adult by two processes, for each profile. Ours takes the settings that follow from public numbers; of
-diffprivlib's logistic regression, which has one curator, stand the default and the best of six strengths of
+Adult is coded as in `benchmarks.private_trees`, every column as categories, in the same five folds. Two parties each
+have half of the other four folds. Accuracies come from the protocol's law (`simulation`). The protocol itself runs once
+on all of Adult by two processes, for each profile. Ours uses the settings that follow from public numbers.
+diffprivlib's logistic regression has one curator; the table shows its default and the best of six strengths of
 regularisation.
 """
 
@@ -43,14 +43,14 @@ from parties.bench.plots import STYLE
 from smc.engines import Profile, engine_of
 from smc.session import Session
 
-FEW_EPSILONS, DRAWS = ("0.1", "0.5", "1", "2"), 5  # of other tables
+FEW_EPSILONS, DRAWS = ("0.1", "0.5", "1", "2"), 5  # for other tables
 EPSILONS = ("0.01", "0.1", "0.2", "0.5", "1", "2")
 PROFILES = (Profile("yao"), Profile("gmw", form="size"), Profile("gmw", "ferret", form="size"))
 Results = dict[str, Any]
 
 
 def accuracies(table: Table) -> Results:
-    """Ours: at each epsilon, and at one that leaves next to no noise."""
+    """Return our accuracies at each epsilon, and at one with almost no noise."""
     split = Split(table)
     return {
         "epsilon 16": split.accuracy(gradient(task(table, "16", "gradient")), 1),
@@ -61,7 +61,7 @@ def accuracies(table: Table) -> Results:
 def peer(
     python: Path, table: Table, epsilons: tuple[str, ...] = EPSILONS, repeats: int = 1, numeric: tuple[str, ...] = ()
 ) -> list[list[Any]]:
-    """diffprivlib's [epsilon, C, accuracy]."""
+    """Return diffprivlib's lists [epsilon, C, accuracy]."""
     features = task(table, "1", "output", numeric=numeric or None).features
     rows = np.zeros((len(table.labels), features.number), dtype=np.float64)
     for place, (start, column, amounts) in enumerate(
@@ -78,7 +78,7 @@ def peer(
 
 
 def by_table(directory: Path) -> Results:
-    """Gradient descent with its defaults on five more tables, and diffprivlib's best C."""
+    """Return results on five more tables: of gradient descent by default, and of diffprivlib with its best C."""
     python, found = install(ROOT / ".bench" / "diffprivlib", DIFFPRIVLIB), {}
     for name, table, numeric in other_tables(directory):
         more = {"numeric": numeric or None}
@@ -93,7 +93,7 @@ def by_table(directory: Path) -> Results:
 
 
 def run(session: Session, directory: Path, only: str) -> list[Results]:
-    """This party's side of the protocol at full size, at epsilon 1, with each profile and method."""
+    """Run this party's side of the protocol at full size, at epsilon 1, with each profile and method."""
     table, found = load(directory, "adult"), []
     mine = table.part(np.flatnonzero(np.arange(len(table.labels)) % 2 == session.party))
     for method in ("gradient", "output"):
@@ -174,7 +174,7 @@ def render(document: Results) -> str:
 
 
 def show(document: Results) -> None:
-    """A line for each epsilon, and for each run."""
+    """Print a line for each epsilon, and for each run."""
     for epsilon, found in document["epsilon"].items():
         theirs = {strength: accuracy for e, strength, accuracy in document["diffprivlib"] if e == epsilon}
         line = f"epsilon {epsilon:>4}: gradient {found['gradient']['accuracy']:.3f}"

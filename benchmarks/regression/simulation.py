@@ -1,7 +1,8 @@
 """Accuracy of linear classifiers by each method, with the noise of the protocol's law instead of its circuits.
 
-The product's own code sums gradients, finds minimisers and turns what is opened into weights; only the opened numbers
-are made here. A sample of the discrete Gaussian is a continuous one, rounded: sigma is in the hundreds at least.
+The product's own code sums gradients, finds minimisers and turns opened numbers into weights. Only the opened numbers
+are simulated here. A sample of the discrete Gaussian is a rounded continuous one, since sigma is in the hundreds at
+least.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ from protocols.counts import RowCounts
 from smc.errors import InputError
 
 FOLDS, SEED = 5, 1
-REPEATS = 3  # draws of the noise, of each fold
+REPEATS = 3  # draws of the noise for each fold
 LAMBDAS = (0.0003, 0.001, 0.003, 0.01)
 
 Fit = Callable[[TrainingRows, TrainingRows, np.random.Generator], Floats]  # from both parties' rows to weights
 
 
 def task(table: Table, epsilon: str, method: str, **more: Any) -> RegressJoint:
-    """The job, with bounds that are right to the row: a fifth of the rows is held back, the rest is halved."""
+    """Return the job with bounds within five rows of the true numbers: half of four fifths of the rows each."""
     names = {f"c{i}": tuple(map(str, range(size))) for i, size in enumerate(table.domains)}
     half = len(table.labels) * (FOLDS - 1) // FOLDS // 2
     least = {"least_rows": half - FOLDS} if method == "output" else {}
@@ -48,12 +49,12 @@ def task(table: Table, epsilon: str, method: str, **more: Any) -> RegressJoint:
 
 
 def rows_of(made: RegressJoint, table: Table) -> TrainingRows:
-    """A party's table as the job reads it, all at once: minimisers are found on all rows."""
+    """Return a party's rows as the job reads them, all at once, since minimisers need all rows."""
     return distinct_rows(RowCounts(table.domains, table.classes, table.values, table.labels), made.method.space)
 
 
 def gradient(made: RegressJoint) -> Fit:
-    """Noisy gradient descent."""
+    """Return a fit by noisy gradient descent."""
     method = made.method
     assert isinstance(method, Gradient)
     sigma = float(method.problem.variance) ** 0.5
@@ -70,7 +71,7 @@ def gradient(made: RegressJoint) -> Fit:
 
 
 def output(made: RegressJoint) -> Fit:
-    """The mean of two minimisers, with noise."""
+    """Return a fit by the noisy mean of two minimisers."""
     method = made.method
     assert isinstance(method, Output)
     sigma = float(method.noise.scale)
@@ -84,7 +85,7 @@ def output(made: RegressJoint) -> Fit:
 
 
 def choices(made: RegressJoint) -> Fit:
-    """Noisy choices of one weight after the other."""
+    """Return a fit by noisy choices of one weight after the other."""
     method = made.method
     assert isinstance(method, Coordinates)
     ratio = float(np.exp(-1 / float(method.law.scale)))
@@ -103,7 +104,7 @@ def choices(made: RegressJoint) -> Fit:
 
 
 def alone(way: Way, epsilon: str, regularisation: float) -> Fit:
-    """The first party, by itself."""
+    """Return a fit by the first party alone."""
 
     def fit(left: TrainingRows, right: TrainingRows, rng: np.random.Generator) -> Floats:
         del right
@@ -116,18 +117,18 @@ def alone(way: Way, epsilon: str, regularisation: float) -> Fit:
 
 
 def minimum(rows: TrainingRows, regularisation: float) -> Floats:
-    """A party's minimiser, found once for all epsilons."""
+    """Return a party's minimiser; it is computed once for all epsilons."""
     key = id(rows), regularisation
     if key not in _KEPT:
         _KEPT[key] = minimise(rows, Logistic(), regularisation).weights
     return _KEPT[key]
 
 
-_KEPT: dict[tuple[int, float], Floats] = {}  # of rows that a `Split` keeps
+_KEPT: dict[tuple[int, float], Floats] = {}  # minimisers by id of rows, which a `Split` keeps alive
 
 
 class Split:
-    """A table's folds, both parties' rows of each, as the job reads them."""
+    """The folds of a table: both parties' rows and the test rows of each, as the job reads them."""
 
     def __init__(self, table: Table, **more: Any) -> None:
         fold, made = folds(table.labels, FOLDS, SEED), task(table, "1", "output", **more)
@@ -139,7 +140,7 @@ class Split:
             self.parts.append((left, right, rows_of(made, table.part(np.flatnonzero(fold == held)))))
 
     def accuracy(self, fit: Fit, repeats: int = REPEATS) -> float | None:
-        """The share of rows that are classed right by who has not seen them; None if lambda is too small."""
+        """Return the share of test rows that are classified correctly; None if lambda is too small."""
         right = total = 0
         for held, (left, other, asked) in enumerate(self.parts):
             for draw in range(repeats):
@@ -156,7 +157,7 @@ def other_tables(directory: Path) -> Iterator[tuple[str, Table, tuple[str, ...]]
     """Yield five more tables of two classes, and which columns are numbers: by public bounds, in 100 steps at most."""
     for name, wanted in (("car", "unacc"), ("house-votes-84", ""), ("tic-tac-toe", "")):
         table = load(directory, name)
-        if wanted:  # against all other classes
+        if wanted:  # one class against all others
             _, columns = read_columns(directory / f"{name}.csv")
             table = replace(table, labels=np.array([cell == wanted for cell in columns[-1]], np.int64), classes=2)
         yield name, table, ()
@@ -173,7 +174,7 @@ def other_tables(directory: Path) -> Iterator[tuple[str, Table, tuple[str, ...]]
 
 
 def chosen(table: Table, epsilons: Sequence[str]) -> dict[str, Any]:
-    """Choices of one weight after the other beside gradient descent: every column as categories, or as numbers."""
+    """Compare choices of single weights with gradient descent: every column as categories, or as numbers."""
     found: dict[str, Any] = {}
     numeric = tuple(f"c{i}" for i in range(len(table.domains)))
     for name, more in (("categories", {}), ("numbers", {"numeric": numeric})):
@@ -189,7 +190,7 @@ def chosen(table: Table, epsilons: Sequence[str]) -> dict[str, Any]:
 
 
 def measure(table: Table, split: Split, epsilon: str) -> dict[str, Any]:
-    """All methods at an epsilon: with the settings by public numbers, and of each lambda where that matters."""
+    """Return the accuracies of all methods at an epsilon, by default settings, and for each lambda if it matters."""
     made = task(table, epsilon, "gradient")
     found: dict[str, Any] = {
         "gradient": {

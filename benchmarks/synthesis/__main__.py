@@ -2,14 +2,14 @@
 
     python -m benchmarks.synthesis --out benchmarks/results [--folds 1] [--peer]           (or: make bench-synthesis)
 
-Four fifths of the rows, dealt to two parties, are released and synthesised; models learn from the synthetic rows and
-are asked about the last fifth. Ours is the joint protocol itself, `protocols.release.aim` and `mst`, run on the clear
-engine: the law of what is opened is that of the other engines. Both sides spend the same rho, within (1, 1e-9).
+Four fifths of the rows are dealt to two parties. Synthetic rows are made from them, models learn from the synthetic
+rows, and predict the last fifth. Ours is the joint protocol itself, `protocols.release.aim` and `mst`, on the clear
+engine: the opened numbers have the same law as on other engines. Both sides spend the same rho, within (1, 1e-9).
 
-With `--peer` OpenDP 0.16 with its extra `mbi` is installed in an environment of its own and run on the same folds; a
-fold that is already there is not run again. It needs minutes a fold by MST, an hour or more by AIM. What it released
-is also made into rows by our generator: the one that OpenDP pins, mbi 1.1.0, draws columns that hang on a common
-one in one order, so that they seem to depend on each other (mended in mbi 2).
+With `--peer`, OpenDP 0.16 with its extra `mbi` is installed in a separate environment and run on the same folds. A fold
+with results is not run again. A fold needs minutes by MST, and an hour or more by AIM. Our generator also makes rows of
+OpenDP's measurements. The generator that OpenDP pins, mbi 1.1.0, draws all columns that depend on a common one in one
+order, so they seem to depend on each other (corrected in mbi 2).
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from smc.session import Session
 
 KEPT = ROOT / ".bench" / "synthesis"
 OPENDP = ("opendp[mbi]==0.16.0", "pandas")
-RHO = Fraction("0.01179")  # of the runs that the docs show; epsilon 1 at delta 1e-9 allows 0.01497
-FOLDS, SEED = 5, 1  # as benchmarks.private_trees has them
+RHO = Fraction("0.01179")  # in the documented runs; epsilon 1 at delta 1e-9 allows 0.01497
+FOLDS, SEED = 5, 1  # the same as in benchmarks.private_trees
 MODEL_CELLS = 1 << 17
 GENERATORS: dict[str, Generator] = {"graphical": Graphical(), "relaxed": RelaxedProjection()}
 
@@ -59,9 +59,9 @@ Row = dict[str, Any]
 def released(
     rows: Codes, domains: tuple[int, ...], how: str, rho: Fraction = RHO, ways: int = 3
 ) -> tuple[list[Measurement], int]:
-    """What the joint protocol opens, and the seed that follows from it; every other row is party 1's.
+    """Return the measurements that the joint protocol opens, and the seed that follows from them.
 
-    AIM is asked for all marginals of so many columns.
+    Each party has every other row. AIM is asked for all marginals of `ways` columns.
     """
     columns = range(len(domains))
     sets = [one for many in range(1, (2 if how == "MST" else ways) + 1) for one in combinations(columns, many)]
@@ -88,7 +88,10 @@ def _counts(rows: Codes, domains: tuple[int, ...], columns: tuple[int, ...]) -> 
 
 
 def learnt(name: str, fold: int, synthetic: Codes, train: Codes, test: Codes, domains: tuple[int, ...]) -> Row:
-    """One line of the results: accuracy on unseen rows, the class last, and the error of marginals of three columns."""
+    """Return a line of results: accuracies on unseen rows, and the error of marginals of three columns.
+
+    The last column is the class.
+    """
     found: Row = {"rows from": name, "fold": fold, "rows": len(synthetic)}
     found["error"] = round(error(train, synthetic, domains), 4)
     for model, learner in {"majority": majority, **LEARNERS}.items():
@@ -98,14 +101,14 @@ def learnt(name: str, fold: int, synthetic: Codes, train: Codes, test: Codes, do
 
 
 def error(rows: Codes, synthetic: Codes, domains: tuple[int, ...], many: int = 3) -> float:
-    """How far marginals of so many columns are apart in the mean, total variation distance."""
+    """Return the mean total variation distance between the marginals of `many` columns."""
     names = {str(i): size for i, size in enumerate(domains)}
     errors = marginal_errors(names, *({n: table[:, int(n)] for n in names} for table in (rows, synthetic)), many)
     return float(np.mean([distance for _, distance in errors]))
 
 
 def ours(train: Codes, test: Codes, domains: tuple[int, ...], fold: int, how: str) -> Iterator[Row]:
-    """Our AIM or MST, with either generator."""
+    """Yield the lines of our AIM or MST, for each generator."""
     start = time.perf_counter()
     measured, seed = released(train, domains, how)
     chosen = time.perf_counter() - start
@@ -123,13 +126,13 @@ def ours(train: Codes, test: Codes, domains: tuple[int, ...], fold: int, how: st
 def generated(
     generator: Generator, domains: tuple[int, ...], measured: list[Measurement], many: int, seed: int
 ) -> Codes:
-    """Rows int64[many, columns] of what was measured."""
+    """Return synthetic rows from the measurements, int64[many, columns]."""
     made = generator.generate({str(i): size for i, size in enumerate(domains)}, measured, many, seed)
     return np.column_stack([made[str(i)] for i in range(len(domains))])
 
 
 def theirs(path: Path, train: Codes, test: Codes, domains: tuple[int, ...], fold: int, how: str) -> Iterator[Row]:
-    """OpenDP's rows as they are, and rows that our generators make of what it measured."""
+    """Yield the lines of OpenDP's own rows, and of rows that our generator makes of its measurements."""
     with np.load(path) as kept:
         content = dict(kept)
     about = {"measured": len(content["sigmas"]), "seconds": round(float(content["seconds"]), 1)}
@@ -138,7 +141,7 @@ def theirs(path: Path, train: Codes, test: Codes, domains: tuple[int, ...], fold
     measured, start = [], 0
     for text, sigma in zip(content["columns"].tolist(), content["sigmas"].tolist(), strict=True):
         columns = text.split(",")
-        shape = [domains[int(column)] + 1 for column in columns]  # each column has a category for what is missing
+        shape = [domains[int(column)] + 1 for column in columns]  # one more category, for missing values
         counts = content["counts"][start : start + prod(shape)].reshape(shape)[(slice(-1),) * len(shape)]
         start += prod(shape)
         measured.append(Measurement(tuple(columns), counts.astype(np.int64), sigma))
@@ -147,7 +150,7 @@ def theirs(path: Path, train: Codes, test: Codes, domains: tuple[int, ...], fold
 
 
 def run_peer(table: Table, fold: Codes, many: int) -> None:
-    """Run OpenDP on the folds that are not there yet."""
+    """Run OpenDP on the folds without results."""
     python = install(ROOT / ".bench" / "opendp", OPENDP)
     KEPT.mkdir(parents=True, exist_ok=True)
     path = KEPT / "table.npz"

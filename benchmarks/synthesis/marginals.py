@@ -1,12 +1,13 @@
-"""How far off all pairs and threes of synthetic rows are, by epsilon, on two tables; beside AIM on mbi 2.
+"""Errors of all pairs and threes of columns of synthetic rows, by epsilon, on two tables; beside AIM on mbi 2.
 
     python -m benchmarks.synthesis.marginals --out benchmarks/results [--peer FOLDER]       (or: make bench-marginals)
 
-`smc synthesise` with its defaults, and with `--select mst`: the job itself, on the clear engine, whose law of what is
-opened is that of the other engines. Each party has half of the rows, and the bound that `smc prepare` writes for them.
-The error of a marginal is the total variation distance to that of the rows; the floor is that of as many rows drawn
-from the true ones, with replacement. With `--peer`, a folder with OUT.npz of `synthesis/marginals_peer.py` here as
-TABLE-EPSILON.npz, what these hold is measured alike; without it what is kept of the peer stays.
+The jobs are those of `smc synthesise` with its defaults, and with `--select mst`. They run on the clear engine, where
+opened numbers have the same law as on other engines. Each party has half of the rows, and the row bound that `smc
+prepare` writes for them. The error of a marginal is the total variation distance to that of the rows. The floor is the
+error of as many rows drawn from the true ones, with replacement. `--peer` names a folder with the output files of
+`synthesis/marginals_peer.py`, named TABLE-EPSILON.npz; they are measured in the same way. Without it, the peer's kept
+results stay.
 """
 
 from __future__ import annotations
@@ -35,37 +36,37 @@ from parties.tables.schema import Schema
 from protocols.counts import RowCounts
 
 TABLES, EPSILONS, DELTA = ("adult", "car"), ("0.1", "0.5", "1", "2"), 1e-9
-WAYS: dict[str, dict[str, str]] = {"AIM": {}, "MST": {"select": "mst"}}  # by settings besides epsilon and delta
+WAYS: dict[str, dict[str, str]] = {"AIM": {}, "MST": {"select": "mst"}}  # besides epsilon and delta
 PEER, FLOOR = "mbi 2, AIM", "rows drawn anew"
 COLOURS = {"AIM": PALETTE[6], "MST": PALETTE[1]}
 Row = dict[str, Any]
 
 
 def task_of(domains: Sequence[int], rows: int, epsilon: str, way: str) -> Synthesise:
-    """The job of two parties with half of the rows each."""
+    """Return the job of two parties with half of the rows each."""
     schema = Schema({f"c{i}": tuple(map(str, range(size))) for i, size in enumerate(domains)})
     asked = {"epsilon": float(epsilon), "delta": DELTA, "max_rows": row_bound(-(-rows // 2)), **WAYS[way]}
     return Synthesise.canonical(Synthesise.Settings.model_validate(asked), schema)
 
 
 def made(task: Synthesise, rows: Codes) -> tuple[Codes, int]:
-    """The synthetic rows that both parties get, and how many marginals were measured."""
+    """Return the synthetic rows that both parties get, and the number of measured marginals."""
 
     def own(party: int) -> Any:
         mine = rows[party::2]
         return task.own_rows(RowCounts(task.work.domains[1:], task.work.domains[0], mine[:, 1:], mine[:, 0]))
 
-    state = last_state(task, own)  # the target comes last in the work
+    state = last_state(task, own)  # in `work` the target is the last column
     return state.rows.astype(np.int64), len(state.measured)
 
 
 def errors(rows: Codes, synthetic: Codes, domains: tuple[int, ...]) -> dict[str, float]:
-    """The mean error of all pairs, and of all threes."""
+    """Return the mean error of all pairs of columns, and of all threes."""
     return {word: error(rows, synthetic, domains, many) for word, many in (("pairs", 2), ("threes", 3))}
 
 
 def ours(task: Synthesise, rows: Codes) -> Row:
-    """One run."""
+    """Run our way once, and return the figures."""
     start = time.process_time()
     synthetic, measured = made(task, rows)
     seconds = time.process_time() - start
@@ -73,7 +74,7 @@ def ours(task: Synthesise, rows: Codes) -> Row:
 
 
 def theirs(path: Path, rows: Codes, domains: tuple[int, ...]) -> list[Row]:
-    """The runs that a peer's file holds."""
+    """Return the figures of the runs in a peer's file."""
     with np.load(path) as kept:
         return [
             errors(rows, one, domains) | {"seconds": float(seconds)}
@@ -82,14 +83,14 @@ def theirs(path: Path, rows: Codes, domains: tuple[int, ...]) -> list[Row]:
 
 
 def means(runs: Sequence[Row]) -> Row:
-    """The mean of each figure of some runs, and the standard deviation of the error of pairs."""
+    """Return the mean of each figure over some runs, and the standard deviation of the error of pairs."""
     rounded = {key: round(float(np.mean([one[key] for one in runs])), 4) for key in runs[0]}
     spread = np.std([one["pairs"] for one in runs], ddof=1) if len(runs) > 1 else 0
     return {"runs": len(runs), **rounded, "spread": round(float(spread), 4)}
 
 
 def draw(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The picture as SVG: the error of threes of Adult, a line for each way."""
+    """Draw the error of threes of Adult as SVG, a line for each way."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter
 

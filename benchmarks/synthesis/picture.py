@@ -1,4 +1,4 @@
-"""The picture of the measurement: accuracy of models by where the rows that they learn from come from."""
+"""Picture of the measurement: accuracy of models, by the source of the rows that they learn from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ COLOURS = (PALETTE[6], PALETTE[1], PALETTE[2])
 
 
 def means(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
-    """Each way's figures, averaged over its folds."""
+    """Return the figures of each way, averaged over its folds."""
     found: dict[str, dict[str, float]] = {}
     for way in dict.fromkeys(row["rows from"] for row in rows):
         own = [row for row in rows if row["rows from"] == way]
@@ -22,7 +22,7 @@ def means(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
 
 
 def draw(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The picture as SVG."""
+    """Draw the picture as SVG."""
     from matplotlib.figure import Figure
 
     found = means(rows)

@@ -206,7 +206,10 @@ def presence_command(
 
 
 class _Pairs:
-    """Column names, agreement of known and published cells by column, and indices of the known rows, int64[rows]."""
+    """Comparison of known and published rows: `columns` has the agreement of cells in each of the columns `names`.
+
+    `rows` are the indices of the compared known rows, int64[rows].
+    """
 
     def __init__(self, names: list[str], columns: list[Agreement], rows: Any) -> None:
         self.names, self.columns, self.rows = names, columns, rows

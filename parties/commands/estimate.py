@@ -64,7 +64,7 @@ COSTS = {
 
 
 class _Estimates(click.Group):
-    """Group with an estimate for each kind of job, and for any program."""
+    """Command group: a command that estimates the cost for each kind of job, and `run` for any program."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -52,7 +52,7 @@ def number_of_givers(holders: int | None, compute_only: bool) -> int | None:
     """Return the number of parties that may have rows; None without holders.
 
     Args:
-        holders: Number of further holders, if any are counted.
+        holders: Number of further holders; None for a job of two parties.
         compute_only: True if neither node has rows.
 
     Raises:

@@ -142,7 +142,7 @@ def prepare(
 
 
 def _place(raw: str | None, table: str | None) -> tuple[str, PlaceSettings]:
-    """Return the name of a raw table in party.toml, and its place."""
+    """Return the name that a raw table gets in party.toml, and the place of its rows."""
     assert raw is not None
     kind = "duckdb" if "://" in raw else format_of(Path(raw), None)
     is_database = kind in ("duckdb", "excel")

@@ -157,7 +157,7 @@ def _peer(default: str) -> Any:
 
 
 def at_file(file: Path | None) -> AbstractContextManager[None]:
-    """Return a context manager that adds the job's file to an InputError."""
+    """Return a context manager that puts the name of the job's file before the text of an InputError."""
     return nullcontext() if file is None else at_key(str(file))
 
 

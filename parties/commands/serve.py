@@ -105,7 +105,7 @@ def _tls(identity: Path | None, certificate: Path | None) -> ssl.SSLContext | No
 
 
 def _token(path: Path) -> str:
-    """Return the secret in a file; raise InputError if the file has none."""
+    """Return the secret in a file; raise InputError if it is too short, or not printable ASCII without blanks."""
     files.ensure_private(path)
     token = files.read_text(path).strip()
     if len(token) < SHORTEST or not token.isascii() or not token.isprintable() or " " in token:

@@ -55,7 +55,7 @@ class Page:
         Args:
             operator: Calls that operators may make.
             events: Log and figures of the node.
-            failed: Called with a server's name and its error.
+            failed: Called after a failed log-in, with the name of an existing account or "", and the reason.
         """
         self._accounts.all()  # otherwise no person could log in
         key = secrets.token_urlsafe(32)

@@ -114,11 +114,11 @@ class Job:
 
 
 def ways_of(link: LinkSettings, settings: ContributeSettings) -> list[LinkOptions]:
-    """Return the options of the links to both that compute. Raise InputError if a setting is missing or wrong.
+    """Return the options of the links to both computing nodes. Raise InputError if a setting is missing or wrong.
 
     Args:
-        link: Own keys.
-        settings: Certificates and addresses of both.
+        link: Key and certificate of this holder.
+        settings: Certificates and addresses of the two nodes.
     """
     identity = load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
     peers = [load_certificate(path) for path in required(settings.nodes, "contribute.nodes")]

@@ -73,7 +73,7 @@ class Terms:
 
     @property
     def max_rows(self) -> int:
-        """The bound on a party's rows that the task needs."""
+        """The task's bound on the rows of a party: half the rows of all, as if two parties had them."""
         return half_of_all(self.givers, self.holder_rows)
 
 
@@ -400,7 +400,10 @@ class Door:
             self.close()
 
     def close(self) -> None:
-        """Cut a stream that nobody has taken, now or later: the holder dials anew for another session."""
+        """Close the entry: cut the holder's stream unless a session has taken it, and each stream that comes later.
+
+        The holder dials again for another session.
+        """
         self._closed = True
         with suppress(queue.Empty):
             self._streams.get_nowait().cancel()

@@ -47,7 +47,10 @@ State = Any
 
 @dataclass(frozen=True)
 class Step:
-    """The beginning of step `number` of a run, which decides `size` items at once, from `state`."""
+    """The beginning of step `number` of a run: it decides `size` items at once, from `state`.
+
+    `words` describes the step in the progress line.
+    """
 
     number: int
     size: int
@@ -73,8 +76,8 @@ Estimate: TypeAlias = Literal["exact", "at most", "typical"]
 class Counted:
     """A program for a counting engine, and how its cost compares with that of a run.
 
-    "exact": the cost of each run that does not break. "at most": no run takes more bytes, messages, rounds or gates.
-    "typical": a guess; a run may cost more or less.
+    `estimate` is "exact" if each unbroken run has this cost, and "at most" if no run takes more bytes, messages, rounds
+    or gates. It is "typical" for a guess: a run may cost more or less.
     """
 
     program: Program
@@ -197,7 +200,7 @@ def revealed(task: Kind, peer: str) -> list[str]:
 
 
 def asked(task: Kind) -> tuple[Parameter, ...]:
-    """Return the values that the operator types."""
+    """Return the parameters whose values the operator types."""
     return () if task.reads_table else private_parameters(task.Settings)
 
 

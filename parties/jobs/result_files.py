@@ -13,7 +13,9 @@ SVG = "image/svg+xml"
 
 @dataclass(frozen=True)
 class File:
-    """File form of the result: a download, and, with `option`, the setting for the path where a command writes it.
+    """A file format of the result, which a page offers for download.
+
+    `content` makes the file's text from the result. `option` is the setting for the path where a command writes it.
 
     `needs` names packages outside the core, as in `parties.base.extras`.
     """
@@ -37,7 +39,7 @@ def svg_file(name: str, draw: Drawing) -> File:
 
     Args:
         name: Name of the file, without its ending.
-        draw: The result as an SVG document.
+        draw: Function that draws the result as an SVG document.
     """
     return File(f"{name}.svg", SVG, draw, "svg", ("matplotlib",))
 

@@ -239,7 +239,7 @@ class Parameter:
     advanced: bool = False
 
     def of(self, settings: Settings) -> Any:
-        """Return its value in the settings."""
+        """Return the value of this parameter in the settings."""
         return getattr(settings, self.field)
 
     @property
@@ -254,21 +254,21 @@ class Parameter:
 
     @property
     def is_number(self) -> bool:
-        """Whether bounds make sense for it."""
+        """Whether the parameter is a number, so that a policy may bound it."""
         return self.type in (int, float)
 
     def is_missing(self, settings: Mapping[str, Any]) -> bool:
-        """Return whether a job with these settings lacks a required value for it."""
+        """Return whether the parameter is required and a job with these settings lacks it."""
         return self.is_needed and settings.get(self.key) is None and not settings.get(self.unless)
 
     @property
     def is_engine(self) -> bool:
-        """Whether it selects the way of computation, not the question."""
+        """Whether the parameter selects the way of computation, not the question."""
         return self.key in ENGINE
 
     @property
     def is_needed(self) -> bool:
-        """Whether it has neither a default nor a meaning if omitted."""
+        """Whether the parameter is public and has neither a default nor a meaning if omitted."""
         return self.role == "public" and self.default is None and not (self.none or self.left_out)
 
     def shown_default(self) -> str:
@@ -289,7 +289,7 @@ def in_words(value: object, none: str = "") -> str:
 
 
 def worded(settings: type[Settings], values: Mapping[str, object]) -> dict[str, str]:
-    """Return the parameters of a job in words, without those that are left to the engine.
+    """Return the parameters of a job as texts by name, without those that the engine chooses.
 
     Args:
         settings: Settings of the kind of job.

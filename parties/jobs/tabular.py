@@ -157,7 +157,7 @@ class BySchema(Kind):
 
     @property
     def own_bound(self) -> int:
-        """Greatest number of this party's rows."""
+        """Public upper bound on the number of this party's rows."""
         bound: int | None = self.settings.own_max_rows
         return self.settings.max_rows if bound is None else bound
 
@@ -177,12 +177,12 @@ class BySchema(Kind):
 
     @property
     def passes(self) -> int:
-        """Number of passes over streamed rows after they are opened."""
+        """Number of times that a run reads the streamed rows, besides the reading that opens and checks them."""
         return 0
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:
-        """Return the reason if the table may have more rows, or lacks an attribute or has it with other values."""
+        """Return the reason if the table may have more rows than the job's bound, or its columns are not the job's."""
         table, schema = inputs.required()
         if self.settings.max_rows < table.max_rows:  # a run that fails for too many rows would reveal their number
             return f"max_rows of the job must be at least {table.max_rows}, the public bound of the table here"
@@ -255,7 +255,7 @@ class BySchema(Kind):
     @classmethod
     @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[Self, Any, list[str]]:
-        """Return the task with this party's rows read from a file."""
+        """Return the task of a command, this party's rows from a file, and remarks on them."""
         task, inputs = cls.planned(settings), Inputs(party)
         ordered = Schema({name: task.schema.attributes[name] for name in task.columns})
         rows, ignored = task.rows_in_file(ordered, task.target)
@@ -263,7 +263,7 @@ class BySchema(Kind):
         return task, task.data_of(rows, inputs.secret), [*unread, *task.notes(settings, rows)]
 
     def fingerprint(self, source: Any, data: Any) -> Callable[[bytes], bytes]:
-        """Return the keyed fingerprint by which a resumed session notices changed rows.
+        """Return a function from a key to the digest by which a resumed session notices changed rows.
 
         Args:
             source: This party's rows.
@@ -275,7 +275,7 @@ class BySchema(Kind):
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """Read the rows once; a session that is resumed uses the same data."""
+        """Open the table for one session; yield this party's data and their fingerprint."""
         with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
             data = self.data_of(source, inputs.secret)
             yield Opened(data, self.fingerprint(source, data))
@@ -283,7 +283,7 @@ class BySchema(Kind):
     @classmethod
     @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Self:
-        """Use the table's bound unless the job has its own."""
+        """Return the task of a job's settings, with the table's row bound unless the job has its own."""
         table, schema = inputs.required()
         if "max_rows" not in settings.model_fields_set:
             settings = settings.model_copy(update={"max_rows": table.max_rows})
@@ -297,7 +297,7 @@ class BySchema(Kind):
     @classmethod
     @override
     def planned(cls, settings: Any) -> Self:
-        """Read the schema from a file."""
+        """Return the task of a command's settings, with the schema read from its file."""
         return cls.canonical(settings, schemas.load(file_of(settings.schema_file, "schema")))
 
     @override
@@ -312,12 +312,15 @@ class BySchema(Kind):
 
     @override
     def parameters(self) -> dict[str, Any]:
-        """Join the names of several columns into one text."""
+        """Return the public settings; the names of several columns are one text."""
         return {name: ", ".join(v) if isinstance(v, tuple) else v for name, v in super().parameters().items()}
 
 
 class StoppingKind(BySchema):
-    """A kind whose settings have `most_bytes`. Its runs call `stopping`."""
+    """A kind whose runs may stop before a step that costs too much: more than `most_bytes`, or far more than forecast.
+
+    Its `run` calls `stopping`.
+    """
 
     enlarged: ClassVar[str]  # the object that may become larger than forecast, with its verb
     smaller: ClassVar[str]  # advice on a smaller run

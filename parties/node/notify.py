@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 
 
 def _web_address(value: str) -> str:
-    """Check that a message to this URL cannot be read on its way."""
+    """Return a URL; raise ValueError unless it is https, or http of this machine, so that nobody can read along."""
     parts = urlsplit(value)
     local = parts.hostname in ("localhost", "127.0.0.1", "::1")
     if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and local)):
@@ -175,7 +175,7 @@ class Notifier:
 
 
 class _Way:
-    """One way of sending: the jobs that it has announced, and whether it works."""
+    """One way to send notices, by webhook or by mail: the jobs announced so far, and whether sending works."""
 
     def __init__(self, name: str, send: Callable[[Sequence[str]], Any], seconds: float, tell: Tell) -> None:
         self._name, self._send, self._seconds, self._log = name, send, seconds, tell
@@ -185,7 +185,12 @@ class _Way:
         self._thread: threading.Thread | None = None
 
     def tell(self, waiting: Sequence[str], passed: float) -> None:
-        """Announce the jobs that are new to this way; returns after the deadline at the latest."""
+        """Announce the waiting jobs that were not announced before; return after the deadline at the latest.
+
+        Args:
+            waiting: Identifiers of all jobs that wait now.
+            passed: Seconds since the last call.
+        """
         self._told &= set(waiting)
         self._rest = max(0.0, self._rest - passed)
         news = [job for job in waiting if job not in self._told]

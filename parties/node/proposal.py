@@ -89,7 +89,7 @@ class Holding(BaseModel):
 
     @property
     def terms(self) -> Terms:
-        """The terms as jobs by hand have them."""
+        """The terms in the form that the protocol with holders uses, with or without a node."""
         return Terms(self.nodes, self.holders, self.holder_rows, self.nodes_give)
 
 

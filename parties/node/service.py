@@ -46,7 +46,7 @@ STREAMS = 40  # threads of the port for each peer: the standing link and session
 
 
 class WebFrontend(Protocol):
-    """The node's page, API and metrics. The caller that starts the node combines the two."""
+    """The node's page, API and metrics. The code that makes the node passes it in, so the node does not import it."""
 
     def start(self, operator: Operator, events: Events, failed: Callable[[str, str], None]) -> dict[str, str]:
         """Start to serve, and return the URLs by name.

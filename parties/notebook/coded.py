@@ -64,7 +64,7 @@ class Spelled(Columns):
 
 
 def spelled(columns: Sequence[categories.Column], rows: int) -> Columns:
-    """Return rows in the form that a model reads.
+    """Return rows as columns of text, the form in which a model reads them.
 
     Args:
         columns: Columns of the rows.
@@ -80,7 +80,7 @@ def texts(column: categories.Column) -> list[str]:
 
 
 def counted(task: BySchema, columns: Sequence[categories.Column]) -> RowCounts:
-    """Return the rows in the form that a task counts.
+    """Return the rows as category numbers, a source of counts for the task.
 
     Args:
         task: The task, with its schema and settings.
@@ -96,7 +96,7 @@ def counted(task: BySchema, columns: Sequence[categories.Column]) -> RowCounts:
 
 
 def in_baskets(task: BySchema, columns: Sequence[categories.Column], keys: Sequence[Any]) -> InBaskets:
-    """Return the rows in baskets, one for each key.
+    """Return the rows as category numbers, grouped in one basket for each key.
 
     Args:
         task: The task, with its schema and settings.

@@ -134,7 +134,7 @@ def _texts(frame: categories.Frame, names: Sequence[str]) -> list[pa.ChunkedArra
 
 
 def _replaced(frame: categories.Frame, pseudonymised: Mapping[str, pa.Array], drop: Sequence[str]) -> Any:
-    """Return the frame with some columns replaced."""
+    """Return the frame without the columns `drop`, and with the pseudonymised ones."""
     columns = [
         nw.new_series(name, column.to_pylist(), nw.String(), backend=frame.implementation)
         for name, column in pseudonymised.items()

@@ -143,7 +143,7 @@ class JointStudy(JointEstimator):
         return "X and schema are needed: the rows, and the values that are public" if is_missing else ""
 
     def _rows_of(self, task: BySchema, X: Any, y: Any) -> Any:
-        """Return rows in the form that the task takes."""
+        """Return rows as the source of counts that the task reads."""
         order = (*task.schema.features(task.target), task.target)
         return coded.counted(task, coded.columns_of(categories.named_frame(X).to_native(), order))
 

@@ -26,7 +26,7 @@ class LeftFor(View):
 
 
 def enough_for(questions: Sequence[LeftFor]) -> str:
-    """Return a phrase with the numbers of questions that a budget allows, each if it is spent on one sort alone."""
+    """Return a phrase: how many questions of each sort a budget allows, if it is spent on this sort alone."""
     phrases = [question.words for question in questions if question.times]
     return " or ".join(phrases) or f"no {questions[0].what} of epsilon {questions[0].epsilon:g}" if questions else ""
 

@@ -25,7 +25,7 @@ ONE_PERSON = "Leaves may describe one person: neither k nor l requires more than
 
 
 def cautions(job: JobView) -> list[str]:
-    """Return the warnings about the job alone, a sentence each."""
+    """Return the warnings that follow from the job's own parameters, a sentence each; no other job is compared."""
     return of_parameters(job.parameters)
 
 

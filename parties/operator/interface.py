@@ -135,7 +135,7 @@ class JobView(View):
 
     @property
     def waits_for_input(self) -> bool:
-        """True if it has our consent, and runs only when this operator has typed the required inputs."""
+        """True if the job has our consent, and runs only when this operator has typed the required inputs."""
         return bool(self.asked) and not self.waits_for_us
 
     @property
@@ -372,7 +372,10 @@ class Operator(Protocol):
 
     @needs("see")
     def simulate(self, job: dict[str, Any]) -> Simulation:
-        """Return the price of a job, given as the content of a job file, on our table; it has no effect."""
+        """Return the effect that a job would have on our table's budget; nothing changes.
+
+        `job` is the content of a job file.
+        """
 
     @needs("audit")
     def register(self) -> Registered:

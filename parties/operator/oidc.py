@@ -45,7 +45,10 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 def _issuer(value: str) -> str:
-    """Check that a third party on the network cannot answer for the provider."""
+    """Return the provider's address; raise ValueError unless it is https, or http of this machine.
+
+    Otherwise a third party on the network could answer for the provider.
+    """
     if not _is_safe(value) or any(part in value for part in "?#"):
         raise ValueError("must be an https:// address without ? and #, or http:// of this machine")
     return value

@@ -88,7 +88,7 @@ def wait(state: Path, tell: Callable[[str], None]) -> bool:
 
 
 def _taken(file: int, how: int) -> bool:
-    """Return whether a lock could be taken."""
+    """Take a lock on an open file if that is possible now; return whether it was. `how` is shared or exclusive."""
     try:
         fcntl.flock(file, how | fcntl.LOCK_NB)
     except OSError:

@@ -126,7 +126,7 @@ async def _body(request: Request) -> bytes:
 
 
 def _object(body: bytes) -> Fields:
-    """Return the body as a JSON object; an empty body stands for an empty one."""
+    """Return the JSON object in a request's body; an empty body stands for an object without fields."""
     try:
         fields = json.loads(body or b"{}")
         json.dumps(fields, ensure_ascii=False).encode()  # half a surrogate pair can be escaped in JSON, but not encoded
@@ -142,7 +142,7 @@ def _all_fields(_: Request, fields: Fields) -> Fields:
 
 
 def _why(_: Request, fields: Fields) -> str:
-    """Return the reason in a body without other fields."""
+    """Return the field `why` of a request's body: the reason. Raise InputError for any other field."""
     why = fields.get("why")
     if not isinstance(why, str) or fields.keys() - {"why"}:
         raise InputError('the request must be {"why": "TEXT"}')
@@ -173,7 +173,7 @@ def _typed(_: Request, fields: Fields) -> Fields | None:
 
 
 def _last(request: Request, _: Fields) -> int:
-    """Return the requested number. Raise InputError if it is 0 or too large."""
+    """Return how many entries or jobs a request asks for. Raise InputError if the number is 0 or too large."""
     last = _number(request, "last", 100)
     if not 1 <= last <= MAX_ENTRIES:
         raise InputError(f"last: must be from 1 to {MAX_ENTRIES}")

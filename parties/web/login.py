@@ -162,7 +162,10 @@ class Logins:
         return session
 
     def _rate_of(self, name: str) -> Rate | None:
-        """Take one log-in of a name, and return its rate of failures; None if there are too many."""
+        """Take one of a name's allowed log-in attempts; return the name's rate, to give it back after a success.
+
+        Return None if no attempt is left now, for this name or for all names together.
+        """
         with self._lock:
             if not self._rate.allows():  # first, so that no more names than this rate allows can displace others
                 return None
@@ -222,5 +225,5 @@ def is_from(session: Login, form_token: str) -> bool:
 
 
 def _same(expected: str, received: str) -> bool:
-    """Compare two secrets in constant time."""
+    """Return whether two secrets are equal, in constant time."""
     return hmac.compare_digest(expected.encode(), received.encode())

@@ -23,14 +23,14 @@ MOST = 32  # streams at once
 
 
 class News:
-    """The endpoint: `text/event-stream` for signed-in browsers."""
+    """Endpoint of the event stream (`text/event-stream`) for signed-in browsers."""
 
     def __init__(self, operator: Operator, logins: Logins) -> None:
         self._operator, self._logins = operator, logins
         self._streams: list[object] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Answer one request with a stream of news, or with status 401 if nobody is signed in."""
         request = Request(scope, receive)
         secret = request.cookies.get(cookie(request), "")
 

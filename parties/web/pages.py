@@ -144,7 +144,7 @@ class Pages:
         return self._renderer.page(visit, "tables.html", {"tables": tables, "own": self._own})
 
     def _decide(self, visit: Visit, decision: Callable[[str, str], object]) -> Response:
-        """Make a decision and return to its page, which shows the outcome or the reason for none."""
+        """Make a decision, and redirect to the page that shows its outcome; on failure show the form again."""
         try:
             visit.check()
             decision(visit.identifier, visit.form.get("why", "").strip())

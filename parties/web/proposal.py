@@ -191,9 +191,10 @@ def _urgency(field: Parameter) -> int:
 
 
 def _wrong(problem: str, known: Collection[str]) -> dict[str, str]:
-    """Return the faults by field.
+    """Return the faults by field, from the node's error message.
 
-    A message without a key at its beginning belongs to the fields that it names. Empty: the whole form is wrong.
+    A message without a key at its beginning belongs to the fields that it names. If it names none, the result is empty:
+    the whole form is wrong.
     """
     named = {name: problem for name in known if re.search(rf"\b{re.escape(name)}\b", problem)}
     return _by_field(problem, known) or named

@@ -76,7 +76,7 @@ def cookie(request: Request) -> str:
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """Return the fields of a form."""
+    """Return the fields of the form in a request's body, by name."""
     too_much = f"The form has more than {MAX_FORM // 1024} KiB."
     body = await bounded(request, MAX_FORM, too_much, "The request broke off.")
     return dict(parse_qsl(body.decode(errors="replace"), keep_blank_values=True))

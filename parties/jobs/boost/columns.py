@@ -63,7 +63,7 @@ class Column:
             name: Name of the column.
             categories: Values in the schema.
             numeric: Whether the settings name it as a column of numbers.
-            bins: Largest number of bins of such a column.
+            bins: Largest number of bins of a column of numbers.
         """
         kind = type_of(categories)
         present = [category for category in categories if category != MISSING or not isinstance(kind, OrderedType)]
@@ -94,19 +94,19 @@ def _few(name: str, places: tuple[int, ...]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Features:
-    """All columns. A node's candidate splits are those of the first column in order, then of the next."""
+    """The columns to predict from. A node's candidate splits are numbered column after column."""
 
     columns: tuple[Column, ...]
 
     @classmethod
     def of(cls, schema: Schema, names: Sequence[str], numeric: Sequence[str], bins: int) -> Features:
-        """Return the features of a schema. Raise InputError if there are too many candidates, or none.
+        """Return the features of a schema. Raise InputError if they make too many candidate splits, or none.
 
         Args:
             schema: The schema.
             names: Columns to predict from.
             numeric: Columns of numbers.
-            bins: Largest number of bins of such a column.
+            bins: Largest number of bins of a column of numbers.
         """
         features = cls(tuple(Column.of(name, schema.attributes[name], name in numeric, bins) for name in names))
         if not 1 <= len(features.candidates) <= MOST_SPLITS:
@@ -118,12 +118,12 @@ class Features:
 
     @cached_property
     def candidates(self) -> tuple[tuple[int, int], ...]:
-        """Column index and bin of each candidate."""
+        """Column index and bin of each candidate split."""
         return tuple((place, cut) for place, column in enumerate(self.columns) for cut in column.cuts)
 
     @property
     def size(self) -> int:
-        """Largest number of a column's bins."""
+        """Number of bins of the column with the most bins."""
         return max(column.size for column in self.columns)
 
     def codes(self, lines: Numbers) -> Bins:
@@ -132,7 +132,10 @@ class Features:
         return np.stack([table[codes] for table, codes in zip(tables, lines.T, strict=True)], axis=1)
 
     def left(self, sums: Numbers) -> Numbers:
-        """Return the sums of each candidate's first child, int64[nodes, candidates, 2], from sums by bin."""
+        """Return each candidate's sums over its first child, int64[nodes, candidates, 2].
+
+        `sums` are the slopes and curvatures summed in each bin, int64[nodes, columns, bins, 2].
+        """
         below = sums.cumsum(axis=2)
         parts = [
             below[:, column_index, :-1][:, : column.size - 1]

@@ -86,7 +86,7 @@ class Growing:
 
     @property
     def leaves(self) -> int:
-        """Number of the round's leaves after all levels are decided."""
+        """Number of leaves that this round's trees have if no open node is split any more."""
         return sum(len(tree.leaves) + len(tree.level) for tree in self.now)
 
     def step(self, opened: Sequence[int]) -> None:
@@ -129,7 +129,7 @@ class Growing:
         return np.concatenate(parts)
 
     def check(self, opened: Sequence[int]) -> None:
-        """Raise ValueError unless the values can be opened by the next step."""
+        """Raise ValueError if the next step cannot open these values: their number or a candidate is wrong."""
         lengths = self.open_nodes if self.splitting else 2 * self.leaves
         candidates = len(self.features.candidates)
         if len(opened) != lengths or (self.splitting and not all(-1 <= number < candidates for number in opened)):
@@ -195,9 +195,11 @@ class Growing:
 
 
 class OwnSums(Following):
-    """Own sums of each step: for a level those of its open nodes, then of the first child of each candidate; or leaves.
+    """A party's own sums of slopes and curvatures for each step.
 
-    `rounded` are the functions that round the sums of levels and of leaves, from units of 2^-FINE.
+    A level has the sums of its open nodes, then those of the first child of each candidate split. A step on leaves has
+    the sums of the leaves. `rounded` are the functions that round the sums of levels and of leaves; these are in units
+    of 2^-FINE.
     """
 
     def __init__(self, growing: Callable[[], Growing], rounded: tuple[Round, Round]) -> None:

@@ -26,7 +26,7 @@ class Objective(ABC):
 
     @abstractmethod
     def squared(self, trees: int) -> Fraction:
-        """Return a bound on the sum of the squares of a row's slopes and curvatures."""
+        """Return a bound on the sum of the squares of a row's slopes and curvatures in the `trees` trees of a round."""
 
 
 class Logistic(Objective):
@@ -73,7 +73,10 @@ class Softmax(Objective):
 
 
 class Squared(Objective):
-    """Numbers, shifted and scaled to [-1/2, 1/2]; the margin is the predicted number. Slopes are clipped to [-1, 1]."""
+    """Squared loss of a target of numbers, which are shifted and scaled to [-1/2, 1/2].
+
+    The margin is the predicted number. Slopes are clipped to [-1, 1].
+    """
 
     most = 1.0
 

@@ -72,7 +72,10 @@ class Choice:
 
 
 def warning_of(choice: Choice) -> str:
-    """Return a line on a named profile that takes minutes or hours here; empty if it is quicker or not counted."""
+    """Return a warning if a named profile is forecast to take 2 minutes or more on this machine; else an empty text.
+
+    A job that was not counted gives no warning.
+    """
     if choice.profile is None or not choice.forecasts:
         return ""
     seconds = choice.forecasts[0].seconds(LinkShape(), own_pace_of(choice.profile.ot) / USUAL)

@@ -21,7 +21,7 @@ def run_alone(task: Kind, data: Any, on_step: OnStep = lambda step: None) -> Sta
     Args:
         task: A task whose answer makes sense on one table.
         data: The rows of this party.
-        on_step: Called with each step.
+        on_step: Called with each step before it begins.
     """
     if not task.runs_alone:
         raise NotImplementedError(f"{task.name} needs two parties")

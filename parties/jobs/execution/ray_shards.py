@@ -58,7 +58,7 @@ class OnRay(Processes):
 
 
 class _Actor:
-    """A shard in a process of Ray; `here` is the address of the machine of the job's own process."""
+    """A shard in a process of Ray. `here` is the address in Ray of the machine where the job's own process runs."""
 
     def __init__(self, order: Order, here: str) -> None:
         self._main, there = multiprocessing.Pipe()
@@ -104,7 +104,7 @@ def carried_to(host: str, here: str, order: Order) -> Order:
 
 
 class _Line:
-    """Connection to an actor, from a machine with the address `here`."""
+    """Connection of the job's own process to an actor. `here` is the address of the process's machine in Ray."""
 
     def __init__(self, ray: Any, actor: Any, here: str) -> None:
         self._ray, self._actor, self._here = ray, actor, here

@@ -42,7 +42,7 @@ DECLINE_SECONDS = 2.0  # a peer that waits dials again within this time
 
 
 class Connection:
-    """A checked way to the peer: the files are read, and nothing is dialled yet."""
+    """Connection to the peer, not dialled yet: keys and certificates are read and checked."""
 
     def __init__(self, settings: LinkSettings) -> None:
         self._link = require_link(settings)

@@ -279,7 +279,7 @@ def met_at(door: Door, session: Address, shards_at: Sequence[str] = ()) -> Addre
 
 
 def _networks(shards_at: Sequence[str]) -> Iterator[_Network]:
-    """Yield the networks, and each address of the hosts."""
+    """Yield the networks in the setting, and each address of its host names as a network."""
     for name in shards_at:
         try:
             yield ipaddress.ip_network(name)
@@ -290,7 +290,7 @@ def _networks(shards_at: Sequence[str]) -> Iterator[_Network]:
 
 
 def _holds(network: _Network, host: _Host) -> bool:
-    """Return whether a host is in a network; an address reachable only from this machine needs such a network."""
+    """Return whether a network contains a host; a local host, such as loopback, only counts in a local network."""
     return host in network and _is_here(host) == _is_here(network)
 
 

@@ -231,14 +231,15 @@ class Boost(BySchema):
 
     @cached_property
     def leaves(self) -> Part:
-        """Sums of all leaves, with their noise."""
+        """The opened numbers of all leaves of all rounds: two sums of each, with their noise."""
         numbers = self.rounds * self.trees << (self.settings.depth + 1)
         return Part(numbers, (self.settings.max_rows << self.point) + 1, True, self.noise)
 
     def weigh(self, sums: Numbers) -> Floats:
         """Return the weights of leaves from their opened sums: -rate G / (H + lambda).
 
-        With noise, H is raised to the minimum of a child, and a weight is clipped to public bounds.
+        G and H are a leaf's sums of slopes and of curvatures. With noise, H is at least `min_child_weight`, and a
+        weight is clipped to public bounds.
         """
         slopes, curvatures = sums.T / (1 << self.point)
         if self.noise is not None:
@@ -342,7 +343,7 @@ class Boost(BySchema):
         )
 
     def _asked(self) -> list[int]:
-        """Return how many sums each step needs of a run in which every node is split."""
+        """Return for each step how many own sums a holder gives, in a run in which every node is split."""
         candidates, trees, depth = len(self.features.candidates), self.trees, self.settings.depth
         levels = [2 * (trees << level) * (1 + candidates) for level in range(depth)]
         return [*levels, 2 * trees << depth] * self.rounds
@@ -382,7 +383,7 @@ class Boost(BySchema):
         return sums if not shift else (sums + (1 << (shift - 1))) >> shift
 
     def _lines(self, source: Rows) -> OwnRows:
-        """Return this party's rows with a target: bins, targets and frequencies."""
+        """Return this party's rows whose target is not missing, as bins, scaled targets and frequencies."""
         order, features = [*self.schema.features(self.target), self.target], self.features
         places = [order.index(column.name) for column in features.columns]
         domain, middle_and_span = self.schema.attributes[self.target], self.scaled
@@ -426,7 +427,7 @@ class Boost(BySchema):
 
     @property
     def _nobody(self) -> OwnRows:
-        """No rows."""
+        """Return the rows of a party without rows."""
         columns = len(self.features.columns)
         return OwnRows(np.zeros((0, columns), dtype=np.uint8), np.zeros(0), np.zeros(0, dtype=np.int64))
 

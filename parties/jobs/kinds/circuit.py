@@ -73,7 +73,7 @@ class Circuit(Batched):
     @classmethod
     @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Circuit:
-        """Take the circuit from [circuits] in party.toml."""
+        """Return the task of a job's settings, with the circuit that [circuits] in party.toml names."""
         assert isinstance(settings, CircuitSettings)
         if settings.circuit is None:
             raise InputError("circuit: name one of those under [circuits] in party.toml")
@@ -94,7 +94,7 @@ class Circuit(Batched):
     @classmethod
     @override
     def planned(cls, settings: KindSettings) -> Circuit:
-        """Read the circuit from its file."""
+        """Return the task of a command's settings, with the circuit read from its file."""
         assert isinstance(settings, CircuitSettings)
         if settings.file is None:
             raise InputError("FILE is missing: name a circuit file, or set file under [circuit] in --config")
@@ -107,7 +107,7 @@ class Circuit(Batched):
 
     @override
     def parameters(self) -> dict[str, Any]:
-        """Return the circuit by its digest."""
+        """Return the public settings; the circuit is named by its digest."""
         return {**super().parameters(), "circuit": self._digest}
 
     @property
@@ -138,7 +138,7 @@ class Circuit(Batched):
 
     @override
     def missing(self, inputs: Inputs) -> list[str]:
-        """Ask only party 0 for the input if the circuit has one input."""
+        """Return the inputs that this party must still type; party 1 has none if the circuit has a single input."""
         return super().missing(inputs) if inputs.party < len(self.netlist(inputs).input_widths) else []
 
     @override

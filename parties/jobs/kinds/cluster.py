@@ -153,7 +153,7 @@ class Cluster(Release):
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
-        """Columns of numbers, for the rows that take part."""
+        """The columns of the points, with their bounds and the numbers of their selected values."""
         pairs = zip(self.settings.columns or (), self.settings.bounds or (), strict=True)
         return tuple(
             Axis.read(column, self.schema.attributes[column], self.where.values(column, self.schema), bounds)
@@ -177,7 +177,7 @@ class Cluster(Release):
 
     @cached_property
     def rounds(self) -> tuple[Part, ...]:
-        """Noisy numbers of each round; a grid is one round."""
+        """For each round the numbers that it opens, with their noise; the count of a grid is one round."""
         if not self.begins_on_grid:
             return self.lloyd.parts
         noise = self.noise(2 if self.replaced else 1, Fraction(1) if self.on_grid else GRID_SHARE)
@@ -186,7 +186,7 @@ class Cluster(Release):
 
     @property
     def _last(self) -> Part:
-        """Round after a grid."""
+        """The numbers that the round after a grid opens, with their noise."""
         from protocols.release.clusters import change
 
         size = len(self.axes)
@@ -195,7 +195,7 @@ class Cluster(Release):
 
     @cached_property
     def lloyd(self) -> Lloyd:
-        """Rounds of k-means in process."""
+        """The plan of k-means in rounds, for the method in-process."""
         epsilon = None if self.exact else self.epsilon
         growth = Fraction(1) if self.settings.shares == "even" else GROWTH
         settings, size = self.settings, (self.k, len(self.axes))
@@ -245,7 +245,10 @@ class Cluster(Release):
         return None if self.on_grid else "cluster in rounds is not built for holders: give --method grid"
 
     def _own(self, rows: Rows) -> Numbers | Own | tuple[Numbers, Own]:
-        """Return the counts of the cells, a function from centroids to sums of points, or both."""
+        """Return what a run needs of own rows: counts of the grid's cells, a function of centroids, or both.
+
+        The function returns the count and the sums of the points nearest to each centroid.
+        """
         order = [*self.schema.features(self.target), self.target]
         wanted = [
             (column, np.array([value in values for value in self.schema.attributes[column]]))
@@ -333,7 +336,7 @@ class Cluster(Release):
         return round_may_be_noise(sums, least_count(last), variance)
 
     def _of_grid(self, opened: Rounds) -> tuple[Points, Numbers]:
-        """Return the centroids of the noisy grid, and the number of rows of each."""
+        """Return the centroids that k-means finds on the noisy counts of the grid, and the number of rows of each."""
         from parties.jobs.release.cluster.kmeans import chosen_number, weighted
 
         counts, places = consistent(np.array(opened[0], dtype=np.int64), 2 * self.settings.max_rows), self.grid.places

@@ -45,7 +45,7 @@ class Forest(ExactTree):
 
     @override
     def completed(self) -> Any:
-        """Fill in the number of attributes that a node chooses from."""
+        """Return the settings with all defaults, such as the number of attributes that a node chooses from."""
         settings = super().completed()
         if settings.attributes is None:
             number = math.isqrt(max(1, len(self.questions.domains)) - 1) + 1
@@ -122,7 +122,7 @@ class Forest(ExactTree):
 
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
-        """Draw rows for each tree by `secret`."""
+        """Return the counts of rows drawn for each tree, with replacement, from this party's rows by `secret`."""
         from protocols.bootstrap import Bootstrapped
 
         drawn = Bootstrapped(self.domains, self.classes, source, self.settings.trees, secret)

@@ -127,7 +127,7 @@ class Majority(Batched):
 
     @override
     def parameters(self) -> dict[str, Any]:
-        """Omit the target, which is the subject of the job. Classes without a target become one text."""
+        """Return the public settings without the target, the job's subject. Classes without a target are one text."""
         others = {name: value for name, value in super().parameters().items() if name not in ("target", "classes")}
         return others if self.reads_table else {"classes": ", ".join(self.classes) or None, **others}
 

@@ -77,7 +77,7 @@ class Scorecard(NaiveBayes):
         return replace(question, show=show, learnt=question.learnt.replace("naive Bayes classifier", "scorecard"))
 
     def _card(self, model: Mapping[str, Any], good: str, place: int) -> dict[str, Any]:
-        """Return the weights, points and information values of all columns."""
+        """Return weights, points and information values of all columns; `place` is the index of the class `good`."""
         factor = self.settings.points_to_double / math.log(2)
         totals = [count + 0.5 for count in model["classes"].values()]
         offset = self.settings.base + factor * (math.log(totals[place]) - math.log(totals[1 - place]))

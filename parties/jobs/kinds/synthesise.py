@@ -187,7 +187,7 @@ class Synthesise(Release):
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """Count a typical run. The opened values decide the number of AIM's rounds."""
+        """Return the cost of a typical run, because opened values decide the number of AIM's rounds."""
         from parties.jobs.release.synthesise import expected
         from protocols.release import aim
         from smc.counting import forecast
@@ -210,7 +210,7 @@ class Synthesise(Release):
 
     @override
     def own_seconds(self) -> dict[str, float]:
-        """Add the seconds in which party 0 fits models on this machine."""
+        """Return the expected seconds of local work, with those in which party 0 fits models."""
         from parties.jobs.release.synthesise import expected
         from parties.link.pace import USUAL, own_pace_alone
 
@@ -280,5 +280,5 @@ class Synthesise(Release):
     @classmethod
     @override
     def files(cls) -> tuple[File, ...]:
-        """Add the rows as a table."""
+        """Return the file formats of the result, with the synthetic rows as CSV."""
         return (*super().files(), File("synthetic.csv", "text/csv", result.rows_as_csv, "csv"))

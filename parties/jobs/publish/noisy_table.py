@@ -79,7 +79,7 @@ class NoisyTable(TableOfBoth):
 
     @property
     def samples(self) -> int:
-        """Number of noise samples of a table."""
+        """Number of noise samples of a table: one for each cell, or two if the cells are sums."""
         return self.cells * (1 if self.numbers is None else 2)
 
     @cached_property
@@ -135,7 +135,7 @@ class NoisyTable(TableOfBoth):
         return self._computed(engine, data)
 
     def _computed(self, engine: Engine, our_numbers: Numbers) -> State:
-        """Return the hidden cells and the numbers of the others, all from noisy values."""
+        """Return which cells are hidden, a text of 0 and 1, and the noisy numbers; noisy values decide both."""
         from protocols.publish.small_cells import noisy_cells
 
         rows = None if self.rows_noise is None else (self.problem.width, self.rows_noise.law(self.samples))

@@ -80,7 +80,7 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
 
 
 class RecodedExtra(Settings):
-    """Settings of an estimate of either method."""
+    """Settings of `smc estimate` for a joint recoding: `recoding` is the file of an earlier run."""
 
     recoding: LocalPath | None = own_file("Recoding", "The recoding of an earlier run: then the costs are exact.")
 
@@ -186,7 +186,7 @@ class Recoded(BySchema):
     @property
     @override
     def target(self) -> str:
-        """Last column, so that rows are read in the order of the columns."""
+        """The last of `columns`: a source puts its target last, so rows are read in the order of `columns`."""
         return self.columns[-1]
 
     @property

@@ -42,7 +42,7 @@ def document(
 
     Args:
         task: The task.
-        outcome: Result of the protocol.
+        outcome: Opened values of the run, as JSON fields.
         levels: Level of each recoded column's hierarchy.
         boxes: Boxes of the classes.
         paths: Paths of the hierarchies, by column.
@@ -76,10 +76,10 @@ def promise(document: Document) -> str:
 
 
 def boxes(cuts: Cuts, schema: Schema, recode: Sequence[str]) -> list[Box]:
-    """Return the boxes of joint Mondrian's classes.
+    """Return the box of each class that joint Mondrian has cut: a range, or a set of values, for each column.
 
     Args:
-        cuts: The cuts of the columns.
+        cuts: The opened cuts, level by level.
         schema: The schema.
         recode: Names of the recoded columns.
     """

@@ -53,7 +53,7 @@ class TableOfBoth(BySchema):
     @classmethod
     @override
     def planned(cls, settings: Any) -> Self:
-        """Read the analyst's certificate from its file."""
+        """Return the task of a command's settings, with the analyst's certificate read from its file."""
         if settings.to is not None:
             settings = settings.model_copy(update={"to": None, "analyst": analyst.in_file(settings.to)})
         return super().planned(settings)
@@ -103,7 +103,7 @@ class TableOfBoth(BySchema):
 
     @classmethod
     def of(cls, settings: JointTableSettings, schema: Schema) -> TableOfBoth:
-        """Return the task in the form that the settings ask for; overridden by the kind."""
+        """Return the task; the kind overrides this to return a `NoisyTable` with epsilon, else a `SealedTable`."""
         return cls(settings, schema)
 
     def check(self) -> None:

@@ -79,7 +79,7 @@ class Choice(Chosen):
 
     @override
     def own(self, rows: TrainingRows | None) -> Any:
-        """Return the scores of all candidate weights, int64[weights, 1]."""
+        """Return the sum of own rows' scores for each candidate weight, int64[weights, 1]."""
         if rows is None:
             return np.zeros((POINTS, 1), dtype=np.int64)
         each = rows.margins(np.array([1.0, 0.0]))  # margins for the weight 1; those for a weight w are w times as large
@@ -87,7 +87,10 @@ class Choice(Chosen):
         return np.concatenate([self._scores(each, block) @ rows.counts for block in blocks])[:, None]
 
     def _scores(self, each: Floats, weights: Floats) -> NDArray[np.int64]:
-        """Return the score of each line for each weight, from 0 to `BEST`: int64[weights, lines]."""
+        """Return the score of each distinct row for each weight, from 0 to `BEST`, int64[weights, rows].
+
+        `each` is the margin of each row for the weight 1, float64[rows].
+        """
         loss, reach = self.settings.objective, float(self.grid[-1])
         worst = float(loss.value(np.array([-reach]))[0]) + self.regularisation / 2 * reach**2
         lost = loss.value(weights[:, None] * each) + self.regularisation / 2 * weights[:, None] ** 2

@@ -70,11 +70,11 @@ class Coordinates(Chosen, Stepwise):
 
     @override
     def own(self, rows: RowStream | None) -> Any:
-        """Return the own rows that each candidate weight of a step classifies correctly, int64[candidates]."""
+        """Return the source of own scores: how many own rows each candidate weight of a step classifies correctly."""
         return OwnScores(self, rows)
 
     def scores(self, rows: RowStream, weights: Floats, feature: int) -> Numbers:
-        """Return the own rows that each candidate weight of a feature classifies correctly, int64[candidates].
+        """Return how many own rows each candidate weight of a feature classifies correctly, int64[candidates].
 
         Args:
             rows: Own rows.
@@ -116,7 +116,7 @@ class Coordinates(Chosen, Stepwise):
 
 
 class OwnScores:
-    """Own scores of a step's candidates; zeros without rows."""
+    """Source of a step's own scores: the correctly classified own rows of each candidate weight; zeros without rows."""
 
     def __init__(self, method: Coordinates, rows: RowStream | None) -> None:
         self._method, self._rows = method, rows

@@ -84,7 +84,7 @@ class Gradient(Stepwise):
 
     @override
     def own(self, rows: OwnRows | None) -> Any:
-        """Return the sums of slopes and the number of rows, step by step."""
+        """Return the source of own sums for each step: of slopes, and the number of rows."""
         return OwnGradients(self, rows)
 
     @override
@@ -99,7 +99,7 @@ class Gradient(Stepwise):
 
     @override
     def fields(self, opened: Opened) -> Document:
-        """Return the fields; sigma refers to a sum of gradients."""
+        """Return the fields of a result on its noise; their sigma is that of the noise in a sum of gradients."""
         from protocols.release.descent import COARSE
 
         settings = self.settings
@@ -114,9 +114,9 @@ class Gradient(Stepwise):
 
 
 class OwnGradients(Following):
-    """Own rounded sums of slopes at the weights after some steps, and the weighted number of rows; zeros without rows.
+    """Source of own sums for each step: sums of slopes at the weights so far, and the scaled number of own rows.
 
-    A party rounds its own sums, so one row changes what one party has rounded.
+    Without rows all are zeros. Each party rounds its own sums, so a row changes the rounded sums of one party only.
     """
 
     def __init__(self, method: Gradient, rows: OwnRows | None) -> None:

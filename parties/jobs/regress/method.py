@@ -59,7 +59,7 @@ class Method(ABC):
 
     @property
     def space(self) -> Features:
-        """Features of rows as `own` takes them."""
+        """The features of the rows that `own` receives; a method may use others than `features`."""
         return self.features
 
     @property
@@ -69,7 +69,7 @@ class Method(ABC):
 
     @property
     def summed(self) -> int:
-        """Number of own integers that a step adds up."""
+        """Number of integers that each party gives to a step, where both parties' integers are added in secret."""
         return self.numbers
 
     @property
@@ -83,8 +83,10 @@ class Method(ABC):
 
     @abstractmethod
     def own(self, rows: Any) -> Any:
-        """Return the input of `run` from this party's rows, a `RowStream` if they are `streamed`; for None, an input
-        to count."""
+        """Return the argument `data` of `run` for this party's rows, a `RowStream` if the method is `streamed`.
+
+        For None as rows, return data without rows, to count the cost.
+        """
 
     @abstractmethod
     def run(self, engine: Engine, data: Any, on_step: OnRound, start: Opened) -> Opened:
@@ -110,19 +112,19 @@ class Method(ABC):
         return None
 
     def _gauss(self, uses: int, squared: int) -> Noise:
-        """Return noise for `uses` vectors, each of which a row moves by a squared norm of `squared`."""
+        """Return Gaussian noise for `uses` opened vectors; a row changes each by a squared norm of `squared`."""
         assert self.settings.delta is not None
         delta = exact(self.settings.delta)
         return gauss_of_uses(self.epsilon, delta, uses, squared, self.settings.adjacency)
 
 
 class OpenedOnce(Method):
-    """A method that opens one sum of both parties' integers, each with noise; the rest is post-processing."""
+    """A method that opens numbers once: each is a sum of both parties' integers, with noise. The rest is local work."""
 
     @property
     @abstractmethod
     def squared(self) -> int:
-        """Squared Euclidean norm of a row's change of all integers, rounded up."""
+        """Squared Euclidean norm of the largest change of all integers by one row, rounded up."""
 
     @property
     @abstractmethod

@@ -47,7 +47,7 @@ class Output(OpenedOnce):
 
     @property
     def squared(self) -> int:
-        """Squared Euclidean norm of a row's change of all integers, rounded up."""
+        """Squared Euclidean norm of the largest change of all integers by one row, rounded up."""
         change = (1 << self.POINT) + 2 + math.isqrt(self.features.number)
         return change**2
 
@@ -77,7 +77,7 @@ class Output(OpenedOnce):
 
     @override
     def fields(self, opened: Opened) -> Document:
-        """Return the fields; sigma refers to the weight of a category."""
+        """Return the fields of a result on its noise; their sigma is that of the noise in a category's weight."""
         noise = self.noise.fields(Fraction(self.unit) / 2 * Fraction(self.features.unit, ONE))
         return {"delta": self.settings.delta, "least_rows": self.settings.least_rows, **noise}
 

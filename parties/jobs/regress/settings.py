@@ -190,7 +190,7 @@ def safe_rate(settings: RegressSettings) -> float:
 
 
 def _ratio(settings: RegressSettings, delta: float, numbers: int) -> float:
-    """Return r for the rows of one party, by the bound that matters for the method."""
+    """Return the ratio r of `completed`, for the bound on one party's rows that matters for the method."""
     assert settings.epsilon is not None
     rows = (settings.max_rows if settings.method == "gradient" else settings.least_rows or 1) / settings.together
     log = -math.log(delta)

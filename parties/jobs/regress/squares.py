@@ -50,7 +50,7 @@ class Squares(OpenedOnce):
 
     @property
     def squared(self) -> int:
-        """Squared Euclidean norm of a row's change of all integers, rounded up."""
+        """Squared Euclidean norm of the largest change of all integers by one row, rounded up."""
         norm = (5 + Fraction(1, len(self.features.columns) + 1)) / 2 * (1 << 2 * self.POINT)
         rows = self.settings.together * (2 if self.replaced else 1)
         change = rows * (math.isqrt(math.ceil(norm)) + 1) + math.isqrt(self.numbers) + 1
@@ -84,7 +84,7 @@ class Squares(OpenedOnce):
 
     @override
     def fields(self, opened: Opened) -> Document:
-        """Return the fields; sigma refers to a moment, and the noise of each weight is listed with it."""
+        """Return the fields of a result on its noise: sigma for a moment, and the noise of each weight."""
         assert self.target is not None
         moments, opened_moments = self.moments, self._opened(opened)
         rows = min(max(round(moments.rows(opened_moments)), 0), 2 * self.settings.max_rows)

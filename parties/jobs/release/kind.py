@@ -151,7 +151,7 @@ class Release(BySchema):
 
     @property
     def where(self) -> Predicate:
-        """Predicate of a question that has only one."""
+        """The predicate that selects the rows, for a question with one predicate."""
         return self.predicates[0]
 
     def cells(self, *columns: str) -> Cells:

@@ -136,9 +136,10 @@ def noisy_max(epsilon: Fraction, change: int, adjacency: Adjacency, rows: int = 
 
 
 def private_bound(epsilon: Fraction, delta: Fraction, adjacency: Adjacency, rows: int = 1) -> Noise:
-    """Return the mechanism of a noisy bound and of a number with noise of that bound; each gets half of epsilon.
+    """Return the mechanism that opens a noisy bound on a number's sensitivity, and the number with noise of that scale.
 
-    The protocol is `protocols.release.triangles`. The scale is that of the bound's noise.
+    Each of the two gets half of epsilon. The protocol is `protocols.release.triangles`. `scale` is that of the noise on
+    the bound.
 
     Args:
         epsilon: Privacy loss of `rows` rows.
@@ -151,7 +152,7 @@ def private_bound(epsilon: Fraction, delta: Fraction, adjacency: Adjacency, rows
 
 
 def rungs(epsilon: Fraction, change: int, adjacency: Adjacency, rows: int = 1) -> Noise:
-    """Return noise on a graph's own ladder, see `protocols.release.ladder`; the scale is in rungs.
+    """Return ladder noise: it adapts to the graph, see `protocols.release.ladder`; its scale is in rungs of the ladder.
 
     Args:
         epsilon: Privacy loss of `rows` rows.

@@ -36,7 +36,10 @@ class RoundedSettings(ReleaseSettings):
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """Lowest and highest number of each range in ascending order, and the range of each value; -1 for none."""
+    """Ranges of a column: `ends` has the lowest and highest number of each, in ascending order.
+
+    `range_of` is the index of each value's range, int64[values]; -1 for a missing value.
+    """
 
     ends: Sequence[tuple[Fraction, Fraction]]
     range_of: Numbers

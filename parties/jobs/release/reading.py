@@ -237,7 +237,9 @@ def _pieces(
 
 
 def fingerprint(source: Callable[[bytes], bytes], numbers: Indices) -> Callable[[bytes], bytes]:
-    """Return a keyed digest of the source and of `numbers`: a job's noise is valid only for these numbers.
+    """Return a function from a key to a digest of the source and of `numbers`.
+
+    A resumed job compares digests: its noise is valid only for these numbers.
 
     Args:
         source: Fingerprint of the source.

@@ -185,7 +185,7 @@ class Significance(Release):
 
 
 def _noises(rng: np.random.Generator, parts: Sequence[Part]) -> Reals:
-    """Return noise of each part's law, float64[SIMULATED, numbers]."""
+    """Return `SIMULATED` random samples of the noise on all numbers, float64[SIMULATED, numbers]."""
     return np.concatenate([_drawn(rng, part.noise, part.numbers) for part in parts], axis=1)
 
 

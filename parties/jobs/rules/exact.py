@@ -34,8 +34,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Found:
-    """Decided part of the answer: whether `support` requires more rows than `k`, the frequent sets by length, and
-    at the end the rules."""
+    """Decided part of the answer: the frequent sets by length, and at the end the rules; None if undecided.
+
+    `by_support` is whether `support` requires more rows than `k`.
+    """
 
     by_support: bool | None = None
     levels: tuple[tuple[Items, ...], ...] = ()
@@ -43,7 +45,7 @@ class Found:
 
 
 def counted_once(data: Any) -> Callable[[Sequence[Items]], Numbers]:
-    """Return a function from sets to own numbers int64[sets] that asks `data` for each set once."""
+    """Return a function from sets of items to own row counts, int64[sets], which `data` counts once for each set."""
     known: dict[Items, int] = {}
 
     def count(sets: Sequence[Items]) -> Numbers:
@@ -164,7 +166,7 @@ class ExactRules(RulesOfBoth, StoppingKind):
 
     @cached_property
     def largest(self) -> list[int]:
-        """Largest numbers of sets and rules of any run, likewise."""
+        """Largest numbers of sets and rules that any run decides on, in the order of `likely`."""
         from protocols import association_costs
 
         return association_costs.most(self.problem)

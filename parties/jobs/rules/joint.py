@@ -29,14 +29,14 @@ Items = tuple[int, ...]
 
 
 class OwnSets:
-    """Source of own numbers of rows or baskets, `protocols.shares.Sums`: with all items of each set, or of all."""
+    """Counts how many own rows, or baskets, have all items of a set; a source as in `protocols.shares.Sums`."""
 
     def __init__(self, count: Callable[[Sequence[Items]], Numbers], total: Callable[[], int]) -> None:
-        """Store two functions: from sets to own numbers int64[sets], and to the number of all."""
+        """Store two functions: own row counts of sets, int64[sets], and the number of all own rows (or baskets)."""
         self._count, self._total = count, total
 
     def sums(self, question: list[Any]) -> Numbers:
-        """Return own numbers for sets of items; the question [] asks for all rows."""
+        """Return own row counts of sets of items; the question [] asks for the number of all own rows."""
         sets = [tuple(items) for items in question]
         if not sets:
             return np.array([self._total()], dtype=np.int64)
@@ -103,7 +103,7 @@ class RulesOfBoth(BySchema):
 
     @property
     def _pairs(self) -> list[tuple[str, str]]:
-        """Column and value of everything in the schema."""
+        """Column and value of every value in the schema, whether it is an item or not."""
         return [(name, value) for name, values in self.schema.attributes.items() for value in values]
 
     def _is_item(self, value: str) -> bool:
@@ -164,7 +164,7 @@ class RulesOfBoth(BySchema):
 
     @override
     def own_rows(self, source: Any) -> Any:
-        """Return the source of the numbers of rows or baskets with all items of a set."""
+        """Return the `OwnSets` of this party's rows, or of its baskets if the settings name a `transaction`."""
         from protocols.association import counted
         from protocols.baskets import Baskets
 
@@ -209,7 +209,7 @@ class RulesOfBoth(BySchema):
     # Results.
 
     def named(self, items: Sequence[int]) -> list[str]:
-        """Return items in the form of a result."""
+        """Return items as texts `column=value`."""
         return [f"{column}={value}" for column, value in (self.items[item] for item in items)]
 
     @property

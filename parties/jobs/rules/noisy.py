@@ -117,7 +117,7 @@ class NoisyRules(RulesOfBoth):
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """Return the cost of the largest possible number of candidates."""
+        """Return the cost of a run with the largest possible number of candidate sets."""
         from protocols.release.frequent_sets import count_at_most
 
         def asked() -> list[int]:  # all rows, each item, and the sets that each chosen set can add

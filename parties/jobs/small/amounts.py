@@ -106,7 +106,7 @@ class Amounts(Batched):
         return self.settings.of is not None
 
     def whose(self) -> str:
-        """Return a description of the numbers."""
+        """Return a description of each party's number: typed by the operator, or a number of rows."""
         column, value = self._counted_values()
         if not self.reads_table:
             return "the number that each operator types"

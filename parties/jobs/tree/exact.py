@@ -117,7 +117,10 @@ class ExactTree(JointTree, StoppingKind):
 
     @override
     def by_questions(self, source: Any) -> Any:
-        """Repeat rows by the weight of their class; for k against the peer keep what holders share besides."""
+        """Return the source of counts by a node's questions, with each row repeated by the weight of its class.
+
+        With rules against the peer, the source also has the numbers by which k is decided on shares of holders.
+        """
         from protocols.class_weights import Weighted
         from protocols.feasibility import Grouped
 
@@ -127,12 +130,12 @@ class ExactTree(JointTree, StoppingKind):
 
     @property
     def _against_peer(self) -> bool:
-        """Whether there are rules for the rows that are left to each party."""
+        """Whether rules hold against the peer: for the rows of a leaf that belong to one party."""
         return self.problem.rules.any and self.problem.rules.against == "peer"
 
     @override
     def check(self) -> None:
-        """Raise InputError also if tolerance and bound exceed the word size."""
+        """Raise InputError also if `max_rows` and the tolerance need numbers larger than a word."""
         self.check_noise()
         self.check_depth()
         self.problem.check()
@@ -190,7 +193,7 @@ class ExactTree(JointTree, StoppingKind):
     @property
     @override
     def without_holders(self) -> str | None:
-        """Exclude l and t against the peer: they compare each party's own classes."""
+        """Reason why further holders cannot give rows: l and t against the peer compare each party's own classes."""
         rules = self.problem.rules
         if rules.against == "peer" and (rules.diverse or rules.close):
             return "l and t against the peer need each party's own rows: give --against public, or k alone"
@@ -198,9 +201,10 @@ class ExactTree(JointTree, StoppingKind):
 
     @property
     def scored(self) -> int:
-        """Upper bound on the nodes that score every attribute for each split node.
+        """Upper bound on the nodes that compute a score of every attribute, as a multiple of the split nodes.
 
-        Leaves score too under rules on sums of both parties' rows, and under pruning.
+        It is 1 if only split nodes compute scores. Leaves compute them too under rules on sums of both parties'
+        rows, and under pruning.
         """
         rules = self.problem.rules
         computed = rules.against == "public" and (rules.close or rules.diversity == "entropy")
@@ -237,7 +241,11 @@ class ExactTree(JointTree, StoppingKind):
 
     @override
     def asked(self, levels: Levels) -> Sequence[int]:
-        """Count repeated rows once too, and for t all rows first, unless the root's rows are counted by class alone."""
+        """Return how many numbers each question of a run with these levels asks a holder of rows.
+
+        If rows are repeated, a holder also gives the counts of rows without repetition. For t it first gives the
+        classes of all rows, unless the root's question asks for them alone.
+        """
         problem = self.problem
         close = problem.rules.close and problem.counts_attributes(0, levels[0][2])
         times = 2 if problem.drawn is not None or max(self.weights) > 1 else 1
@@ -246,7 +254,7 @@ class ExactTree(JointTree, StoppingKind):
 
     @property
     def _groups_asked(self) -> int:
-        """How many numbers a holder gives besides the classes of a group."""
+        """How many numbers a holder gives for each group of rows, besides its count of each class."""
         return 2 * self._against_peer
 
     def _most(self, profile: Profile) -> int | None:

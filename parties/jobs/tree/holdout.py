@@ -108,7 +108,7 @@ class HoldoutTree(StagedTree):
 
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Parts:
-        """Hold out some rows, drawn with `secret`."""
+        """Return the counts of the rows to learn from and of those held out; `secret` keys the draw."""
         from protocols.holdout import Parts, parted
 
         parts = parted(self.domains, self.classes, source, self.settings.holdout, secret)

@@ -192,7 +192,10 @@ class JointTree(BySchema):
 
     @cached_property
     def questions(self) -> Questions:
-        """Questions that a node can ask: a column, or its edges. Three values without an order have all cuts."""
+        """Questions that a node can ask: one on all values of a column, or one on each edge of a column.
+
+        A column of three values without an order has a third edge, the second value against the others.
+        """
         from protocols.edges import Questions
 
         types = [type_of(self.schema.attributes[name]) for name in self.schema.features(self.target)]
@@ -214,14 +217,14 @@ class JointTree(BySchema):
 
     @override
     def parameters(self) -> dict[str, Any]:
-        """Omit the parameters that the specification gives through its schema."""
+        """Return the public settings without those that the specification gives through its schema."""
         return {name: getattr(self.settings, name) for name in (*self.specified, *OPTIONAL, *ENGINE)}
 
     # Cost.
 
     @override
     def own_seconds(self) -> dict[str, float]:
-        """Add the time for counting the rows at each level."""
+        """Return the expected seconds of local work, with those for counting the rows at each level."""
         from smc.counting.rates import TALLY_SECONDS
 
         predictors, deepest = len(self.columns) - 1, self.settings.max_depth
@@ -255,7 +258,7 @@ class JointTree(BySchema):
 
     @abstractmethod
     def with_result(self, state: State) -> Program:
-        """Return the program that ends in this state."""
+        """Return the program of a run that ends in this state, to count its cost."""
 
     @abstractmethod
     def levels_of(self, state: State) -> Levels:
@@ -276,7 +279,7 @@ class JointTree(BySchema):
 
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
-        """Return this party's counts; `secret` keys its random choices."""
+        """Return the source of this party's counts; `secret` keys random choices, of which this class has none."""
         del secret
         return self.by_questions(source)
 
@@ -343,14 +346,14 @@ class JointTree(BySchema):
         """Return the result with the schema's names, and the schema's digest and target."""
 
     def state_of(self, tree_file: TreeFile) -> State:
-        """Return the inverse of `tree_file`. Raise InputError if schema or target differ."""
+        """Return the state in a tree file, the inverse of `tree_file`. Raise InputError if schema or target differ."""
         if (tree_file.schema_digest, tree_file.target) != (self.schema.digest(), self.target):
             raise InputError(f"the tree is for another schema or target than this one with target {self.target}")
         return self.state_of_trees(tree_file)
 
     @abstractmethod
     def state_of_trees(self, tree_file: TreeFile) -> State:
-        """Return the state of a tree for this schema and target."""
+        """Return the state of a run that ends with the trees of a file; its schema and target are checked already."""
 
     @override
     def document(self, state: State) -> Document:

@@ -155,7 +155,7 @@ class PrivateTree(JointTree):
 
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
-        """Deal the rows to the trees if there are several."""
+        """Return the source of counts; with several trees, each row goes to one tree, drawn with `secret`."""
         from protocols.counts import Unpartitioned
         from protocols.release.partition_rows import Partitioned
 
@@ -223,7 +223,10 @@ class PrivateTree(JointTree):
 
     @property
     def least(self) -> int:
-        """Bytes of the leaves alone in both directions, on the named profile, or on the first contender for "auto"."""
+        """Bytes in both directions of a run whose trees are a single leaf each.
+
+        They are forecast on the named profile, or on the first contender for "auto".
+        """
         from parties.jobs.execution import profiles
         from protocols.tree import Leaf
         from smc.counting import forecast
@@ -233,7 +236,7 @@ class PrivateTree(JointTree):
 
     @property
     def _part(self) -> int:
-        """Largest number of row counts in one part of a level, for counting the cost."""
+        """Row counts at most in each of the parts into which a counting engine divides a level."""
         return LARGEST_COUNTED // (1 + self.problem.max_depth)
 
     @override

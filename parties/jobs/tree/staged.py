@@ -58,7 +58,7 @@ class StagedTree(ExactTree):
     @property
     @abstractmethod
     def sizes(self) -> tuple[Sequence[int], Sequence[int]]:
-        """Sizes of the stages of a typical tree, and of the largest."""
+        """Number of items that each stage handles: for a typical tree, and for the largest possible one."""
 
     @abstractmethod
     def count_stages(self, engine: CountingEngine, sizes: Sequence[int], largest: int = LARGEST_PART) -> None:
@@ -66,7 +66,7 @@ class StagedTree(ExactTree):
 
     @override
     def typical_cost(self) -> Counted:
-        """Count the stages after a typical tree."""
+        """Return the cost of a typical tree and of the stages after it."""
         from smc.counting import forecast
 
         tree, (typical, largest) = super().typical_cost(), self.sizes

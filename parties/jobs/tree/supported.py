@@ -99,7 +99,10 @@ class SupportedTree(StagedTree):
 
     @override
     def asked(self, levels: Levels) -> Sequence[int]:
-        """Count the leaves of each depth too, unless all are those of the last level, which is known."""
+        """Return how many numbers each question asks a holder: those of the tree, then the leaves of each depth.
+
+        If all leaves are on the last level and its question has counted their classes, they are not asked again.
+        """
         leaves = [nodes - splits for nodes, splits, _ in levels if nodes > splits]
         if len(leaves) == 1 and not self.problem.counts_attributes(len(levels) - 1, levels[-1][2]):
             leaves = []

@@ -61,7 +61,7 @@ class Accounts:
         self._groups = same_rows.groups(self._settings(), spendings.starts())
 
     def tables(self) -> list[str]:
-        """Return the tables that have an account: all offered ones, and former ones with charges for other rows."""
+        """Return the tables with an account: the offered ones, and former ones whose charges no offered one has."""
         offered = set().union(*map(self.names, self._offers.tables))
         return [*self._offers.tables, *sorted(self.charged() - offered)]
 
@@ -83,7 +83,7 @@ class Accounts:
         return offer is None or offer.settings.same_rows_as not in self._offers.tables
 
     def recorded(self) -> dict[str, Any]:
-        """Return the tables' fields of the ledger entry of a start: locations of rows, and other names of the rows."""
+        """Return the fields about tables that the node logs at a start: where rows are, and other names of them."""
         return same_rows.recorded(self._settings(), self._groups)
 
     def _settings(self) -> dict[str, TableSettings]:
@@ -198,7 +198,7 @@ class Accounts:
         return shown.with_effect(price, limits, spends, *self._later(record, limits))
 
     def _later(self, record: Record, limits: Limits) -> tuple[Limits, int]:
-        """Return a job's limits once all approved jobs are charged, and the number of those jobs."""
+        """Return a job's limits as if all other approved jobs were charged already, and the number of those jobs."""
         approved = self._approved(record)
         of_peer = [use for job in approved if job.peer == record.peer for use in job.task.disclosure.spends]
         of_all = [use for job in approved for use in job.task.disclosure.spends]
@@ -255,7 +255,10 @@ class Accounts:
         return all(self._share(whole.table, name, whole.charges).fits(()) for name in names)
 
     def too_much(self, record: Record) -> str:
-        """Return `refusal`; empty for a noisy job that an earlier answer may answer: its session decides about that."""
+        """Return `refusal`; but empty for a noisy job whose answer may be an earlier one, which costs nothing.
+
+        The job's session then decides.
+        """
         refusal = self.refusal(record)
         return "" if refusal and record.task.disclosure.spends and self.earlier(record) else refusal
 

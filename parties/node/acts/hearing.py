@@ -195,14 +195,14 @@ class Hearing:
 
     @contextmanager
     def _counted(self, peer: str, identifier: str) -> Iterator[None]:
-        """Count the bytes written inside against the peer's daily limit. Raise ExcessError if they exceed it."""
+        """Add the bytes that the block writes to the peer's amount of today. Raise ExcessError beyond the limit."""
         row, log = self._jobs.store.size(identifier), self._log.audit.bytes
         yield
         if size := self._jobs.store.size(identifier) - row + self._log.audit.bytes - log:
             self._tally.add(peer, datetime.now(UTC), 0, size, self._gate.limits)
 
     def _hear_withdrawal(self, record: Record, theirs: Statement, known: Statement) -> Record:
-        """Handle news of a result that both parties have: a withdrawal, or the receipt of ours."""
+        """Handle news of a result that both parties have: the peer's withdrawal, or its receipt of our withdrawal."""
         events: list[Event] = []
         if theirs.withdrawn is not None and known.withdrawn is None:
             digest = theirs.proposal.digest
@@ -213,7 +213,7 @@ class Hearing:
 
 
 def _unsettled(side: Statement) -> Statement:
-    """Return a statement with `settled` False: a peer that repeats itself about a done job takes nothing back."""
+    """Return a statement with `settled` False, to compare two statements about a done job without this field."""
     return side.model_copy(update={"settled": False})
 
 

@@ -25,7 +25,7 @@ _REMEDY = "the limit of this node for a peer: wait until midnight UTC, or ask it
 
 
 class ExcessError(ProtocolError):
-    """The peer has exceeded the daily amount of statements."""
+    """The statements of a peer have made this node store more than it may today."""
 
 
 @dataclass(frozen=True)

@@ -54,13 +54,13 @@ def statement(record: Record, peers: Peers, to: str) -> Statement:
 
 
 def _certificate(who: PeerIdentity, sides: Collection[str]) -> x509.Certificate | None:
-    """Return the peer's certificate that is one of these participants'; None if the job lists another."""
+    """Return the peer's present or former certificate if its fingerprint is among the participants'; else None."""
     own = (one for one in (who.peer, who.former) if one is not None)
     return next((one for one in own if fingerprint(one) in sides), None)
 
 
 def opened(theirs: Statement, who: PeerIdentity) -> tuple[Statement, PassedOn]:
-    """Return a statement apart from those that it passes on, with all signatures checked.
+    """Check all signatures of a statement; return the statement, and the holders' statements that it passes on.
 
     Args:
         theirs: The statement.
@@ -102,7 +102,9 @@ def _read(theirs: Statement, relayed: Relayed) -> tuple[str, Statement]:
 
 
 def is_old(theirs: Statement, former: Statement) -> bool:
-    """Return whether a statement is what we have, signed anew, or older: a later one was passed on more quickly.
+    """Return whether a statement brings nothing new: it is the one that we have, signed anew, or an older one.
+
+    An older one may arrive later than its successor, which another node has passed on.
 
     Args:
         theirs: The statement that arrives.

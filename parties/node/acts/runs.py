@@ -168,7 +168,7 @@ class Runs:
         self._spared.pop(identifier, None)
 
     def spare(self, identifier: str) -> None:
-        """Undo that `met` counted a session as a try: trouble of a machine ended it before it opened anything.
+        """Uncount a session that `met` has counted as a try: a machine's trouble ended it before it opened anything.
 
         The correction is written when the next session begins, since nothing can be written on a full disk. A restart
         drops it.
@@ -204,7 +204,7 @@ class Runs:
             self._charge(record)
 
     def pay(self, identifier: str, step: int) -> None:
-        """Charge the job's price to our table, once, and declare that a step is paid: we are a holder of rows.
+        """As a holder of rows, charge the job's price to our table, once, and declare that a step is paid.
 
         Args:
             identifier: The job.
@@ -235,7 +235,7 @@ class Runs:
             raise ProtocolError(f"holder {holder} has not declared that it has paid for the step")
 
     def reached(self, identifier: str, state: Any, total: Cost, step: int = 0, bits: int = 0) -> None:
-        """Keep the checkpoint: all of its steps are decided.
+        """Keep a checkpoint: the state after the steps that are decided.
 
         The bits of the next step, if not booked yet, are reserved for `counted`.
 
@@ -322,7 +322,9 @@ class Runs:
         self._waits(identifier, "", "")
 
     def refusing(self, identifier: str, refusal: JointRefusalError) -> None:
-        """Note a refusal of both nodes before holders hear of it: one may report the end first, without the reason.
+        """Keep the reason of a refusal by both nodes before holders hear of it.
+
+        A holder's statement about the end may arrive first, and it has no reason.
 
         Args:
             identifier: The job.

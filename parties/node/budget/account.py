@@ -184,7 +184,7 @@ class Account:
         return Numbers("rho", spent, asked, float(max(left, Fraction(0)) / order))
 
     def fits(self, uses: Sequence[Loss]) -> bool:
-        """Return whether a job with these privacy losses keeps one of the two bounds."""
+        """Return whether a job with these privacy losses fits: by delta, and by pure epsilons or Renyi losses."""
         budget, added = self.budget, self.loss_of(uses)
         after = self.loss + added
         if budget is None:

@@ -53,12 +53,12 @@ class BitsAccount:
 
     @property
     def spent(self) -> int:
-        """The bits that count now."""
+        """Number of opened bits that count in the present window."""
         return sum(charge.bits for charge in self.counted)
 
     @property
     def ever(self) -> int:
-        """The bits of all time."""
+        """Number of all bits ever opened of the table, whatever the window."""
         return sum(charge.bits for charge in self.charges)
 
     @property

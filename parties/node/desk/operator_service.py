@@ -53,9 +53,9 @@ MOST_WAITING = 16  # calls that wait for news at once: each holds a thread of th
 def _decision(
     of: Callable[Concatenate[Any, Given], JobView], method: str, **fixed: str
 ) -> Callable[Concatenate[OperatorService, Given], JobView]:
-    """Implement a call of `Operator` by a method of `Decisions` that has the same names of arguments.
+    """Return the implementation of `of`, a call of `Operator`, by a method of `Decisions` with equal argument names.
 
-    It returns the view of the changed job. `fixed` holds further arguments of the method.
+    The call returns the view of the changed job. `fixed` holds further arguments of the method.
     """
     signature = inspect.signature(of)
 

@@ -119,7 +119,10 @@ def _roles(record: Record) -> list[str]:
 
 
 def _second(record: Record) -> str:
-    """Return the name of the party with which the quoted consent is: the peer, or for a holder computing party 1."""
+    """Return the name of the party that the consent text names as the other one.
+
+    It is the peer, or for a holder computing party 1.
+    """
     holding = record.proposal.holding
     if holding is None or record.number is None:
         return record.peer
@@ -127,7 +130,7 @@ def _second(record: Record) -> str:
 
 
 def _first(record: Record, holds: Callable[[Statement], bool]) -> str:
-    """Return the name of the first other participant of whose statement this holds; that of the peer if none does."""
+    """Return the name of the first other participant whose statement meets `holds`; the peer's if none does."""
     others = [(side, title) for side, title in record.titles.items() if side != "us"]
     return next((title for side, title in others if holds(record.said_by(side))), record.peer)
 

@@ -27,7 +27,7 @@ class Breach:
 
     @property
     def what(self) -> str:
-        """The finding."""
+        """The description of the breach: the text of its first step."""
         return self.steps[0][2]
 
     @property

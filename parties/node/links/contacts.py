@@ -80,7 +80,7 @@ class Contacts:
         }
 
     def _as_known(self, who: PeerIdentity, options: LinkOptions) -> tuple[PeerIdentity, LinkOptions]:
-        """Return the peer and its link options, with the new certificate if the peer has used that one before."""
+        """Return the peer and its link options; with its new certificate if it has connected with that before."""
         if self._ledger.pins.is_succeeded(who):
             who = self._ledger.pins.succeed(who)
         return who, replace(options, peer=who.peer)
@@ -189,7 +189,10 @@ class Contacts:
         return self.of[record.peer].sessions.door(identifier, holder)
 
     def _way(self, name: str) -> LinkOptions | None:
-        """Return the options of the link with a peer, over its connection if this node dials it; None if it is away."""
+        """Return the options of a further link to a peer, on the standing link's connection if this node dials.
+
+        Return None if the peer is not connected, or no job may run with it.
+        """
         contact = self.of.get(name)
         if contact is None or not contact.control.connected or contact.control.held:
             return None
@@ -219,7 +222,7 @@ class Contacts:
             self._events.log("statement failed", peer=peer, job=_job_of(data), why=why)
 
     def _meet(self, peer: str, session: Session) -> str:
-        """Compare the heads of both logs; return the reason to hold all jobs, empty if there is none."""
+        """Compare the heads of both logs with the peer; return the reason why no job may run with it, empty if none."""
         heads.send(session, self._ledger.heads.shown(peer))
         their_heads = heads.receive(session, Shown)
         our_findings = self._ledger.heads.lost(peer, their_heads)

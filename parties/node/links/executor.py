@@ -107,14 +107,14 @@ class Reached:
 
 @dataclass(frozen=True)
 class Counted:
-    """The bits of the step fit at both parties: the step begins."""
+    """The bits of the step fit the bounds of both parties' tables: the step begins, and they are booked."""
 
     step: int
 
 
 @dataclass(frozen=True)
 class Paying:
-    """The step begins: a holder pays for it before it says so."""
+    """At a holder: the nodes begin the step, and the holder must pay for it before it answers."""
 
     step: int
 
@@ -311,7 +311,7 @@ def _give(both: BothNodes, order: Order, tell: Tell) -> Finished:
 def _reporting(
     session: Session, task: Kind, openings: WrittenFirst, tell: Tell, givers: Givers | None
 ) -> Callable[[Step], None]:
-    """Return the function to call before each step: it reports the event, then begins the step's joint randomness.
+    """Return the function to call before each step: it reports that the run has reached the step, and begins it.
 
     In between, bits of exact answers are booked if they fit at all parties, and the holders pay for the step.
     """

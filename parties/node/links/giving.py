@@ -54,7 +54,7 @@ class Paid:
 
 
 def asking(options: LinkOptions, identifier: str) -> LinkOptions:
-    """Return the options of a holder's link for one job, at both ends.
+    """Return the options of a link between a node and a holder for one job; both ends use them.
 
     Args:
         options: Options of the standing link.
@@ -94,7 +94,7 @@ class Givers(Holders):
         return TOO_MUCH not in answers
 
     def go(self, step: int) -> Iterator[Paid]:
-        """Begin a step; yield the word of each holder that it has paid."""
+        """Begin a step; yield for each holder its signed statement that it has paid for the step."""
         self.send(canonical({"go": step}).encode())
         for name, link in zip(self._names, self.links, strict=True):
             yield Paid(name, step, receive_sized(link.channel, "paid"))
@@ -134,11 +134,11 @@ def opened_doors(peer: Link, doors: Mapping[str, Door], holders: Sequence[str]) 
 
     Args:
         peer: The link with the other node.
-        doors: The places of the holders, by name.
+        doors: The door of each holder, where its stream arrives, by name.
         holders: Fingerprints of the job's holders, in its order.
 
     Raises:
-        LinkError: The places are not those of the job's holders; or a holder does not come in time, or its table is
+        LinkError: The doors are not those of the job's holders; or a holder does not come in time, or its table is
             away; or the other node has left.
     """
     if [fingerprint(door.options.peer) for door in doors.values()] != [*holders]:
@@ -167,7 +167,7 @@ def opened_doors(peer: Link, doors: Mapping[str, Door], holders: Sequence[str]) 
 
 @contextmanager
 def _refused_in_full() -> Iterator[None]:
-    """Raise a refusal as the two nodes know it, in place of the one that holders were shown."""
+    """Raise the refusal on which the two nodes agreed, in place of the shorter one that holders were shown."""
     try:
         yield
     except JointRefusalError as shown:

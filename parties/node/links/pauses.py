@@ -14,7 +14,7 @@ class Pauses:
         self._pauses: dict[str, tuple[float, float]] = {}  # end of the pause, and its length
 
     def lasts(self, identifier: str) -> bool:
-        """Return whether a job's pause lasts."""
+        """Return whether a job's pause has not ended yet."""
         return time.monotonic() < self._pauses.get(identifier, (0.0, 0.0))[0]
 
     def left(self) -> float:

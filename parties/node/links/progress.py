@@ -32,7 +32,7 @@ class Running:
 
     @property
     def got_further(self) -> bool:
-        """True if it has decided a step that no earlier session had."""
+        """True if this session has decided a step that no earlier session had decided."""
         return self.step is not None and self.step.step > self.first
 
     def abort(self, why: str) -> None:

@@ -202,7 +202,7 @@ class Sessions:
         return outbox_for(options, hello), take
 
     def called(self, identifier: str, node: str) -> None:
-        """Give shares to the session of a job once both nodes that compute it have called.
+        """As a holder, note that a node calls us to a job's session; it begins once both nodes have called.
 
         Args:
             identifier: The job.
@@ -212,7 +212,7 @@ class Sessions:
         self._wake.set()
 
     def door(self, identifier: str, holder: str) -> Admit:
-        """Return the admission of a holder to the session of a job. Raise RefusedError if none is under way.
+        """Return the function that admits a holder to a job's session. Raise RefusedError if none is under way.
 
         Args:
             identifier: The job.
@@ -304,7 +304,7 @@ class Sessions:
             raise RefusedError(str(error)) from None
 
     def _room_for(self, identifier: str) -> tuple[tuple[int, int], dict[str, Door]]:
-        """Return the shards of a job and their bytes, and the places of its holders.
+        """Return the number of a job's shards and the bytes that they take, and a door for each of its holders.
 
         Raise RefusedError if there is no room for its session now, or if a participant is away.
         """
@@ -334,7 +334,7 @@ class Sessions:
         return {name: Door(asking(way, identifier), job) for name, way in ways.items() if way is not None}
 
     def _ways(self, record: Record) -> dict[str, LinkOptions | None]:
-        """Return the links to the participants of a job with holders, beside the peer; None for one not connected."""
+        """Return the link options of each participant beside the peer, by name; None if it is not connected."""
         return {name: self._way(name) for name in record.names[1:]}
 
     def _shards_of(self, identifier: str) -> tuple[int, int]:
@@ -485,7 +485,7 @@ class Sessions:
         return own_trouble(error) or (str(error) if isinstance(error, errors()) else "")
 
     def _not_a_try(self, identifier: str, session: Running) -> None:
-        """Exclude a session from the tries if it made no progress and no share has left: it opened nothing."""
+        """Do not count a session as a try if it made no progress and no share has left: it opened nothing."""
         if session.counted and not session.leaving and not session.got_further:
             self._runs.spare(identifier)
 

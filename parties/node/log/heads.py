@@ -142,7 +142,7 @@ class Heads:
         return ROLLED_BACK.format(peer=peer) if peer else ""
 
     def hold(self, peer: str, theirs: Shown) -> None:
-        """Hold this head of the peer's log from now on.
+        """Hold the head of its own log that a peer shows, from now on.
 
         Args:
             peer: Name of the peer.

@@ -69,7 +69,7 @@ class JobIndex:
     def since(
         charges: Mapping[str, list[tuple[datetime, int]]], tables: Iterable[str], at: datetime | None
     ) -> list[int]:
-        """Return the numbers of charged jobs, oldest first.
+        """Return the store's numbers of the jobs charged to these tables, oldest first.
 
         Args:
             charges: Times and numbers of jobs by table, ascending.

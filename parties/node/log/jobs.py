@@ -98,7 +98,7 @@ class Jobs:
         return Record(proposed_by=proposed_by, peer=names[other], ours=ours, number=number_here, further=further)
 
     def archive(self, record: Record, content: str) -> None:
-        """Remove an archived job, in the caller's transaction.
+        """Record in the log that a job was archived, and remove the job; in the caller's transaction.
 
         Args:
             record: The job.

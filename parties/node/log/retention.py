@@ -38,7 +38,7 @@ class Archived:
 
 
 class Retention:
-    """Archives jobs.
+    """Moves jobs that ended long ago from the node's database to archive files.
 
     If `overwritten` is False, the write-ahead log may contain archived content until the next call.
     """

@@ -102,7 +102,7 @@ class Spendings:
             return past | {table for table, jobs in (*index.charged.items(), *index.exact.items()) if jobs}
 
     def starts(self) -> list[Mapping[str, Any]]:
-        """Return the log's fields of each start of the node: the tables, and the versions of their rows."""
+        """Return the log's fields of each start of the node: among them its tables, and the locations of their rows."""
         with self._log.lock:
             return [entry.fields for entry in self._log.audit.of_kind("node started")]
 

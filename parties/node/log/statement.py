@@ -99,7 +99,7 @@ class Statement(BaseModel):
         return canonical(fields).encode()
 
     def declared(self) -> dict[str, Any]:
-        """Return what the signature covers: the digest of the job, and all but flags between sender and reader."""
+        """Return what the signature covers: the digest of the job, and all fields but those for the reader alone."""
         return {"digest": self.proposal.digest, **self.model_dump(mode="json", exclude=UNSIGNED)}
 
     def authentic(self, identity: Identity) -> Self:

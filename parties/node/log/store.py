@@ -44,7 +44,7 @@ CREATE TABLE IF NOT EXISTS openings (
 
 
 class Further(BaseModel):
-    """A participant of a job with holders, beyond us and the peer: its local name, empty without a link to it."""
+    """A participant of a job with holders, beyond us and the peer. `name` is local, empty without a link to it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -53,11 +53,11 @@ class Further(BaseModel):
 
     @property
     def rows(self) -> str:
-        """Its commitment to its rows; empty before it has made one."""
+        """The participant's commitment to its rows, in hexadecimal; empty before it has made one."""
         return self.statement.rows.rows if self.statement is not None and self.statement.rows is not None else ""
 
     def saying(self, statement: Statement) -> Further:
-        """Return the participant after it has made a statement."""
+        """Return the participant with this as its latest statement."""
         return self.model_copy(update={"statement": statement})
 
 
@@ -276,7 +276,7 @@ class Store:
         return len(self._undo)
 
     def done(self, mark: int) -> None:
-        """End a transaction that is written."""
+        """End a transaction that was committed; the outermost one forgets the former versions of jobs."""
         if not mark:  # otherwise an outer transaction may fail yet
             self._undo.clear()
 
@@ -343,7 +343,7 @@ class Store:
         return self._records[self._ids[number]]
 
     def number(self, identifier: str) -> int:
-        """Return the number of a job."""
+        """Return the number that the store has given a job, in order of arrival."""
         return self._numbers[identifier]
 
     def newest(self, before: int | None = None) -> Iterator[Record]:

@@ -240,7 +240,7 @@ def other_certificate(signed: SignedHead | None, present: x509.Certificate) -> s
 
 
 def state(checked: Checked) -> AuditState:
-    """Return the findings for an operator."""
+    """Return the findings of a check for the operator: number of entries, whether all is intact, and problems."""
     problems = checked.problems[:MAX_PROBLEMS]
     if more := len(checked.problems) - len(problems):
         problems.append(f"and {more} more")

@@ -78,10 +78,10 @@ def connect(path: Path, plain: bool = False) -> sqlite3.Connection:
 
     Args:
         path: The database.
-        plain: Skip the check of `beside.refuse_plain`.
+        plain: Skip the check of `sidecar_files.refuse_plain`.
 
     Raises:
-        InputError: The database cannot be opened, is damaged, may be read by others, or fails `beside.refuse_plain`.
+        InputError: The database cannot be opened, is damaged, may be read by others, or fails that check.
     """
     if not plain:
         sidecar_files.refuse_plain(path)
@@ -300,7 +300,7 @@ def signed_head(connection: sqlite3.Connection) -> SignedHead | None:
 
 
 def missing_triggers(connection: sqlite3.Connection) -> list[str]:
-    """Return the triggers that are missing or changed."""
+    """Return the names of the triggers that are missing or changed."""
     present = dict(
         connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'")
     )

@@ -60,7 +60,7 @@ class _Signed:
 class Seal:
     """The seal of an open database, updated as this connection writes; the caller holds the node's lock.
 
-    The tables must exist before.
+    The tables that it covers must exist before it is made.
     """
 
     def __init__(self, connection: sqlite3.Connection, identity: Identity) -> None:

@@ -38,11 +38,11 @@ class Signed(BaseModel):
         return {"result": self.result, "head": self.head.model_dump()}
 
     def is_signed_by(self, certificate: x509.Certificate) -> bool:
-        """Return whether the holder of the certificate's key signed it."""
+        """Return whether the holder of the certificate's key signed this result and head."""
         return check_signature(certificate, self.document(), bytes.fromhex(self.signature))
 
     def evidence(self, certificate: x509.Certificate) -> Evidence:
-        """Return the head alone, as this signer's."""
+        """Return the head and the result as evidence that names the signer's certificate."""
         signer = fingerprint(certificate)
         return Evidence(head=self.head, fingerprint=signer, result=self.result, signature=self.signature)
 

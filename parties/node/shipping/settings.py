@@ -32,7 +32,7 @@ from parties.sources.rights import line
 
 
 class ShipSettings(Settings):
-    """One target. `seconds` is the deadline of one sending."""
+    """The table [[records.ship]]: one target of log entries. `seconds` is the deadline of one sending."""
 
     name: Annotated[str, AfterValidator(line)] = ""
     file: LocalPath | None = None

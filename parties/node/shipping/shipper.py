@@ -44,7 +44,7 @@ class Source(Protocol):
         """
 
     def rows_after(self, number: int, most: int) -> Sequence[Row]:
-        """Return the next entries.
+        """Return the log entries after a number, as stored.
 
         Args:
             number: Number of the entry before them.
@@ -63,7 +63,7 @@ class Shipper:
         self._longest = settings.seconds
 
     def start(self) -> None:
-        """Start with the first entry that the target lacks."""
+        """Start the thread, which ships from the first entry that the target lacks."""
         self._thread.start()
 
     def wake(self) -> None:

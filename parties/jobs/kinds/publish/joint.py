@@ -104,7 +104,7 @@ class PublishJoint(Recoded, StoppingKind):
     @cached_property
     @override
     def typical_cost(self) -> Counted:
-        """Return the cost of a typical number of classes, or of the largest number that max_rows and k allow."""
+        """Return the cost of a recoding with `TYPICAL_CLASSES` classes, or fewer if max_rows and k allow no more."""
         from protocols.publish import cost_model
 
         weight = 1

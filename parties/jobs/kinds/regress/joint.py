@@ -130,7 +130,7 @@ class RegressJoint(BySchema):
     @classmethod
     @override
     def proposed(cls, settings: Any, inputs: Inputs) -> RegressJoint:
-        """Take both bounds from the table, unless the job has its own."""
+        """Take `max_rows` from the table unless the job has its own; for the method output also `least_rows`."""
         table, _ = inputs.required()
         if "least_rows" not in settings.model_fields_set and settings.method == "output" and table.least_rows:
             settings = settings.model_copy(update={"least_rows": table.least_rows})
@@ -142,14 +142,14 @@ class RegressJoint(BySchema):
 
     @property
     def chosen(self) -> str:
-        """Public numbers of the method, as a phrase."""
+        """The settings of the method that are numbers, such as "steps 30, rate 8"; all are public."""
         names = {"lambda": self.settings.regularisation, "delta": self.settings.delta, "steps": self.settings.steps}
         more = {"rate": self.settings.rate, "clip": self.settings.clip}
         return ", ".join(f"{name} {value:g}" for name, value in {**names, **more}.items() if value is not None)
 
     @cached_property
     def features(self) -> Features:
-        """Features that rows become."""
+        """The features: the numbers that a row's values become, one weight for each."""
         settings = self.settings
         return features_of(self.schema, self.target, settings.columns, settings.numeric, self.classifies)[0]
 
@@ -248,7 +248,7 @@ class RegressJoint(BySchema):
         return self.method.steps if self.streamed else 0
 
     def own_rows(self, source: Source) -> OwnRows | OwnMoments:
-        """Return this party's rows.
+        """Return this party's rows as features; for least squares and ridge, their second moments.
 
         Raises:
             InputError: There are fewer rows than agreed.

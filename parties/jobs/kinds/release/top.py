@@ -58,7 +58,7 @@ class Top(Release):
         law = None if noise is None else noise.law(size * groups)
 
         def opened(engine: Engine, numbers: Numbers) -> list[int]:
-            """Return the opened values' positions, group by group."""
+            """Open the most frequent values: their positions in the schema, group by group."""
             return noisy_top(engine, numbers.reshape(size, -1), first, width, law).T.reshape(-1).tolist()
 
         which = "the most frequent value" if first == 1 else f"the {first} most frequent values, in their order,"

@@ -141,7 +141,10 @@ class Triangles(Release):
         )
 
     def _by_ladder(self, what: str, size: int, count: Count, about: dict[str, Any], target: str) -> Question:
-        """Return the question with ladder noise (`protocols.release.ladder`), or noise by the global sensitivity."""
+        """Return the question without delta, with the noise that has the smaller error.
+
+        It is ladder noise (`protocols.release.ladder`), or Laplace noise by the sensitivity over all graphs.
+        """
         from protocols.release import ladder, triangles
 
         together, most = self.settings.together, comb(size, 3)
@@ -177,7 +180,7 @@ class Triangles(Release):
         )
 
     def _vertices(self) -> list[str]:
-        """Return the vertices: the values of both columns."""
+        """Return the vertices: the values of both columns that are not missing."""
         ends = self._ends()
         return list(dict.fromkeys(v for name in ends for v in self.schema.attributes[name] if v != MISSING))
 
@@ -190,7 +193,7 @@ class Triangles(Release):
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """Count the run. Noise of a smaller scale may need a few gates more. All batches of pairs have equal cost."""
+        """Return the cost of a run. Noise of a smaller scale may need a few gates more."""
         from protocols.release import triangles
         from smc.counting import forecast
 

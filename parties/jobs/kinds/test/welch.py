@@ -67,7 +67,7 @@ class Welch(Significance):
         about: dict[str, Any] = {"subject": column, "target": column}
 
         def own(counts: Any) -> Numbers:
-            """Return n, s, q of the second group, then of the first group."""
+            """Return rows n, sum s and sum of squares q of this party's second group, then of its first group."""
             return (cells.count(counts, column)[::-1] @ powers.T).ravel()
 
         if self.settings.epsilon is not None:

@@ -93,7 +93,10 @@ def followed(
 def _begun(
     sums: Sequence[int], cells: int, clusters: int, dimensions: int, least: int, max_rows: int
 ) -> tuple[Points, PlaceCounts]:
-    """Return centroids by k-means on the means of cells with enough rows; public points complete too few means."""
+    """Return centroids by k-means on the means of the cells with enough rows, and the rows of each.
+
+    If there are fewer of these cells than clusters, the cells' means are centroids, and public points are the others.
+    """
     strong = np.array([count >= max(least, 1) for count in sums[:: dimensions + 1]])
     means = moved(np.zeros((cells, dimensions), dtype=np.int64), sums, least)[strong]
     rows = rows_of(sums, dimensions, max_rows)[strong]

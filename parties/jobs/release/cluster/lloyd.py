@@ -39,7 +39,7 @@ class Lloyd:
 
     @property
     def least(self) -> list[int]:
-        """Noisy count, times UNIT, from which a cluster has a mean, for each round."""
+        """For each round, the noisy count times UNIT below which a cluster keeps its centroid."""
         return [least_count(part) for part in self.parts]
 
     def followed(self, opened: Rounds) -> tuple[Points, Numbers]:
@@ -54,7 +54,7 @@ class Lloyd:
 
 
 def least_count(part: Part) -> int:
-    """Return the noisy count, times UNIT, from which a cluster of a round has a mean."""
+    """Return the noisy count times UNIT below which a cluster of a round keeps its centroid."""
     return max(UNIT, 0 if part.noise is None else int(FEW * part.noise.scale))
 
 

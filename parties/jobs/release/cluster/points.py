@@ -63,7 +63,7 @@ class Axis:
 
     @cached_property
     def places(self) -> tuple[int | None, ...]:
-        """Each category in fixed point; a number outside moves to the nearer bound."""
+        """Fixed-point number of each category, None if not selected; numbers beyond a bound move to the bound."""
         return tuple(None if number is None else self._place(number) for number in self.numbers)
 
     @cached_property
@@ -73,7 +73,7 @@ class Axis:
 
     @cached_property
     def table(self) -> NDArray[np.int64]:
-        """Fixed-point numbers as an array, 0 for a category that is not selected."""
+        """Fixed-point number of each category, int64[categories]; 0 for a category that is not selected."""
         return np.array([place or 0 for place in self.places], dtype=np.int64)
 
     def _place(self, number: Fraction) -> int:

@@ -65,7 +65,7 @@ def _model(text: str) -> models.Model:
 
 @dataclass(frozen=True)
 class Scored:
-    """Counting of this party's rows by group (if there are groups), label and bin."""
+    """Layout of the counts of this party's rows: by group (if there are groups), label and score bin."""
 
     target: str
     positive: str
@@ -108,7 +108,7 @@ class Scored:
 
 
 def _rank(places: Sequence[int]) -> Any:
-    """Return a table from category indices to positions in the list, -1 for the others."""
+    """Return an array that maps a category index to its position in `places`; -1 for the others."""
     ranks = np.full(1 << 17, -1, dtype=np.int64) if not places else np.full(max(max(places) + 1, 1 << 17), -1)
     ranks[list(places)] = np.arange(len(places))
     return ranks
@@ -122,7 +122,7 @@ class Scoring(Release):
     @classmethod
     @override
     def planned(cls, settings: Any) -> Self:
-        """Read the model from a file too."""
+        """Return the task of a command's settings, with the model read from its file."""
         if settings.model_file is not None:
             text = files.read_text(settings.model_file)
             if len(text) > MOST_MODEL:
@@ -174,7 +174,7 @@ class Scoring(Release):
 
     @override
     def parameters(self) -> Document:
-        """Show the model by its description."""
+        """Return the public settings; a model is named by its description and digest."""
         values = super().parameters()
         return {**values, "classifier": None if self.model is None else self.words_of_model}
 

@@ -44,7 +44,7 @@ def fields(
 
 
 def lines(document: Document) -> list[str]:
-    """Return a text with the number of rows and the marginals."""
+    """Return lines of text: the number of synthetic rows, and each measured marginal."""
     rows = cast("dict[str, Sequence[int]]", document["rows"])
     row_count = len(next(iter(rows.values())))
     lines = [f"{row_count:,} synthetic rows of {len(rows)} columns, from {len(document['measured'])} noisy marginals:"]

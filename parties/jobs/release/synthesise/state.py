@@ -48,7 +48,7 @@ class Synthesis:
 
     @classmethod
     def decode(cls, value: Any) -> Synthesis:
-        """Return the inverse of `encode`."""
+        """Return the state that `encode` gave as this value."""
         from protocols.release.selection import Measured
 
         if value is None:
