@@ -50,7 +50,9 @@ class LevelCounts:
         """
         rows = int(self.classes.sum())
         if rows > max_rows and not self.are_shares:
-            raise InputError(f"{rows} rows are more than the agreed maximum of {max_rows}")
+            raise InputError(
+                f"{rows} rows are more than the agreed maximum of {max_rows}; raise max_rows at both parties"
+            )
         if self.classes.shape != (nodes, classes):
             raise InputError(f"counts have shape {self.classes.shape}, expected ({nodes}, {classes})")
 

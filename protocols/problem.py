@@ -47,7 +47,7 @@ class Problem:
         if self.edges is not None and self.edges < 1:
             raise InputError("a node must compare at least one edge of each column")
         if self.trees < 1 or (self.drawn is not None and self.drawn < 1):
-            raise InputError("a forest needs one tree, and a node one attribute to choose from")
+            raise InputError("a forest needs at least one tree, and a node at least one attribute to choose from")
         if self.trees > 1 and self.rules.close:
             raise InputError("t cannot be used with several trees, because each tree has different rows; remove t")
         self.rules.check(self.classes, self.max_rows)

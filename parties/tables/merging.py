@@ -24,8 +24,8 @@ KEYS = {  # keys of a type, each with the note for two proposals that differ in 
     "type": "whole and decimal numbers: taken as decimal ones",
     "low": "bounds differ: the wider ones are taken",
     "high": "bounds differ: the wider ones are taken",
-    "edges": "edges differ: both parties' are taken, or the coarser ones",
-    "width": "widths differ: the wider one is taken, or edges",
+    "edges": "edges differ: the edges of both are taken, or the shorter list if both together are too many",
+    "width": "widths differ: the wider one is taken, or the edges of a schema that has edges",
     "step": "steps differ: the finer one is taken",
     "granularity": "granularities differ: the coarser one is taken",
     "missing": "only one of us has rows without a value",
@@ -97,7 +97,7 @@ def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Merged:
         both = (ours.attributes[name], theirs.attributes[name])
         if isinstance(values := _merged(name, *both), str):
             notes.append(
-                Note("left out, for the two say different things", f"left out column {quoted(name)}: {values}", name)
+                Note("left out, because the two schemas disagree", f"left out column {quoted(name)}: {values}", name)
             )
             continue
         attributes[name] = values
@@ -149,7 +149,7 @@ def merge_all(ours: Schema, others: Mapping[str, Schema], target: str | None = N
         sorted([ours, *others.values()], key=Schema.digest),
     )
     for column in sorted(shared - schema.attributes.keys()):
-        what = "left out, for two other proposals say different things"
+        what = "left out, because two other proposals disagree"
         notes.append(Note(what, f"column {quoted(column)}: {what}; merge these two to see them", column))
     return Merged(schema, tuple(notes))
 
@@ -175,8 +175,8 @@ def _canonical(ours: Schema, theirs: Schema) -> tuple[Schema, Schema, list[Note]
             meant = canonical(values, () if type_of(of_peer) is not None else of_peer)
             attributes[name] = tuple(dict.fromkeys(meant.values()))
             if changed := [value for value in values if meant[value] != value]:
-                what = "spellings of one value: the short one is taken"
-                notes += _about(name, [(what, f"{listed(changed)}: taken for {listed([meant[v] for v in changed])}")])
+                what = "spellings of one value: the plain one is taken, such as 1 for 1.0 or yes for Yes"
+                notes += _about(name, [(what, f"{listed(changed)}: read as {listed([meant[v] for v in changed])}")])
         target = None if schema.target is None else spelled[schema.target]
         schemas.append(Schema(attributes, target, tuple(map(composed, schema.keys))))
     mine, other = schemas

@@ -188,7 +188,9 @@ def read(lattice: Lattice, height: int, place: BitMatrix) -> Node:
     nodes = lattice.heights[height]
     index = int(bitpack.to_integers(place)[0]) if len(place) else 0
     if index >= len(nodes):
-        raise ProtocolError("the place of a node is outside its height")
+        raise ProtocolError(
+            "the opened position of a node is beyond the nodes of its height: the peer's messages are wrong"
+        )
     return nodes[index]
 
 

@@ -41,7 +41,10 @@ class OwnRows:
         self.values, self.numbers = rows[:, :-1], rows[:, -1]
         self.rows = int(self.numbers.sum())
         if self.rows > problem.max_rows:
-            raise InputError(f"{self.rows} rows are more than the agreed maximum of {problem.max_rows}")
+            raise InputError(
+                f"{self.rows} rows are more than the agreed maximum of {problem.max_rows}; raise max_rows at both "
+                "parties"
+            )
         # The values by which l and t count: the last column's value, or one for all.
         self.kinds = problem.classes
         self.kind: Indices = self.values[:, -1] if problem.models.any else np.zeros(len(rows), dtype=np.int64)

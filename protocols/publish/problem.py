@@ -52,10 +52,10 @@ class Problem:
         if self.models.any:
             if not self.others or self.models.k > 1 or self.models.against != self.against:
                 raise InputError(
-                    "l and t need a sensitive column that is published unchanged, and the same against as k"
+                    "l and t need a sensitive column that is published unchanged, and the value of against that k has"
                 )
             if self.known.sum() < 2:
-                raise InputError("l and t need a sensitive column with two values besides a missing one")
+                raise InputError("l and t need a sensitive column with at least two values other than the missing one")
             self.models.check(self.groups.classes, self.max_rows)
 
     @property

@@ -163,7 +163,11 @@ def cell_states(engine: Engine, problem: CellProblem, counts: NDArray[Any]) -> S
     if counts.shape != (problem.cells,):
         raise InputError(f"own counts have shape {counts.shape}, expected {problem.cells} cells")
     if not engine.masked_numbers and counts.max() > problem.max_rows:
-        raise InputError(f"{counts.max()} rows are more than the agreed maximum of {problem.max_rows}")
+        raise InputError(
+            f"a cell has {counts.max()} rows, more than the agreed maximum of {problem.max_rows}; raise max_rows at "
+            "both "
+            "parties"
+        )
     with engine.session.phase("small cells"):
         if problem.against == "public":
             inputs = both_inputs(engine, summands(engine, counts, problem.width, "the count"), problem.width)

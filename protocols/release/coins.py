@@ -42,7 +42,9 @@ class Coins:
 
     def __post_init__(self) -> None:
         if not 0 < self.own <= self.width:
-            raise ValueError(f"{self.own} of {self.width} bits of a coin are its own")
+            raise ValueError(
+                f"a coin has {self.own} bits of its own, must be from 1 to {self.width}, all bits of a coin"
+            )
         if not all(0 <= threshold < 1 << self.width for threshold in self.thresholds):
             raise ValueError(f"the thresholds of coins of {self.width} bits are from 0 to 2^{self.width} - 1")
 

@@ -17,11 +17,11 @@ def epsilon_warnings(epsilon: float | None) -> list[str]:
 
     Examples:
         >>> epsilon_warnings(20)
-        ['epsilon 20 promises hardly anything: what is hidden may make a result e^20 times as likely; 1 is usual.']
+        ['epsilon 20 promises hardly anything: one row or person may make a result e^20 times as likely; 1 is usual.']
     """
     if epsilon is None or epsilon <= MOST_USUAL:
         return []
-    factor = f"what is hidden may make a result e^{epsilon:g} times as likely"
+    factor = f"one row or person may make a result e^{epsilon:g} times as likely"
     return [f"epsilon {epsilon:g} promises hardly anything: {factor}; 1 is usual."]
 
 

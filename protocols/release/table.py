@@ -152,5 +152,5 @@ def _picked(answers: Sequence[Wire | None], places: Sequence[Wire]) -> Wire:
             for low, high in zip(row[:half], upper, strict=False)
         ]
     (answer,) = row
-    assert answer is not None, "a law comes somewhere"
+    assert answer is not None, "the table of the law has no point"
     return answer

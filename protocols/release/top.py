@@ -143,7 +143,7 @@ def noisy_top(engine: Engine, counts: NDArray[np.integer], most: int, width: int
     """
     candidates, batch = counts.shape
     if not 1 <= most <= candidates:
-        raise InputError(f"the number of places must be from 1 to {candidates}, the number of candidates, not {most}")
+        raise InputError(f"the first {most} of {candidates} candidates cannot be opened; give from 1 to {candidates}")
     if candidates == 1:
         return np.zeros((1, batch), dtype=np.int64)
     ties = 0 if law is None else TIE_BITS

@@ -36,9 +36,11 @@ class Parameters:
 
     def __post_init__(self) -> None:
         if self.depth < 3:
-            raise ValueError(f"trees of depth {self.depth}: the code works on 8 rows at once")
+            raise ValueError(
+                f"the depth of the trees is {self.depth}, must be 3 or more: the code works on 8 rows at once"
+            )
         if self.log_secret > MOST_SECRET:
-            raise ValueError(f"2^{self.log_secret} secret bits: the code names at most 2^{MOST_SECRET}")
+            raise ValueError(f"there are 2^{self.log_secret} secret bits, must be at most 2^{MOST_SECRET}")
 
     @property
     def secret(self) -> int:

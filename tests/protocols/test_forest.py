@@ -204,7 +204,7 @@ def test_draws_of_attributes_are_public_and_differ_by_tree_node_and_seed() -> No
 def test_refusals() -> None:
     with pytest.raises(InputError, match="remove t"):
         Problem((2,), 2, 10, trees=2, rules=Rules(t=0.5))
-    with pytest.raises(InputError, match="one tree, and a node one attribute"):
+    with pytest.raises(InputError, match="one tree, and a node at least one attribute"):
         Problem((2,), 2, 10, drawn=0)
     rows = RowCounts((2,), 2, np.zeros((200_000, 1), np.int64), np.zeros(200_000, np.int64))
     with pytest.raises(InputError, match="200,000 rows are too many for 1,000 trees"):

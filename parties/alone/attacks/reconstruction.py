@@ -157,8 +157,10 @@ def _solve(problem: Programme, prices: Floats, price_off: float, off: float | No
     solution = _minimise(problem, prices, price_off, off)
     if solution.x is None:
         if solution.status == 2:
-            slack = "more than --slack allows" if problem.slack else "if they are rounded or have noise, say --slack"
-            raise InputError(f"no rows give all these counts: they contradict each other; {slack}")
+            slack = (
+                " by more than --slack; raise it" if problem.slack else "; if they are rounded or noisy, give --slack"
+            )
+            raise InputError(f"no rows give all these counts: they contradict each other{slack}")
         raise InputError("no solution was found in time; give fewer tables, or tables with fewer values")
     counts: Counts = np.round(solution.x[: len(prices)]).astype(np.int64)
     return counts

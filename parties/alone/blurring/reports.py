@@ -93,7 +93,10 @@ def attack(rows: RowQuery, plan: BlurPlan, truth: RowQuery | None) -> dict[str, 
     cleaned = filtered(matrix, variances)
     true = None if truth is None else np.stack(list(read(truth, plan, names).values()))
     if true is not None and true.shape != matrix.shape:
-        raise InputError(f"--truth has {true.shape[1]} rows, and the blurred table {matrix.shape[1]}")
+        raise InputError(
+            f"--truth has {true.shape[1]} rows, but the blurred table has {matrix.shape[1]}; give the true rows of "
+            "this table"
+        )
     columns = []
     for i, name in enumerate(names):
         how, number = plan.columns[name], plan.columns[name].number(matrix.shape[1])
@@ -119,12 +122,13 @@ def attack_report(data: dict[str, Any]) -> Report:
     """Return the result of an attack as a text report with a line for each column."""
     report = Report(data)
     report.line(
-        f"{data['rows']:,} rows; {data['strong']} of {data['directions']} directions are stronger than noise alone"
+        f"{data['rows']:,} rows; {data['strong']} of {data['directions']} principal components exceed the noise"
     )
     for row in data["columns"]:
         report.line(
-            f"{row['column']}: interval {row['interval']:,.6g} at {row['confidence']:.1%}; by "
-            f"entropy {row['entropy_after']:,.6g} is left of {row['entropy_before']:,.6g} ({row['lost']:.1%} lost)"
+            f"{row['column']}: the noise hides a value in an interval of width {row['interval']:,.6g} "
+            f"({row['confidence']:.1%}); uncertainty by entropy: {row['entropy_before']:,.6g} before, "
+            f"{row['entropy_after']:,.6g} after publication ({row['lost']:.1%} lost)"
         )
         if "error_filtered" in row:
             share = 1 - row["error_filtered"] / row["error_published"] if row["error_published"] else 0.0

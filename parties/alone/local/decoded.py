@@ -174,8 +174,8 @@ def _shuffled(epsilon: float, reports: int, delta: float) -> dict[str, Any]:
     return {
         "epsilon": known,
         "delta": delta,
-        "if": "somebody whom the collector does not control takes from all reports whose they are, whence and in which "
-        "order they came, and each person sends one",
+        "if": "each person sends one report, and a shuffler outside the collector's control removes the senders, "
+        "origins and order of all reports",
     }
 
 

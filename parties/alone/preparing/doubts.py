@@ -46,11 +46,11 @@ def doubts(column: ColumnProfile) -> list[str]:
 def _days_as_numbers(column: ColumnProfile) -> list[str]:
     is_moment = column.low > 190_001_010_000 and column.high < 21_001_231_235_959
     if column.low > YEARS and (DAY_NAME.search(column.name) or is_moment):
-        return ["are these days or moments, as programs count them? export them as 2024-01-31"]
+        return ["are these dates or times written as numbers? if so, export them as 2024-01-31"]
     if EXCEL_DAYS[0] <= column.low and column.high <= EXCEL_DAYS[1] and column.distinct > MOST_CODED:
         first, last = (EXCEL_EPOCH + timedelta(int(day)) for day in (column.low, column.high))
         name = shlex.quote(f"{column.name}={EXCEL}")
-        return [f"if Excel counted these as days, {first} to {last}: --reading {name}"]
+        return [f"if these are Excel's day numbers, they mean {first} to {last}: --reading {name}"]
     return []
 
 
@@ -63,7 +63,7 @@ def _unread(texts: list[str]) -> list[str]:
     if len(like) < len(texts) / 2:
         return []
     example = next((text for text in like if not text.isdecimal() or not text.isascii()), like[0])
-    return [f"read as texts, such as {quoted(example)}: if they are numbers or days, write 12.5 or 2024-01-31"]
+    return [f"read as texts, such as {quoted(example)}: if they are numbers or days, write them as 12.5 or 2024-01-31"]
 
 
 def _is_like_number(text: str) -> bool:

@@ -75,7 +75,11 @@ def fit(
         state = PROPOSED if name != attribute and attribute not in given else DIFFER if differs else SAME
         pairs.append(ColumnPair(name, attribute, state, (*remarks, *faults)))
         if attribute in likely and ask is None:
-            remarks = [f"taken for {quoted(attribute)}: correct columns.{toml_key(attribute)}.column if not", *remarks]
+            remarks = [
+                f"mapped to attribute {quoted(attribute)}: if that is wrong, correct "
+                f"columns.{toml_key(attribute)}.column",
+                *remarks,
+            ]
         if settings:
             mapping[attribute] = settings
         proposals.append(ColumnProposal(name, holds(by_name[name]), categories, remarks=(*remarks, *faults)))
@@ -86,12 +90,12 @@ def fit(
         )
     used = {proposal.name for proposal in proposals}
     asides = [
-        ColumnProposal(c.name, holds(c), aside="the schema does not ask for it")
+        ColumnProposal(c.name, holds(c), aside="the schema has no attribute for it")
         for c in table.columns
         if c.name not in used
     ]
     remarks = [
-        f"no column is called {quoted(name)}: say which it is, as columns.{toml_key(name)}.column"
+        f"no column is called {quoted(name)}: set columns.{toml_key(name)}.column to its column"
         for name in lacking
         if name not in likely
     ]
@@ -157,15 +161,15 @@ def misfits(column: ColumnProfile, table: TableProfile, categories: tuple[str, .
     kind, remarks = type_of(categories), [*column.remarks]
     reads = "number" if column.reads in NUMBERS else column.reads
     if isinstance(kind, OrderedType) and kind.reads != reads:
-        remarks.append(f"the schema says {kind.type}s, and these are {holds(column)}")
+        remarks.append(f"the schema has type {kind.type}, but the column holds {holds(column)}")
     if isinstance(kind, NumberType):
         remarks += like_codes(column)
         reach = (kind.high - kind.low) / UNIT
         if reads == "number" and column.rows and (column.high < kind.low + reach or column.low > kind.high):
-            spread = f"{column.low:.10g} to {column.high:.10g}, and the schema has {kind.low:.10g} to {kind.high:.10g}"
+            spread = f"{column.low:.10g} to {column.high:.10g}, but the schema has {kind.low:.10g} to {kind.high:.10g}"
             remarks.append(f"{spread}: another unit? --derive with the form scale changes it")
     if is_key(column):
-        remarks.append(f"{KEY}: is it an identifier, which the schema would count?")
+        remarks.append(f"{KEY}: is it an identifier? then it must not be an attribute of the schema")
     if column.rows < table.rows and MISSING not in categories:
         remarks.append("some rows have no value, and the schema does not list '?'")
     return remarks

@@ -46,7 +46,7 @@ def column_settings(
         if words and MISSING in categories:
             settings["values"] = dict.fromkeys(words, MISSING)
             told = [text for text in words if text not in column.spelling.missing]  # others have a remark already
-            remarks += [f"{listed(told, 3)}: taken for a missing value"] if told else []
+            remarks += [f"{listed(told, 3)}: read as a missing value"] if told else []
         elif words:
             remarks.append(f"{listed(words, 3)}: means no value, and the schema does not list '?'")
         return settings, remarks
@@ -66,14 +66,15 @@ def column_settings(
         likely = {unknown[0]: rest[0]}  # all other values have their pairs
     if likely:
         pairs = listed([f"{text} = {known[meant]}" for text, meant in likely.items()])
-        remarks.append(f"{pairs}: taken for the same; correct columns.{toml_key(attribute)}.values if not")
+        remarks.append(f"{pairs}: read as one value; if that is wrong, correct columns.{toml_key(attribute)}.values")
         values |= {text: known[meant] for text, meant in likely.items()}
         unknown = [text for text in unknown if text not in likely]
     if values:
         settings["values"] = values
     if unknown and not has_other:
         remarks.append(
-            f"{listed(unknown, 5)}: not in the schema; say what is meant, as columns.{toml_key(attribute)}.values"
+            f"{listed(unknown, 5)}: not in the schema; map each to a value of the schema in "
+            f"columns.{toml_key(attribute)}.values"
         )
     return settings, remarks
 

@@ -40,18 +40,20 @@ TYPES = {  # types of a schema, with their names on the page
     "text": "free text",
 }
 MEANS = {
-    "category": "Each value counts by itself. Values: with commas between them; if left out, those of at least "
-    f"{RARE} rows, which the peer then knows, and one for all others.",
+    "category": "Each value is counted separately. Separate the values by commas. Without a list, the values of at "
+    "least "
+    f"{RARE} rows are taken, and one value stands for all others; the peer sees these values.",
     "yes or no": "Known spellings are yes, y, true, t, 1 and no, n, false, f, 0.",
-    "numbers": "Low and high are public bounds, from general knowledge: what is beyond belongs to the first or the "
-    "last range. Width is that of a range; if left out, each number counts by itself.",
-    "dates": "Low and high are days such as 2024-01-31. Width is day, week, month, quarter or year; if left out, "
-    "as proposed, or month.",
-    "ages": "Years on the first of January of this year, or on the day in low. Width is in years; if left out, "
+    "numbers": "Low and high are public bounds, from general knowledge. Numbers beyond them belong to the first or the "
+    "last range. Width is the width of a range; without a width, each number is counted separately.",
+    "dates": "Low and high are days such as 2024-01-31. Width is day, week, month, quarter or year. The default "
+    "is the proposed width, or month.",
+    "ages": "Years of age on the first of January of this year, or on the day in low. Width is in years; without a "
+    "width, "
     f"ranges begin at {', '.join(map(str, AGES))}.",
-    "times of the day": "Width is in hours; if left out, each hour counts by itself.",
-    "key": "It tells rows or people apart, and nothing counts by it.",
-    "free text": "It is left out. Group texts before, or take their values as a category.",
+    "times of the day": "Width is in hours; without a width, each hour is counted separately.",
+    "key": "The column identifies rows or people. No question counts its values.",
+    "free text": "The column is left out. To use it, group its texts before, or choose category.",
 }
 
 

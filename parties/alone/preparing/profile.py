@@ -385,7 +385,9 @@ class _Looker:
             return ()
         empty = " AND ".join(f"{cell.value} IS NULL" for cell in self._cells)
         rows = self._ask(f"SELECT COUNT(*) FROM raw0 WHERE {empty}").fetchone()[0]
-        return (f"{rows:,} row{'s have' if rows > 1 else ' has'} no value at all, and count: remove them",) * (rows > 0)
+        return (f"{rows:,} row{'s have' if rows > 1 else ' has'} no value at all, but count as rows: remove them",) * (
+            rows > 0
+        )
 
     def _readings(self, name: str, texts: Sequence[str], can_be_days: bool) -> list[Reading]:
         """Return the possible readings of a column with these texts.
@@ -728,7 +730,7 @@ def _changes(name: str, reading: Reading, texts: Sequence[str]) -> list[str]:
     spelling = reading.spelling
     if reading.kind == "date":
         clock = re.search("%[HI]", spelling.dates)
-        notes = ["the time of the day is dropped"] if clock else []
+        notes = ["the time of the day is dropped, only the day is kept"] if clock else []
         notes += ["each day is that of its own time zone"] if "%z" in spelling.dates else []
         return (
             [*notes, f"8 digits are read as days; --reading '{name}=text' keeps them"]

@@ -172,12 +172,14 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
     if not column.distinct and table.rows:
         return ColumnProposal(column.name, text, aside="it is empty")
     if not column.distinct:
-        return ColumnProposal(column.name, text, (MISSING,), remarks=("no row: the peer's schema says what it holds",))
+        return ColumnProposal(
+            column.name, text, (MISSING,), remarks=("the table has no row: take the values from the peer's schema",)
+        )
     if broken := next((word for word in column.odd if word and unusable(word)), None):
         return ColumnProposal(column.name, text, aside=f"its cell {quoted(broken)} {unusable(broken)}")
     missing = lacks_some(column, table)
     if is_key(column) and not is_target:
-        undo = "" if column.reads == "text" else "; if it measures something, give it low, high and edges"
+        undo = "" if column.reads == "text" else "; if it measures something, give it low, high and edges in the schema"
         doubled = column.rows - column.distinct
         twice = (_doubled(column),) if doubled else ()
         return ColumnProposal(
@@ -187,17 +189,17 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
             remarks=(*column.remarks, f"{KEY}: taken for a key{undo}", *twice, *doubts(column)),
         )
     if is_key(column) and (column.reads == "text" or IDENTIFIER.search(column.name)):
-        return ColumnProposal(column.name, text, aside=f"{KEY}: it tells rows apart")
+        return ColumnProposal(column.name, text, aside=f"{KEY}: it identifies rows")
     try:
         fields, remarks = _fields(column, table, is_target, year)
         domain = _domain(fields | ({"missing": True} if missing else {}))
     except InputError as error:
         return ColumnProposal(column.name, text, aside=str(error))
     if not is_target and column.reads == "integer" and _is_nearly_unique(column):
-        remarks = [*remarks, f"{KEY}: if it names rows, --exclude leaves it out"]
+        remarks = [*remarks, f"{KEY}: if it identifies rows, --exclude leaves it out"]
     remarks = [*remarks, *doubts(column)]
     if is_target and is_key(column):
-        remarks = [*remarks, f"{KEY}: is it an identifier, and no target?"]
+        remarks = [*remarks, f"{KEY}: is it an identifier instead of a target?"]
     if is_target:
         remarks = [*remarks, *_rare_classes(column, domain), *ranges_as_classes(column.name, domain)]
         if column.reads == "integer" and type_of(domain) is None and len(domain) > FEW_NUMBERS:
@@ -213,14 +215,14 @@ def _propose(column: ColumnProfile, table: TableProfile, target: str | None, yea
         *column_settings(column, table, composed(column.name), domain)[1],
     ]
     if column.distinct == 1:
-        remarks = [*remarks, "one value only: another table's rows may have others"]
+        remarks = [*remarks, "it has one value only; the peer's table may have others"]
         if missing and column.reads == "text":
             name = f"columns.{toml_key(column.name)}.missing"
-            remarks = [*remarks, f"if no value means no, give the schema a value for it, and name it as {name}"]
+            remarks = [*remarks, f"if an empty cell means no, add a value for no to the schema, and set {name} to it"]
     known = leak(column.counts if column.reads == "text" else in_ranges(column.counts, _order(column)))
     if not is_target and known.is_one:
         of = f"{quoted(target or '')} = {quoted(known.label)}"
-        remarks = [*remarks, f"almost decides {of} by itself: was it known before?"]
+        remarks = [*remarks, f"almost decides {of} by itself: was its value known before the outcome?"]
     return ColumnProposal(column.name, text, domain, remarks=tuple(remarks))
 
 
@@ -330,10 +332,13 @@ def _fields(column: ColumnProfile, table: TableProfile, is_target: bool, year: i
         except InputError:
             pass
         else:
-            return fields, [*remarks, "a code by its name: if it measures something, give it low, high and edges"]
+            return fields, [
+                *remarks,
+                "by its name a code: if it measures something, give it low, high and edges in the schema",
+            ]
     fields, remarks = _number(column)
     if coded:
-        remarks.append("a code by its name: a mean of it says nothing; --exclude leaves it out")
+        remarks.append("by its name a code: its mean has no meaning; --exclude leaves it out")
     return fields, remarks
 
 
@@ -390,9 +395,9 @@ def as_category(column: ColumnProfile, table: TableProfile, is_target: bool) -> 
         fields["prefix"] = prefix
     if rare := len(rows.keys() - often - {OTHER}):
         fields |= {"values": sorted(often - {OTHER}, key=value_order), "other": OTHER}  # a cell `other` belongs to them
-        remarks.append(f"{rare} value{'s' if rare > 1 else ''} of fewer than {RARE} rows: {quoted(OTHER)}")
+        remarks.append(f"{rare} value{'s' if rare > 1 else ''} of fewer than {RARE} rows: counted as {quoted(OTHER)}")
     if not often:
-        raise InputError(f"no value in {RARE} rows")
+        raise InputError(f"no value occurs in {RARE} rows or more")
     return fields, remarks
 
 
@@ -409,7 +414,9 @@ def _rare_classes(column: ColumnProfile, domain: tuple[str, ...]) -> list[str]:
     else:
         grouped = f'type = "category", values = [{", ".join(map(quoted, often))}], other = "{OTHER}"'
     whole = "{ " + grouped + (", missing = true" if MISSING in domain else "") + " }"
-    return [f"{listed(few, 5)}: fewer than {RARE} rows each, and named to the peer; group them, as {whole}"]
+    return [
+        f"{listed(few, 5)}: fewer than {RARE} rows each, but the schema shows them to the peer; group them, as {whole}"
+    ]
 
 
 def _beginnings(rows: dict[str, int]) -> tuple[int, dict[str, int]]:
@@ -441,7 +448,7 @@ def _date(column: ColumnProfile, year: int) -> tuple[dict[str, Any], list[str]]:
     low, high = (EPOCH + timedelta(days=int(day)) for day in (first, last))
     if last - first > 50 * 365 and BIRTH.search(column.name):
         at = date(year, 1, 1)  # public: it must not follow from the newest birth
-        return {"type": "date", "age_at": at, "edges": list(AGES)}, [*remarks, f"ages at {at}"]
+        return {"type": "date", "age_at": at, "edges": list(AGES)}, [*remarks, f"becomes the age on {at}"]
     granularity, wider = next(steps for most, *steps in PERIODS if last - first <= most)
     start = period_start(low - timedelta(days=1), wider)  # the period before, if the first day begins one
     end = period_start(period_start(high + timedelta(days=1), wider) + timedelta(days=STRIDE[wider]), wider)
@@ -478,7 +485,11 @@ def _number(column: ColumnProfile) -> tuple[dict[str, Any], list[str]]:
     spread = 5 * (column.inner[1] - column.inner[0])
     ends = {"greatest": column.high > column.inner[1] + spread, "least": column.low < column.inner[0] - spread}
     if not remarks:
-        remarks += [f"its {end} number stands far apart: is it a code?" for end, is_far in ends.items() if is_far]
+        remarks += [
+            f"its {end} number is far from the others: is it a code for a missing value?"
+            for end, is_far in ends.items()
+            if is_far
+        ]
     kind = read_type(fields)
     assert isinstance(kind, NumberType)
     numbers = kind.numeric()
@@ -507,7 +518,7 @@ def like_codes(column: ColumnProfile) -> list[str]:
         after = (i for i in range(1, len(numbers)) if numbers[i] >= end - 5 and gaps[i - 1] >= wide)
         codes += [numbers[first:] for first in after][:1]
     return [
-        f"{listed(map(str, some))} at its end, after a gap: codes for no value? --reading "
+        f"{listed(map(str, some))} at its end, after a gap: codes for a missing value? --reading "
         f"{shlex.quote(f'{column.name}=missing:{joined}')} makes them missing"
         for some in codes
         if (joined := ",".join(map(str, some)))
@@ -563,6 +574,6 @@ def _twins(table: TableProfile, attributes: dict[str, tuple[str, ...]]) -> Itera
             continue
         shape = tuple(sorted(tuple(sorted(of.items())) for of in column.counts.values()))
         if shape in seen:
-            yield f"{listed([seen[shape], column.name])} have the same counts: do they say the same?"
+            yield f"{listed([seen[shape], column.name])} have equal counts: do they hold the same content?"
         else:
             seen[shape] = column.name

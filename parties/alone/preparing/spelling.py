@@ -124,7 +124,7 @@ def _spelling_of(path: Path, choices: Choices) -> tuple[FormatSettings, list[str
     _check_quotes(path, lines[spelling.skip :], quote)
     if footers := _footers(path, spelling):
         spelling = spelling.model_copy(update={"drop_rows": tuple(footers)})
-        remarks.append(f"{listed(footers, 3)} at the end of the file: left out, not rows")
+        remarks.append(f"{listed(footers, 3)} at the end of the file: left out, because these are not rows")
     unnamed = read_header(path, spelling)[0].count("")
     if unnamed:
         remarks.append(f"{unnamed} column{'s' if unnamed > 1 else ''} without a name: left out")

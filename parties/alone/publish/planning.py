@@ -140,12 +140,12 @@ def propose(
             plan["columns"][name] = {"role": "identifier"}
             notes.append(
                 f"{name}: {distinct[i]} whole numbers, {reach[i][0]:.0f} to {reach[i][1]:.0f}, seem to number rows: "
-                'an identifier, it will be dropped; if they measure people, say role = "quasi-identifier" and ranges'
+                'an identifier, it will be dropped; if they measure people, set role = "quasi-identifier" and ranges'
             )
             continue
         if is_identifying and _is_measured(sample.values[i]):
             is_identifying = False
-            misfits.setdefault(i, "most of its values are numbers, and not all, so it has no rule: say one")
+            misfits.setdefault(i, "most of its values are numbers, but not all, so no rule is proposed: write one")
         if is_identifying:
             plan["columns"][name] = {"role": "identifier"}
             notes.append(f"{name}: {distinct[i]} distinct values: an identifier, it will be dropped")
@@ -166,11 +166,15 @@ def propose(
     if not quasi:
         raise InputError(f"{rows.engine.place}: every column identifies nearly all rows, so none could be published")
     if sounding := [names[i] for i in quasi if SENSITIVE.search(names[i])]:
-        notes.append(f'{", ".join(sounding)}: sensitive, by the name? If so, say role = "sensitive" and give a model')
+        notes.append(
+            f'{", ".join(sounding)}: the name suggests a sensitive column. If it is one, set role = "sensitive" and '
+            "give a model"
+        )
     if len(quasi) > MANY:
         notes.append(
-            f"{len(quasi)} quasi-identifiers: rows must look alike in all of them, so most of what they say is lost. "
-            f'Keep the role for what others may know of people, about {MANY}; give the others role = "other"'
+            f"{len(quasi)} quasi-identifiers: rows must look alike in all of them, so most information is lost. "
+            f"Keep this role for the about {MANY} columns that others may know of people; give the others role = "
+            '"other"'
         )
     doing("counting the rows that are alone")
     worst = sorted(quasi, key=lambda i: -distinct[i])[:COLUMNS]

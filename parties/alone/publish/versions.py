@@ -403,6 +403,7 @@ def required(
         words = "; ".join(f"{v['model']} (reached: {v['reached']:.4g}, rows below: {v['rows_below']})" for v in failed)
         raise InputError(
             f"{history.path}: together with earlier publications, these rows fail: {words}; nothing was written: "
-            "publish rows that came later by themselves, once they are enough, and others in the same classes as before"
+            "keep earlier rows in their earlier classes, and publish later rows separately once there are enough of "
+            "them"
         )
     return verdicts

@@ -110,7 +110,9 @@ class TableOfBoth(BySchema):
         """Raise InputError if the table or its numbers are too large, or if the summed values are not nonnegative
         numbers."""
         if self.problem.cells > MOST_CELLS:
-            raise InputError(f"a table of {self.cells} cells is too large: at most {MOST_CELLS}, totals too")
+            raise InputError(
+                f"a table of {self.cells} cells is too large: at most {MOST_CELLS} are allowed, totals included"
+            )
         for column in self.axes:
             if TOTAL in self.schema.attributes[column]:
                 raise InputError(

@@ -226,7 +226,7 @@ def test_ages_are_at_a_day_that_is_public(tmp_path: Path, newest: int) -> None:
     kind = type_of(proposal.schema.attributes["birthday"])
     assert isinstance(kind, DateType)
     assert kind.age_at == date(2024, 1, 1)
-    assert "ages at 2024-01-01" in proposal.columns[0].remarks
+    assert "becomes the age on 2024-01-01" in proposal.columns[0].remarks
 
 
 @pytest.mark.parametrize(
@@ -587,10 +587,10 @@ def test_numbers_of_nearly_one_value_a_row_are_a_key_and_no_target(
         assert proposal.schema.keys == (name,)
         assert "nearly one value a row: taken for a key" in " ".join(proposal.columns[0].remarks)
         assert "weight" in proposal.schema.attributes
-    with pytest.raises(InputError, match="'FallNr' cannot be the target: nearly one value a row: it tells rows apart"):
+    with pytest.raises(InputError, match="'FallNr' cannot be the target: nearly one value a row: it identifies rows"):
         look(tmp_path / "a.csv", "FallNr")
     (tmp_path / "a.csv").write_text("price,out\n" + "\n".join(f"{n},{'yn'[n % 2]}" for n in numbers) + "\n")
-    assert "is it an identifier, and no target?" in " ".join(look(tmp_path / "a.csv", "price").columns[0].remarks)
+    assert "is it an identifier instead of a target?" in " ".join(look(tmp_path / "a.csv", "price").columns[0].remarks)
     schema = schemas.Schema({"price": Domain(read_type({"type": "integer", "low": 0, "high": 10**9, "width": 10**8}))})
     fitted = fit(profile(PlaceSettings(source=str(tmp_path / "a.csv"))), schema)
     assert "is it an identifier" in " ".join(fitted.columns[0].remarks)
@@ -626,7 +626,7 @@ def test_a_value_that_is_called_other_stands_with_rare_ones(tmp_path: Path, targ
     (tmp_path / "a.csv").write_text("x,out\n" + "".join(f"{cell},{'yn'[i % 2]}\n" for i, cell in enumerate(cells)))
     proposal = look(tmp_path / "a.csv", target)
     assert tuple(proposal.schema.attributes["x"]) == ("a", "b", "other")
-    assert "2 values of fewer than 10 rows: 'other'" in " ".join(proposal.columns[0].remarks)
+    assert "2 values of fewer than 10 rows: counted as 'other'" in " ".join(proposal.columns[0].remarks)
 
 
 def test_a_rare_class_beside_one_called_other_gets_a_type_that_reads(tmp_path: Path) -> None:
@@ -646,13 +646,13 @@ def codes(path: Path, name: str, numbers: list[int]) -> TableProposal:
 def test_codes_by_name_are_no_numbers(name: str, tmp_path: Path) -> None:
     proposal = codes(tmp_path / "a.csv", name, [10115, 80331, 50667] * 40)
     assert proposal.schema.attributes[name] == ("10115", "50667", "80331")
-    assert "a code by its name" in " ".join(proposal.columns[0].remarks)
+    assert "by its name a code" in " ".join(proposal.columns[0].remarks)
     many = codes(tmp_path / "a.csv", name, [10000 + 400 * i for i in range(100)] * 20)
     assert {len(value) for value in many.schema.attributes[name]} == {2}  # of three digits there are 100
     assert becomes(many)[name] == "category"
     uneven = codes(tmp_path / "a.csv", name, [7 * i for i in range(100)] * 20)
     assert becomes(uneven)[name] == "integer"
-    assert "a mean of it says nothing" in " ".join(uneven.columns[0].remarks)
+    assert "its mean has no meaning" in " ".join(uneven.columns[0].remarks)
 
 
 @pytest.mark.parametrize("name", ["codeine", "zipped", "encoded", "weight", "decoder"])
@@ -720,7 +720,7 @@ def test_codes_after_a_gap_at_the_end_are_pointed_out(tmp_path: Path, numbers: l
     proposal = propose(table)
     for columns in (proposal.columns, fit(table, proposal.schema).columns):
         remarks = " ".join(columns[0].remarks)
-        assert ("codes for no value?" in remarks) == bool(codes)
+        assert ("codes for a missing value?" in remarks) == bool(codes)
         assert remarks.startswith(f"{codes} at its end" if codes else "")
 
 

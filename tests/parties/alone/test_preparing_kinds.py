@@ -61,7 +61,7 @@ READ: dict[str, list[Any] | str] = {
     "2024-04-03T23:30:00-05:00|2024-04-04T08:00:00Z": "!each day is that of its own time zone",
     "2024-04-03|9999-12-31|2023-05-06|2022-01-01": "?'x': value (they are days like the others) or missing:9999-12-31",
     "03.04.2024|01.01.1900|24.05.2023|13.01.2022": "?'x': value (they are days like the others) or missing:01.01.1900",
-    "202404031430|202312241200": "!are these days or moments",
+    "202404031430|202312241200": "!are these dates or times",
     "Mon Apr  3 2024|Tue May  4 2024": "!read as texts",
     "04/2024|05/2024": "!read as texts",
     "2024-04-03|03.04.2024|24.12.2023|2023-12-24": "!read as texts",
@@ -85,7 +85,7 @@ READ: dict[str, list[Any] | str] = {
     "Z\u00c3\u00bcrich|Bern": "!'Z\u00c3\u00bcrich': broken letters",
     "Z\ufffdrich|Bern": "!'Z\ufffdrich': broken letters",
     "Bern &amp; Basel|Bern": "!'Bern &amp; Basel': broken letters",
-    "x|": "!one value only: another table's rows may have others; if no value means no",
+    "x|": "!it has one value only; the peer's table may have others; if an empty cell means no",
     "18-25|26-35|65+": ["18-25", "26-35", "65+"],
 }
 BODY = "".join(f"{20 + i % 60};{('Zurich', 'Basel', 'Bern')[i % 3]};{('yes', 'no')[i % 2]}\n" for i in range(121))

@@ -163,7 +163,7 @@ def test_a_proposed_plan_can_be_used(table: list[dict[str, str]], capsys: Any) -
     assert smc("plan", "--data", "patients.csv", "--out", "proposal.toml") == 0
     printed = capsys.readouterr().out
     assert "name: 300 distinct values: an identifier" in printed
-    assert "\ndisease: sensitive, by the name?" in printed
+    assert "\ndisease: the name suggests a sensitive column" in printed
     proposed = Path("proposal.toml").read_text()
     Path("proposal.toml").write_text(f"{proposed}# completed\n")
     assert smc("plan", "--data", "patients.csv", "--out", "proposal.toml") == 2

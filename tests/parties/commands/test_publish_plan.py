@@ -321,7 +321,7 @@ def test_an_export_with_decimal_commas_is_read_as_prepare_reads_it(
             [["Größe", "Kosten", "sex", "odd"], *zip(range(600), ["k.A.", *costs[1:]], sex, odd, strict=True)]
         )
     assert smc("plan", "--data", "raw.csv", "--out", "publish.toml") == 0
-    assert "odd: most of its values are numbers, and not all" in capsys.readouterr().out
+    assert "odd: most of its values are numbers, but not all" in capsys.readouterr().out
     plan = tomllib.loads(Path("publish.toml").read_text())
     assert plan["format"] == {
         "separator": ";", "encoding": "cp1252", "decimal": ",", "thousands": ".", "missing": ["k.A."]

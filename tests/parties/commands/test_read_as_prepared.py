@@ -111,7 +111,7 @@ def test_preparing_anew_by_the_peers_schema(capsys: Any) -> None:
     Path("theirs.toml").write_text(text)
     words = ["prepare", "rows.csv", "--schema", "theirs.toml", "--out", "clinic"]
     assert run([*words, "--force"]) == 0
-    assert 'say which it is, as columns."costs in all".column' in capsys.readouterr().err
+    assert 'set columns."costs in all".column to its column' in capsys.readouterr().err
     assert (
         tomllib.loads(Path("clinic/party.toml").read_text())["tables"]["rows"]["columns"]["ALTER"]["column"] == "Alter"
     )

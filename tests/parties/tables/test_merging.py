@@ -147,7 +147,7 @@ def test_two_others_that_contradict_each_other_are_named() -> None:
     merged = merge_all(ours, {"bert.toml": words, "cleo.toml": dates})
     assert list(merged.schema.attributes) == ["b"]
     assert [note.text for note in merged.notes if note.column == "a"][-1] == (
-        "column 'a': left out, for two other proposals say different things; merge these two to see them"
+        "column 'a': left out, because two other proposals disagree; merge these two to see them"
     )
 
 

@@ -229,7 +229,7 @@ def test_what_is_read_otherwise_is_mapped_anew_and_what_cannot_be_is_said(table:
     before = propose(looked := profile(PlaceSettings(source=table.source), "outcome"), "outcome")
     after = overruled(looked, before, {"ward": Wish("date", "2020-01-01", "2021-01-01")})
     column = next(column for column in after.columns if column.name == "ward")
-    assert "the schema says dates, and these are text, 1 values" in column.remarks
+    assert "the schema has type date, but the column holds text, 1 values" in column.remarks
     assert "?" in column.domain if column.domain else False
 
 

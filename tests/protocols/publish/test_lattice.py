@@ -232,7 +232,7 @@ def test_what_is_wrong_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asking((FLAT, DEEP), 9, 2, "peer").lattice.most is None
     with pytest.raises(InputError, match="up to 15 possible classes at one step of the search, more than 14"):
         asking((FLAT, DEEP), 9, 2, "public")
-    with pytest.raises(ProtocolError, match="outside its height"):
+    with pytest.raises(ProtocolError, match="beyond the nodes of its height"):
         read(Lattice((FLAT, FLAT, FLAT)), 1, np.ones((2, 1), dtype=np.uint8))
 
 

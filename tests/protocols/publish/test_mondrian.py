@@ -212,8 +212,8 @@ def test_rows_that_do_not_fit_are_refused() -> None:
         ({"k": 7, "against": "public"}, "at most 6 rows in all"),
         ({"domains": ()}, "attribute"),
         ({"models": Rules(l=2)}, "a sensitive column that is published unchanged"),
-        ({"models": Rules(l=2, against="public"), "others": (2,)}, "the same against as k"),
-        ({"models": Rules(k=2, l=2), "others": (2,)}, "the same against as k"),
+        ({"models": Rules(l=2, against="public"), "others": (2,)}, "the value of against that k has"),
+        ({"models": Rules(k=2, l=2), "others": (2,)}, "the value of against that k has"),
         ({"models": Rules(l=3), "others": (2,)}, "2 classes at most"),
     ):
         with pytest.raises(InputError, match=words):

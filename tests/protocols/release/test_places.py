@@ -60,7 +60,7 @@ def test_without_noise_it_is_a_median(counts: list[list[int]], engine: str) -> N
 def test_without_noise_the_first_are_the_most_frequent(counts: list[list[int]], most: int, engine: str) -> None:
     both = np.array(counts).sum(axis=0)
     if most > len(both):
-        with pytest.raises(InputError, match="number of places must be from 1 to"):
+        with pytest.raises(InputError, match="candidates cannot be opened; give from 1 to"):
             run_local(lambda s: noisy_top(make_engine(s, engine), both[:, None], most, 5, None))  # type: ignore[arg-type]
         return
     found, other = run_local(

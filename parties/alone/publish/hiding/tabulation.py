@@ -100,7 +100,9 @@ def tabulate(rows: RowQuery, by: str, across: str | None, summed: str | None = N
         codes.append(np.zeros(len(table.counts), dtype=np.int64))
     shape = (len(axes[0]), len(axes[1]) if across is not None else 1)
     if (shape[0] + 1) * (shape[1] + 1) > MOST_CELLS:
-        raise InputError(f"a table of {shape[0]} x {shape[1]} cells is too large: at most {MOST_CELLS}, totals too")
+        raise InputError(
+            f"a table of {shape[0]} x {shape[1]} cells is too large: at most {MOST_CELLS} are allowed, totals included"
+        )
     if across is not None and shape[1] == 1:
         raise InputError(f"{rows.engine.place}, column {quoted(across)}: has only one value; leave this column out")
     counts = with_totals(_summed(codes, table.counts, shape))
