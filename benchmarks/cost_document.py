@@ -70,6 +70,9 @@ You read the tables like this:
 - Messages are those of both parties.
 - Rounds are how often a party has to wait, the larger number of the two.
 - Party 0 is the garbler, and the sender of OTs that go in one direction.
+- A *profile* names the [engine](protocols-engines.md), the kind of OT (oblivious transfer), and then
+  the garbling scheme (`half`, `three-halves`) or the form of the circuits (`size`, `depth`).
+  `table` stands for AND gates by 1-out-of-4 OT.
 - A program costs the sum of its parts: inputs, AND gates (gates times instances of the batch),
   arithmetic, openings.
 

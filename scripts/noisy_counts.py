@@ -20,7 +20,7 @@ CASES = [  # questions answered, epsilon of each
 
 def table() -> str:
     """Return the table in Markdown: questions, epsilon, and the share of people that the attack finds."""
-    lines = ["| counts | epsilon each | epsilon in all | right | possible at most |", "|---|---|---|---|---|"]
+    lines = ["| counts | epsilon each | epsilon of all answers | right | possible at most |", "|---|---|---|---|---|"]
     for questions, epsilon in CASES:
         draw = np.random.default_rng(7)
         shares = [success(draw.random(PEOPLE) < 0.5, questions, epsilon, draw) for _ in range(TRIALS)]

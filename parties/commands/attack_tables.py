@@ -23,18 +23,18 @@ MOST_PEOPLE, MOST_QUESTIONS = 1_000, 10_000  # a few seconds of least squares
 COUNTED = {
     "people": "{people:,}",
     "questions answered": "{answered:,} of {questions:,}",
-    "epsilon in all": "{spent:g}",
+    "epsilon of all answers": "{spent:g}",
     "right": "{right:.1%} (by chance {by_chance:.1%}, possible at most {possible:.1%})",
 }
 POSSIBLE = {
     "columns": "{columns:list}",
     "rows": "{rows:,}",
-    "hidden counts that are told": "{hidden_told:,} of {hidden:,}",
+    "hidden counts that follow from the tables": "{hidden_told:,} of {hidden:,}",
     "combinations that could have rows": "{combinations:,}",
 }
 REBUILT = {
-    "rebuilt, in the mean": "?{rebuilt:.1%} (by chance {by_chance:.1%})",
-    "of those in all draws right": "?{right_of_those_in_all_draws:.1%}",
+    "rows rebuilt, on average": "?{rebuilt:.1%} (by chance {by_chance:.1%})",
+    "right among the rows in all draws": "?{right_of_those_in_all_draws:.1%}",
 }
 
 

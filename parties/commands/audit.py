@@ -235,10 +235,10 @@ def shipped_command(records: OwnRecords = settings(OwnRecords)) -> Report:
     head = {target.called: {"target": target.called, "to": target.where, "entries": last} for target in targets}
     report = Report([fields | known[name]._asdict() for name, fields in head.items()])
     if not targets:
-        report.line("the log is shipped nowhere: [[records.ship]] in party.toml says where to")
+        report.line("the log is shipped nowhere; to ship it, name a target as [[records.ship]] in party.toml")
     for name, at in known.items():
         behind = f"{last - at.number} behind" if last > at.number else "has all"
-        text = f"{name}: entry {at.number} of {last}, {behind}; last at {at.at or 'no time'}"
+        text = f"{name}: entry {at.number} of {last}, {behind}; last shipped: {at.at or 'never'}"
         report.line(text + (f"; not shipped now: {at.why}" if at.why else ""))
     return report
 
@@ -263,7 +263,9 @@ def gaps_command(
     if head is not None and state.ok:
         report.line(f"no gap: entries {first} to {last}; {all_received.repeats} came more than once")
         if all_received.empty:
-            report.line(f"empty:  {all_received.empty} without content: archived before they came, or taken away since")
+            report.line(
+                f"empty:  {all_received.empty} without content: archived before they were shipped, or removed since"
+            )
         report.line(f"last:   entry {last}, hash {head['hash']}")
     else:
         report.lines(state.problems[:MOST_SHOWN])

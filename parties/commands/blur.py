@@ -100,7 +100,10 @@ def attack_command(
     given: Blurred = settings(Blurred),
     truth: str | None = option("True rows in the same order, to measure the attack.", "SOURCE"),
 ) -> Report:
-    """Measure how much blurred rows still reveal. The attack is spectral filtering. Privacy is an entropy."""
+    """Measure how much blurred rows still reveal. The attack is spectral filtering.
+
+    The report measures the uncertainty about a value by entropy.
+    """
     from contextlib import ExitStack
 
     from parties.alone.blurring.reports import attack, attack_report

@@ -203,9 +203,9 @@ def _state(file: NodeFile) -> Finding:
     except InputError as error:
         return Finding(False, "state", str(error))
     if number is None:
-        return Finding(True, "state", f"none in {file.node.state} yet: a start begins one")
-    then = "" if number == STATE else f"; a start brings it to {STATE}"
-    return Finding(True, "state", f"{file.node.state} opens, and has number {number}{then}")
+        return Finding(True, "state", f"none in {file.node.state} yet: the first start of the node makes it")
+    then = "" if number == STATE else f"; a start upgrades it to {STATE}"
+    return Finding(True, "state", f"{file.node.state} can be opened; its format has number {number}{then}")
 
 
 def _tables(file: NodeFile) -> Iterator[Finding]:

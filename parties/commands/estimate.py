@@ -256,7 +256,10 @@ def _report(
     memory = f"; memory of a shard: about {console.size(rows[0]['shard_bytes'])}" if shards > 1 else ""
     if on_shares:
         report.line(part_of_holder(asked))
-    report.line(f"of the first: {_in_seconds(rows[0]['work'])}; besides, at most: {_in_seconds(besides)}{memory}")
+    report.line(
+        f"seconds of the first line: {_in_seconds(rows[0]['work'])}; in addition, at most: "
+        f"{_in_seconds(besides)}{memory}"
+    )
     return report
 
 

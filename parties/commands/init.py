@@ -28,7 +28,7 @@ METRICS, HEALTH = 10, 11  # offsets of these ports from the page's port
 ASIDE = 100  # offset of the dialling party's ports from the listening party's: both may be on one machine
 ANYWHERE = "0.0.0.0"
 SCHEMA = "schema.toml"
-_BUDGET = """# With one only a node reads the table, and all noisy answers together tell no more of a row than this:
+_BUDGET = """# A budget bounds the privacy loss of all noisy answers together. Only a node reads a table with it:
 # [tables.{}.budget]
 # epsilon = 1.0
 # per = "year"

@@ -44,7 +44,10 @@ def key_command(
         "Delta of all answers of the person together. Only the mechanism gauss spends delta  [none]", "DELTA"
     ),
 ) -> None:
-    """Make the key of a device, which fixes its lasting answers. Restore it from a backup, never make a second one."""
+    """Make the key of a device. With it, one value of a question always gets one random answer.
+
+    If the key is lost, restore it from a backup. Never make a second one: fresh noise on an answer would reveal more.
+    """
     from parties.alone.local import account, device
 
     if total is not None:

@@ -37,7 +37,9 @@ def prepare(
     agreed: Path | None = option("Existing schema: map the table to it, propose no new one.", flag="--schema"),
     exclude: tuple[str, ...] = option("Leave columns out, separated by commas; repeatable.", "COLUMNS"),
     column: tuple[str, ...] = option("With --schema: an attribute and its column; repeatable.", "NAME=COLUMN"),
-    table: str | None = option("Table of a database or of --config, or a sheet; for a CSV file, its new name.", "NAME"),
+    table: str | None = option(
+        "Table of a database or of --config, or a sheet; for a CSV file, its name in party.toml.", "NAME"
+    ),
     person: str | None = option(
         "Column that names each row's person, and how many rows of a person count.", "COLUMN=ROWS"
     ),

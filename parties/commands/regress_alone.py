@@ -45,7 +45,9 @@ def alone(
     columns: str | None = option("Columns to predict from, comma-separated  [all of the schema]", "LIST"),
     numeric: str | None = option("Columns that are numbers; their values in the schema are the public bounds.", "LIST"),
     method: Way | Method = option(
-        "Place of the noise: objective, output, or second moments  [objective]",
+        "objective = noise in the minimised objective; output = on the weights; least-squares, ridge = on second "
+        "moments, "
+        "for a target of numbers  [objective]",
         click.Choice(["objective", "output", *SQUARES]),
         default="objective",
     ),

@@ -92,7 +92,7 @@ def alone(
 
     If in doubt, use the way choice, the exponential mechanism. It needs only epsilon, and is the most accurate. The
     other ways scale Laplace noise to a sensitivity of the median: the global one (global), a bound that you propose and
-    the rows must pass (propose), a private bound of the local one (bound), or the smooth one (smooth).
+    the rows must pass (propose), a noisy upper bound on the local one (bound), or the smooth one (smooth).
 
     With --function and --blocks the rows are divided into blocks, and the function is computed on each block. The
     numbers are then these values (sample and aggregate). A row is in one block, so each way protects it. The function

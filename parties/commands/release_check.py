@@ -134,8 +134,8 @@ def _add_mechanisms(report: Report, rows: list[dict[str, Any]]) -> None:
     }
     report.table(columns, said)
     report.line(
-        "So many samples of either table. All limits of a line hold together with probability "
-        f"1 - {ERROR:g}: no more than that is the chance that a kept promise is called broken."
+        "Samples are the answers from each of the two tables. The limits of a line hold together with probability "
+        f"1 - {ERROR:g}: a kept guarantee is reported as broken with probability {ERROR:g} at most."
     )
 
 
@@ -153,11 +153,14 @@ def _contract_document(finding: ViewCache) -> dict[str, Any]:
 
 
 def _add_contracts(report: Report, rows: list[dict[str, Any]]) -> None:
-    heads = ("kind of job", "hides", "", ">booked", ">lost: row more", ">booked", ">lost: replaced", "", "why")
+    heads = ("kind of job", "hides", "", ">booked", ">lost: added", ">booked", ">lost: replaced", "", "why")
     cells = []
     for row in rows:
         numbers = [f"{of[adjacency]:.4g}" for adjacency in row["lost"] for of in (row["booked"], row["lost"])]
         unit = "a row" if row["at_most"] is None else f"{row['at_most']} rows"
         cells.append((row["kind"], unit, row["measure"], *numbers, KEPT[row["kept"]], "; ".join(row["problems"])))
     report.table([(head.lstrip(">"), head[:1] if head.startswith(">") else "") for head in heads], cells)
-    report.line("Of all neighbours of tiny tables the most that is lost, and what a budget of that adjacency books.")
+    report.line(
+        "Lost: the largest privacy loss over all neighbours of tiny tables, if a row or person is added or replaced. "
+        "Booked: the loss that the job charges to a budget of this adjacency."
+    )

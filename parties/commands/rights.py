@@ -113,7 +113,7 @@ def object_command(
         _put(objections, who, withdraw)
     rows, about_rows = _rows_of(file.tables[table], objections.column, who)
     report = Report({"table": table, "what": what, "people": len(objections.people()), "rows": rows})
-    report.line(f"noted: {what}; it acts when the table is next opened, and the log has it")
+    report.line(f"noted: {what}; it takes effect when the table is next opened; the log has an entry of it")
     report.note(about_rows, always=False)
     report.note(AFTERWARDS.format(table=table))
     return report
@@ -154,9 +154,9 @@ def _rows_of(table: TableSettings, column: str, person: str) -> tuple[int | None
     try:
         number = len(answer(table, column, person)[1])
     except InputError as error:
-        return None, f"whether the table has rows of this person could not be seen: {error}"
+        return None, f"the rows of this person could not be counted: {error}"
     if not number:
-        return 0, f"no row of the table is of this person now: is that how its column {quoted(column)} has the name?"
+        return 0, f"no row of the table is of this person now; check the spelling in its column {quoted(column)}"
     are = "row of the table is" if number == 1 else "rows of the table are"
     return number, f"{number:,} {are} of this person now"
 

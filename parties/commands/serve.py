@@ -35,8 +35,8 @@ def serve(
     token_file: Path | None = option(
         "File with the secret TOKEN. Each request must send Authorization: Bearer TOKEN.", flag="--token-file"
     ),
-    identity: Path | None = option("Private key for TLS  [link.identity of --config if not on this machine]"),
-    certificate: Path | None = option("Certificate for TLS, which callers must trust  [link.certificate]"),
+    identity: Path | None = option("Private key for TLS  [link.identity of --config, if --host is not this machine]"),
+    certificate: Path | None = option("Certificate for TLS, which callers must trust  [link.certificate, likewise]"),
     socket_file: Path | None = option("Unix socket to listen at instead, for your user alone."),
 ) -> None:
     """Serve a model over HTTP: POST /predict returns its predictions. By default only this machine can connect.

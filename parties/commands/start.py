@@ -242,7 +242,9 @@ class Way:
         assert own is not None
         assert peer is not None
         if _run(["check", "--config", str(self._party), "--wait", "1"]):
-            console.err.print(f"A peer that does not answer is no fault before {peer.stem} asks the question too.")
+            console.err.print(
+                f"It is normal that {peer.stem} does not answer before {peer.stem} asks the question too."
+            )
         self._compare(file, own, peer, agreed)
         for number, kind in enumerate(MENU, 1):
             console.err.print(f"{number}  {questions.question(kind)}  smc {kind}")

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 SILENCE = 3600.0  # seconds of a node's silence between two questions, while both compute
 REMEDIES = {  # for a holder's command, which has no --peer
-    CHECK_PEER: "check --nodes, and that --at has their order",
-    LIST_US: "both who compute must list it in --holders",
+    CHECK_PEER: "check --nodes, and that --at has the addresses in the order of --nodes",
+    LIST_US: "both parties that compute must list it in --holders",
 }
 
 
@@ -67,7 +67,7 @@ class Job:
         if set(terms.nodes) != set(nodes):
             raise InputError("--nodes: the job is computed by other parties than these two; do not take part")
         if terms.holders.count(own) != 1:
-            raise InputError("the job does not list this holder once; ask the two that compute for their --holders")
+            raise InputError("the job must list this holder exactly once; ask the two that compute for their --holders")
         if why := self.task.without_holders:
             raise InputError(f"the job cannot take rows of holders: {why}")
         if table.max_rows > terms.holder_rows:
@@ -92,13 +92,15 @@ class Job:
     def lines(self, names: Mapping[str, str]) -> list[str]:
         """Return the terms that a holder consents to, a line each; `names` are the nodes' names by fingerprint."""
         disclosure = self.task.disclosure
-        opens = "Noise hides each row." if disclosure.spends else "Nothing has noise."
+        opens = "Noise hides each row." if disclosure.spends else "No opened value has noise."
         if disclosure.opens_exact_too:
-            opens = "Some of it has noise."
+            opens = "Some of the opened values have noise."
         computing = " and ".join(f"{names[node]} ({node[:23]})" for node in self.terms.nodes)
         first, second = (names[node] for node in self.terms.nodes)
         bound, words = getattr(self.task.settings, "max_rows", 0), worded(self.task.Settings, self.parameters)
-        subtract = "All others who give can subtract their parts of an exact number together, and then know yours."
+        subtract = (
+            "All other givers of rows can together subtract their parts from an exact number, and then know yours."
+        )
         return [
             f"Question: {disclosure.question or self.task.about.title}. {opens}",
             f"Columns: {', '.join(self.task.columns)}.",

@@ -140,7 +140,7 @@ def _attempt_at(
     except ConnectionRefusedError as error:
         raise _RefusedError(error.strerror or "the connection was refused") from None
     except TimeoutError:
-        raise _NoAnswerError("connected or not, nothing answers") from None
+        raise _NoAnswerError("nothing answers in time") from None
     except OSError as error:
         raise _NoAnswerError(error.strerror or "the connection failed") from None
 

@@ -17,8 +17,8 @@ are random points, whatever B it has sent. Points outside the prime-order group 
 role name, instance index, A and B.
 
 Cost: the sender sends 32 bytes once a session, and the receiver 32 n bytes in one message. Neither waits for the
-other's, so all is one flight. An OT takes one multiplication of any point for either party (the product of a and C is
-kept). It also takes one multiplication of the base point for the receiver.
+other's, so all is one flight. For an OT, either party multiplies one point by a secret number; the sender computes its
+product a C once a session. The receiver also multiplies the base point G once.
 """
 
 from __future__ import annotations

@@ -65,9 +65,9 @@ def figures(report: Data) -> Iterator[tuple[str, str, Lines]]:
     row_counts = report["rows"]
     yield "", EXACT, [("rows", f"{row_counts['synthetic']:,}", f"{row_counts['own']:,}")]
     part = report["copies"]
-    lines = [("own rows like no other", "", f"{part['alone']:,}")]
-    lines += [("of these copied", f"{part['copied']:,}", "COPIES" if part["found"] else "no more than chance")]
-    lines += [("synthetic rows that copy them", f"{part['synthetic_rows']:,}", f"{part['by_chance']:.1f} (chance)")]
+    lines = [("unique own rows", "", f"{part['alone']:,}")]
+    lines += [("of these, also synthetic", f"{part['copied']:,}", "COPIES" if part["found"] else "no more than chance")]
+    lines += [("synthetic rows equal to them", f"{part['synthetic_rows']:,}", f"{part['by_chance']:.1f} (chance)")]
     yield "people that the synthetic rows copy", ABOUT["copies"], lines
     part = report["marginals"]
     lines = [(f"average of {part['tables']:,}", f"{part['average']:.3f}", f"{part['own_halves']:.3f} (halves)")]

@@ -41,7 +41,7 @@ class BoostSettings(TabularSettings):
     rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = public(
         None,
         "Rounds",
-        "Number of boosting rounds: one tree each, or one per class of several",
+        "Number of boosting rounds. Each adds one tree, or with softmax one tree for each class",
         left_out=f"{MOST_ROUNDS}, or fewer, so that the splits open at most {DEFAULT_BITS:,} bits",
     )
     depth: Annotated[int, Field(strict=True, ge=1, le=10)] = public(4, "Depth", "Levels of splits of each tree")

@@ -156,7 +156,7 @@ def connected(address: str) -> Any:
             try:
                 ray.init(address=address, log_to_driver=False, configure_logging=False)
             except (ConnectionError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
-                why = f"no Ray with our certificates and token to be reached at {address} ({type(error).__name__})"
+                why = f"no Ray cluster accepts our certificates and token at {address} ({type(error).__name__})"
                 raise InputError(f"ray: {why}") from None
     return ray
 

@@ -129,7 +129,7 @@ class Boost(BySchema):
 
     @override
     def notes(self, settings: Any, source: Any) -> list[str]:
-        rounds = [f"{self.rounds} rounds: {self.bits_of_splits}; --rounds says otherwise"]
+        rounds = [f"{self.rounds} rounds: {self.bits_of_splits}; --rounds sets another number"]
         exact = [f"exact, without noise, {self.most_bits:,} bits at most: {EXACT}"] if self.exact else []
         return [*(rounds if settings.rounds is None else []), *(exact or super().notes(settings, source))]
 
@@ -283,7 +283,7 @@ class Boost(BySchema):
             leaves = (
                 "And for every leaf the sums that its weight is made of, with noise that neither knows. "
                 f"{changes(self.at_most, settings.adjacency == 'replace', 'these sums are', factor)}; "
-                "which splits are best has no noise."
+                "the opened splits have no noise."
             )
         return [
             f"We and {peer} both learn {trees} for {self.target} of both tables' rows together: at each node which "

@@ -13,7 +13,10 @@ from parties.tables.schema import Schema
 
 
 class Id3(JointTree):
-    """Learn the decision tree of the rows of both parties. Both learn the tree, and nothing else."""
+    """Learn the decision tree of the rows of both parties. Both learn the tree, and nothing else.
+
+    Two settings reveal more: --prune holdout the tree before it is pruned, --support-epsilon noisy counts of leaves.
+    """
 
     @classmethod
     @override

@@ -113,7 +113,8 @@ class Quantile(Release):
         outer, bound = min(share, 1 - share), self.settings.max_rows
         if beyond > bound:
             raise InputError(
-                f"at: {beyond:,} rows lie beyond an answer at {self.settings.at:g}, more than max_rows = {bound:,}: "
+                f"at: with this noise about {beyond:,} rows lie beyond an answer at {self.settings.at:g}, more than "
+                f"max_rows = {bound:,}: "
                 "give more epsilon or a quantile nearer 0.5"
             )
         if beyond or outer >= OUTER:
@@ -126,7 +127,9 @@ class Quantile(Release):
             remedy = f"ask for --at {least:g}" if nearest < OUTER else "give more epsilon"
             few = f"at: of {bound:,} rows at most {float(outer) * bound:,.0f} lie beyond {self.settings.at:g}"
             raise InputError(
-                f"{few}, and the noise hides {rows:,.0f}: numbers beyond all rows could win; {remedy}, or nearer 0.5"
+                f"{few}, but the noise hides {rows:,.0f} rows, so a number beyond all rows could be chosen; "
+                f"{remedy}, or ask for a "
+                "quantile nearer 0.5"
             )
 
     @property

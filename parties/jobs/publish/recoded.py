@@ -215,17 +215,21 @@ class Recoded(BySchema):
         """Return the promises of the rules, a sentence each."""
         against = self.settings.against
         admitted = (
-            "Before, both learn whether the rows as a whole keep the rules, and of each column whether no value of it "
-            "occurs at both; if not, or if so, nothing is published."
+            "First, both learn whether all rows as one class satisfy the rules, and for each column whether the two "
+            "tables have a value in common. If the rules fail, or a column has no common value, nothing is published."
         )
-        whose = f"of {peer} or of us alone, unless none" if against == "peer" else "of both parties together"
+        whose = (
+            f"of {peer} or of us alone, unless it has none of them" if against == "peer" else "of both parties together"
+        )
         lines = [admitted, f"No class has fewer than {self.settings.k:,} rows {whose}."]
         for description in self.models_in_words[1:]:
             lines.append(f"Every class has {description}, for the rows {whose}.")
         if self.problem.missing is not None:
             lines.append(f"In every class, {missing_rule([str(self.settings.sensitive)])}.")
         if against == "public":
-            lines.append("Who has rows in a class can subtract them: of the other's rows alone nothing is promised.")
+            lines.append(
+                "A party can subtract its own rows from a class: nothing is promised for the other's rows alone."
+            )
         return lines
 
     # Cost.

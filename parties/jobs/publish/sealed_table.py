@@ -78,14 +78,18 @@ class SealedTable(TableOfBoth):
         few = f"1 to {s.threshold - 1:,} rows" if self._shows_zeros else f"fewer than {s.threshold:,} rows"
         empty = ", and which are empty" if self._shows_zeros else ""
         lines = [
-            f"We and {peer} both learn in which cells and totals {each} {few}{empty}; no noise covers that, and it "
-            "costs no epsilon: its bits are counted.",
-            "Neither of us learns a number from that alone. The other cells are for who has the key of "
-            f"{analyst.in_full(self._analyst)}, as they are.",
+            f"We and {peer} both learn in which cells and totals {each} {few}{empty}. These answers are exact: they "
+            "cost no "
+            "epsilon, but their bits are counted.",
+            "Neither of us learns a number from these answers alone. The exact numbers of the other cells are sealed "
+            "to "
+            f"the key of {analyst.in_full(self._analyst)}.",
             f"Whoever holds that key and one party's rows has the other's numbers: {peer} has ours if it gets the key.",
         ]
         if s.against == "public":
-            lines.append("Who has rows in a cell can subtract them: of the other's rows alone nothing is promised.")
+            lines.append(
+                "A party can subtract its own rows from a cell: nothing is promised for the other's rows alone."
+            )
         return [*lines, *self.rounded, *nothing_else_of_rows(peer, s.max_rows)]
 
     def _opened(self, state: State, step: int | None = None) -> dict[str, int]:

@@ -50,12 +50,12 @@ def about(document: Document) -> list[str]:
     if "within" in document:
         lines.append(f"percentages of the rows of each {shown(' and '.join(document['within']))}")
     if "reaches" in document:
-        off = ", ".join(f"{reach:,} if {common}" for common, reach in document["reaches"].items())
-        lines.append(f"{OF_NOISE}: off by at most {off}; of so many common neighbours at most of any two vertices")
+        off = ", ".join(f"{reach:,} if it is {common}" for common, reach in document["reaches"].items())
+        lines.append(f"{OF_NOISE}, by the largest number of common neighbours of two vertices: off by at most {off}")
     if "epsilon" not in document and not document.get("exact"):
         return lines
     if document.get("exact"):
-        effect = "" if document.get("alone") else ": each party can tell the other's number"
+        effect = "" if document.get("alone") else ": each party can compute the other's number"
         return [*lines, f"exact, without noise{effect}"]
     epsilon = f"epsilon {document['epsilon']:g}" + (f", delta {document['delta']:g}" if "delta" in document else "")
     noise = ""

@@ -115,14 +115,14 @@ class JointTree(BySchema):
     def notes(self, settings: Any, source: Any) -> list[str]:
         remarks = []
         if self.settings.max_depth != settings.max_depth:
-            chosen = f"at most {self.settings.max_depth} levels, chosen by public numbers"
-            remarks.append(f"{chosen}: --max-depth asks for more, or for fewer")
+            chosen = f"at most {self.settings.max_depth} levels, chosen from public numbers"
+            remarks.append(f"{chosen}: --max-depth sets another maximum")
         if self.settings.k not in (settings.k, None, 1):
-            remarks.append(f"k is {self.settings.k}, unless --k or --plain says otherwise")
+            remarks.append(f"k is {self.settings.k} by default; --k or --plain changes it")
         remarks += ranges_as_classes(self.target, self.schema.attributes[self.target])
         remarks += super().notes(settings, source)
         if "epsilon" not in self.specified and leaf_rules.may_speak_of_one(self.settings):
-            remarks.append("leaves may speak of one person: --k or --l keeps them from it")
+            remarks.append("leaves may describe a single person: --k or --l prevents it")
         return [*remarks, *self.leaks(source)]
 
     @override
@@ -146,7 +146,8 @@ class JointTree(BySchema):
             found = leak(rows)
             if found.is_one:
                 finding = (
-                    f"{quoted(name)} alone tells {self.target} = {quoted(found.label)} right for {found.right:.0%}"
+                    f"{quoted(name)} alone predicts {self.target} = {quoted(found.label)} correctly for "
+                    f"{found.right:.0%}"
                 )
                 lines.append(f"{finding} of your rows: is it known only after the outcome?")
         return lines

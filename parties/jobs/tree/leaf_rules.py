@@ -54,19 +54,22 @@ def promises(settings: ExactSettings, peer: str, on_shares: bool = False) -> lis
     lines = []
     if may_speak_of_one(settings):
         lines.append(
-            "Leaves may speak of a single person: neither k nor l asks a leaf for more rows than one, and whoever "
-            "knows what leads to such a leaf reads that person's class off it."
+            "A leaf may describe a single person, because neither k nor l requires more than one row. Whoever knows "
+            "the "
+            "person's values on the path to this leaf learns the person's class from it."
         )
     if rules.k > 1:
-        lines.append(f"No leaf speaks of fewer than {rules.k:,} rows {whose}, unless of none.")
+        lines.append(f"No leaf has fewer than {rules.k:,} rows {whose}, unless it has none of them.")
     if rules.diverse:
         mixed = "" if rules.diversity == "distinct" else ", by the entropy of their frequencies"
-        lines.append(f"No leaf speaks of rows {whose} with fewer than {rules.l:g} classes{mixed}.")
+        lines.append(f"In no leaf do the rows {whose} have fewer than {rules.l:g} classes{mixed}.")
     if rules.close:
         lines.append(
             f"In no leaf do the classes of rows {whose} differ from those of {other} by more than {rules.t:g} "
             f"({rules.distance} distance)."
         )
     if lines and rules.against == "public":
-        lines.append("Who has rows in a leaf can subtract them: of the other's rows alone these rules promise nothing.")
+        lines.append(
+            "A party can subtract its own rows from a leaf: these rules promise nothing for the other's rows alone."
+        )
     return lines

@@ -94,7 +94,7 @@ class ExactSettings(TabularSettings):
     max_depth: Count | None = public(
         None,
         "Most levels",
-        "Maximum depth of the tree",
+        "Maximum depth of a tree",
         none="no limit",
         left_out="from the schema and the row bounds; with plain no limit",
     )
@@ -219,4 +219,4 @@ class ForestSettings(ExactSettings):
 class Id3Extra(Settings):
     """Settings of `smc estimate id3`."""
 
-    tree: LocalPath | None = own_file("Tree", "The tree of an earlier run: then the costs are exact.")
+    tree: LocalPath | None = own_file("Tree", "The result of an earlier run: then the costs are exact.")

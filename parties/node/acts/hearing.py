@@ -157,7 +157,7 @@ class Hearing:
             why = "it has had no session here"
             return self._turn_away(theirs, who, why, why)
         if job.holding is not None and fingerprint(who.peer) not in job.holding.nodes:
-            raise ProtocolError("a peer that does not compute the job speaks of it before those who do")
+            raise ProtocolError("a peer that does not compute a job announces it before the nodes that compute it do")
         try:
             draft = self._jobs.draft(job, "peer", name)
         except InputError as error:

@@ -91,7 +91,10 @@ def excess(theirs: Statement, heard: Heard, now: datetime, limits: LimitSettings
     if age < -CLOCK_SKEW:
         return "it was proposed in the future: one of the two clocks is wrong"
     if (shards := shards_of(theirs.proposal.specification)) > limits.processes:
-        return f"node.limits.processes: {shards} shards, and this node has {limits.processes} for a peer: ask for fewer"
+        return (
+            f"node.limits.processes: the job has {shards} shards, but this node allows a peer {limits.processes}: "
+            "ask for fewer"
+        )
     if heard.proposals >= limits.jobs_a_day:
         return f"node.limits.jobs_a_day: {limits.jobs_a_day} jobs were proposed today already, {_REMEDY}"
     return None
@@ -120,7 +123,9 @@ def too_large(shards: int, memory: int, others: tuple[int, int], limits: LimitSe
         return f"node.limits.processes: {others[0]} shards run with this peer, of {limits.processes} at most"
     if memory + others[1] > limits.memory * MIB:
         needed = f"its shards take about {memory // MIB} MiB"
-        return f"node.limits.memory: {needed}, others {others[1] // MIB}, and {limits.memory} are for a peer"
+        return (
+            f"node.limits.memory: {needed}, running ones take {others[1] // MIB}, but a peer may take {limits.memory}"
+        )
     return ""
 
 

@@ -54,7 +54,7 @@ def read(paths: Iterable[Path], first: int = 1) -> Received:
                 row = _row(text)
                 if row is None:
                     if not text.startswith(_HEAD):
-                        received.problems.append(f"{where}: no entry, or one that was cut or changed")
+                        received.problems.append(f"{where}: not an entry, or it was cut or changed")
                     continue
                 different = copies[row.number]
                 received.repeats += bool(different)
@@ -64,7 +64,7 @@ def read(paths: Iterable[Path], first: int = 1) -> Received:
         row, where = max(different, key=lambda copy: (copy[0].is_whole(), copy[0].is_empty))  # the first of equal ones
         received.rows[number] = row
         received.problems.extend(
-            f"{elsewhere}: another entry {number} than {where}"
+            f"{elsewhere}: entry {number} differs from the entry {number} in {where}"
             for other, elsewhere in different
             if other != row and not (other.is_empty and other._replace(fields=row.fields) == row)
         )

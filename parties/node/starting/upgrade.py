@@ -75,13 +75,17 @@ def check(file: NodeFile) -> Upgrade:
 
 def lines(upgrade: Upgrade) -> list[str]:
     """Return the findings as lines without the problems; no lines for a state that cannot be read."""
-    first = f"this release is {upgrade.release}; a peer's node must speak wire version {upgrade.wire}, as it does"
+    first = f"this release is {upgrade.release} with wire version {upgrade.wire}, which a peer's node must have too"
     if upgrade.found is None:
-        return [] if upgrade.problems else [first, "there is no state yet: a start begins one"]
+        return [] if upgrade.problems else [first, "there is no state yet: the first start of the node makes it"]
     if upgrade.found < upgrade.state:
-        effect = f"a start brings it to {upgrade.state}; copy the directory first, earlier releases cannot read it then"
+        effect = f"a start upgrades it to {upgrade.state}; copy the directory first: earlier releases cannot read that"
     else:
-        effect = "a start takes it as it is" if upgrade.found == upgrade.state else "a start refuses it"
+        effect = (
+            "this release reads it without an upgrade"
+            if upgrade.found == upgrade.state
+            else "this release cannot read it"
+        )
     texts = [first, f"the state has number {upgrade.found}: {effect}"]
     if upgrade.jobs is not None:
         texts.append(

@@ -300,9 +300,9 @@ def test_where_targets_are(config: Path, nodes: tuple[Any, Any]) -> None:
             nodes[0].connection, "siem", shipped.Shipped(19, "", "2026-11-26T00:00:00+00:00", "no answer in time")
         )
     first, second = run("shipped", "--config", config).stdout.splitlines()
-    assert first.endswith("a: entry 0 of 21, 21 behind; last at no time")
+    assert first.endswith("a: entry 0 of 21, 21 behind; last shipped: never")
     assert second == (
-        "siem: entry 19 of 21, 2 behind; last at 2026-11-26T00:00:00+00:00; not shipped now: no answer in time"
+        "siem: entry 19 of 21, 2 behind; last shipped: 2026-11-26T00:00:00+00:00; not shipped now: no answer in time"
     )
     found = json.loads(run("shipped", "--config", config, "--json").stdout)
     assert [(one["number"], one["entries"], one["why"]) for one in found][1] == (19, 21, "no answer in time")

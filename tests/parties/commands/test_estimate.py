@@ -110,7 +110,7 @@ def test_the_quickest_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_question_without_rows_starts_sooner(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "besides, at most: start 0.23 s, counting what suits" in run(capsys, "estimate", "millionaires")[1]
+    assert "in addition, at most: start 0.23 s, counting what suits" in run(capsys, "estimate", "millionaires")[1]
 
 
 def test_it_says_what_the_work_is_and_what_a_run_takes_besides(capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,8 +125,8 @@ def test_it_says_what_the_work_is_and_what_a_run_takes_besides(capsys: pytest.Ca
     assert besides["opening the table"] == pytest.approx(ENGINE_SECONDS + 1_000_000 * 5 * QUERIED_CELL_SECONDS)
     code, out, _ = run(capsys, *arguments)
     assert code == 0
-    assert "of the first: " in out
-    assert "besides, at most: start 0.49 s, counting what suits" in out
+    assert "seconds of the first line: " in out
+    assert "in addition, at most: start 0.49 s, counting what suits" in out
     assert "memory of a shard" not in out
     code, out, _ = run(capsys, *arguments, "--max-rows", 20, "--shards", 2)
     assert "; memory of a shard: about 120" in out.replace("\n", " ")

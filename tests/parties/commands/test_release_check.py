@@ -49,7 +49,7 @@ def test_every_mechanism_by_default(monkeypatch: pytest.MonkeyPatch, cases: Sequ
     assert [line.split()[0] for line in table] == list(MECHANISMS)
     assert all("kept" in line for line in table)
     told = " ".join(lines[1 + len(MECHANISMS) :])
-    assert told.startswith("So many samples")
+    assert told.startswith("Samples are the answers")
     assert "1 - 1e-09" in told
     assert all(f"{name} ({why})" in told for name, why in UNCHECKED.items())
 

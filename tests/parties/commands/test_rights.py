@@ -115,8 +115,7 @@ def test_an_objection_says_how_many_rows_are_the_persons_and_is_kept_all_the_sam
     assert [told(person)[0] for person in ("7", "8", "70")] == [2, 1, 0]  # also rows that `where` leaves out
     assert run([*command, "70"]) == 0
     assert (
-        "no row of the table is of this person now: is that how its column 'who' has the name?"
-        in capsys.readouterr().err
+        "no row of the table is of this person now; check the spelling in its column 'who'" in capsys.readouterr().err
     )
     assert told("5", "gone.csv")[0] is None
     assert Path("objections.txt").read_text() == "# by letter\n9\n70\n"

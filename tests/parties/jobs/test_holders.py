@@ -281,7 +281,7 @@ def other_schema(consortium: Consortium) -> TableSettings:
         ({}, lambda c: c.table("anna", MOST + 1), "max_rows of the table is 41, more than the job's 40 of a holder"),
         ({"at_most": 2}, None, "at_most of the job is 2, but the table here is of rows, not of people"),
         ({"max_rows": MOST}, None, "the job computes with 80 rows at most, but 3 parties may have 40 each"),
-        ({"holders": ["AA:BB"]}, None, "the job does not list this holder once"),
+        ({"holders": ["AA:BB"]}, None, "the job must list this holder exactly once"),
         ({"nodes": ["AA:BB", "CC:DD"]}, None, "computed by other parties than these two"),
         ({"protocol": "equality"}, None, "cannot be read|cannot take rows of holders"),
         (
@@ -411,8 +411,8 @@ def test_a_certificate_that_does_not_fit_names_the_settings_of_a_holder(
         return contribute(ways, consortium.table("bert"), refused, StatusLine(None))
 
     *nodes, mixed, unlisted = together(lambda: node(0), lambda: node(1), swapped, lambda: consortium.holder("anna"))
-    assert "check --nodes, and that --at has their order" in str(mixed)
-    assert "both who compute must list it in --holders" in str(unlisted)
+    assert "check --nodes, and that --at has the addresses in the order" in str(mixed)
+    assert "both parties that compute must list it in --holders" in str(unlisted)
     assert "--peer" not in f"{mixed}{unlisted}"
     assert all("another one is refused; check --holders" in str(node) for node in nodes)
     said = capfd.readouterr().err

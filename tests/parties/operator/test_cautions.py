@@ -43,7 +43,7 @@ def test_leaves_that_may_speak_of_one_person(node: FakeNode, given: dict[str, An
     task = Id3.of(merge(Id3Settings(), given), schema, "play")
     assert cautions(node.add(parameters=task.parameters())) == ([ONE_PERSON] if noticed else [])
     assert (
-        any(one.startswith("Leaves may speak of a single person") for one in task.disclosure.reveals("bob")) == noticed
+        any(one.startswith("A leaf may describe a single person") for one in task.disclosure.reveals("bob")) == noticed
     )
 
 

@@ -44,7 +44,8 @@ class PublishJoint(Recoded, StoppingKind):
     """Find one recoding (coarser values) for the rows of both parties: each class of equal rows then has at least k
     rows.
 
-    Both learn the recoding, and nothing else. Each party then recodes and writes its own rows with smc publish
+    Both learn the recoding. First they learn whether all rows as one class satisfy the rules, and for each column
+    whether the two tables have a value in common. Each party then recodes and writes its own rows with smc publish
     apply.
     """
 

@@ -61,8 +61,9 @@ class PublishLattice(Recoded):
     """Find one level of a public hierarchy (coarser values) for each column, so that each class of equal rows of both
     parties has k rows or more.
 
-    Both learn the levels, and nothing else. Each party then recodes and writes its own rows with smc publish
-    apply.
+    Both learn the levels; with --against public also which classes have k rows. First they learn whether all rows
+    as one class satisfy the rules, and for each column whether the two tables have a value in common. Each party then
+    recodes and writes its own rows with smc publish apply.
     """
 
     name = "publish lattice"

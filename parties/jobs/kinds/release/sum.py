@@ -30,8 +30,8 @@ class Sum(Release):
     """Add up the numbers of a column over the rows of both parties. Both learn the sum, with noise.
 
     The schema lists the values of the column as numbers, so the largest contribution of a row is public. The
-    noise has the scale of this number, divided by epsilon. Groups (--by) cost no further epsilon. Missing values count
-    as 0.
+    scale of the noise is this contribution divided by epsilon. Groups (--by) cost no further epsilon. Missing values
+    count as 0.
     """
 
     name = "release sum"

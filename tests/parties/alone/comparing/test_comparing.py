@@ -91,7 +91,7 @@ def test_text() -> None:
     assert lines[1].split() == ["rows", "2,000", "1,000"]
     assert next(line for line in lines if "wind" in line).split() == ["wind,", "sky,", "play", "0.125"]
     assert next(line for line in lines if "ID3" in line).split()[-2:] == ["75.0%", "87.5%"]
-    assert next(line for line in lines if "of these copied" in line).split()[-2:] == ["7", "COPIES"]
+    assert next(line for line in lines if "of these, also synthetic" in line).split()[-2:] == ["7", "COPIES"]
     assert next(line for line in lines if "same row" in line).split()[-2:] == ["25.0%", "25.0%"]
     assert "accuracy" not in report_of(report(models=False)).text()
 

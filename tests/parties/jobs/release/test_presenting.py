@@ -37,7 +37,7 @@ EXACT = """\
 of                rows
 all rows            30
 age = old           20
-exact, without noise: each party can tell the other's number
+exact, without noise: each party can compute the other's number
 """
 
 

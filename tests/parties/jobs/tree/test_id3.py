@@ -242,7 +242,7 @@ def test_the_default_is_the_same_by_a_command_a_job_file_and_a_specification(tmp
     plain = proposal_of(SCHEMA, plain=True).specification
     assert (plain["k"], plain["max_depth"], plain["plain"]) == (1, None, True)
     assert Id3.agreed(plain).specification() == plain
-    assert "Leaves may speak of a single person" in " ".join(Id3.agreed(plain).disclosure.reveals("bob"))
+    assert "A leaf may describe a single person" in " ".join(Id3.agreed(plain).disclosure.reveals("bob"))
 
 
 @pytest.mark.parametrize("rule", [{"k": 5}, {"l": 2.0}, {"t": 0.5}])

@@ -59,28 +59,28 @@ def test_the_policy_is_told_also_of_rules_that_rule_nothing_out() -> None:
 
 def test_what_is_promised() -> None:
     assert task().disclosure.reveals("B")[3:] == [
-        "No leaf speaks of fewer than 5 rows of B or of us alone, unless of none."
+        "No leaf has fewer than 5 rows of B or of us alone, unless it has none of them."
     ]
     for given in ({"plain": True}, {"k": 1}, {"plain": True, "max_depth": 1}, {"k": 1, "t": 0.5}):
         assert (
             task(**given)
             .disclosure.reveals("B")[3]
-            .startswith("Leaves may speak of a single person: neither k nor l asks")
+            .startswith("A leaf may describe a single person, because neither k")
         )
     assert not any("single person" in line for line in task(k=1, l=2).disclosure.reveals("B"))
     assert task(k=20, l=2, t=0.3).disclosure.reveals("B")[3:] == [
-        "No leaf speaks of fewer than 20 rows of B or of us alone, unless of none.",
-        "No leaf speaks of rows of B or of us alone with fewer than 2 classes.",
+        "No leaf has fewer than 20 rows of B or of us alone, unless it has none of them.",
+        "In no leaf do the rows of B or of us alone have fewer than 2 classes.",
         "In no leaf do the classes of rows of B or of us alone differ from those of all rows of that party by more "
         "than 0.3 (variational distance).",
     ]
     assert task(**ALL).disclosure.reveals("B")[3:] == [
-        "No leaf speaks of fewer than 5 rows of both parties together, unless of none.",
-        "No leaf speaks of rows of both parties together with fewer than 1.5 classes, by the entropy of their "
+        "No leaf has fewer than 5 rows of both parties together, unless it has none of them.",
+        "In no leaf do the rows of both parties together have fewer than 1.5 classes, by the entropy of their "
         "frequencies.",
         "In no leaf do the classes of rows of both parties together differ from those of all rows by more than 0.25 "
         "(ordered distance).",
-        "Who has rows in a leaf can subtract them: of the other's rows alone these rules promise nothing.",
+        "A party can subtract its own rows from a leaf: these rules promise nothing for the other's rows alone.",
     ]
     assert "rules" in task(**ALL).disclosure.question
     assert "rules" not in task(plain=True).disclosure.question
@@ -130,17 +130,17 @@ def test_what_would_take_long_to_count_is_not_counted() -> None:
         assert Id3.of(settings, wide, "class").cost(Inputs()).is_countable == countable
 
 
-LEVELS = "at most 6 levels, chosen by public numbers: --max-depth asks for more, or for fewer"
+LEVELS = "at most 6 levels, chosen from public numbers: --max-depth sets another maximum"
 
 
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({}, [LEVELS, "k is 5, unless --k or --plain says otherwise"]),
-        ({"max_depth": 2}, ["k is 5, unless --k or --plain says otherwise"]),
+        ({}, [LEVELS, "k is 5 by default; --k or --plain changes it"]),
+        ({"max_depth": 2}, ["k is 5 by default; --k or --plain changes it"]),
         ({"max_depth": 2, "k": 2}, []),
-        ({"plain": True}, ["leaves may speak of one person: --k or --l keeps them from it"]),
-        ({"plain": True, "min_rows": 9}, ["leaves may speak of one person: --k or --l keeps them from it"]),
+        ({"plain": True}, ["leaves may describe a single person: --k or --l prevents it"]),
+        ({"plain": True, "min_rows": 9}, ["leaves may describe a single person: --k or --l prevents it"]),
         ({"epsilon": 1.0, "max_depth": 2}, [KEPT_BY_NODES]),
     ],
 )

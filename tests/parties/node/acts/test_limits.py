@@ -63,14 +63,14 @@ def test_shards_of_one_job_and_of_all() -> None:
     eight = LimitSettings(processes=8, memory=1000)
     assert limits.excess(said(shards=8), limits.Heard(), NOW, eight) is None
     assert limits.excess(said(shards=9), limits.Heard(), NOW, eight) == (
-        "node.limits.processes: 9 shards, and this node has 8 for a peer: ask for fewer"
+        "node.limits.processes: the job has 9 shards, but this node allows a peer 8: ask for fewer"
     )
     mib = 2**20
     assert limits.too_large(0, 0, (8, 1000 * mib), eight) == ""
     assert limits.too_large(3, 300 * mib, (5, 700 * mib), eight) == ""
     assert "5 shards run with this peer, of 8 at most" in limits.too_large(4, 0, (5, 0), eight)
     assert limits.too_large(3, 301 * mib, (5, 700 * mib), eight) == (
-        "node.limits.memory: its shards take about 301 MiB, others 700, and 1000 are for a peer"
+        "node.limits.memory: its shards take about 301 MiB, running ones take 700, but a peer may take 1000"
     )
 
 

@@ -44,7 +44,7 @@ def test_a_column_that_nearly_decides_is_named(tmp_path: Path) -> None:
     task, inputs = task_and_inputs(tmp_path, 4)
     (line,) = OwnRows().remarks("a" * 32, task, inputs)
     words = "of your rows: is it known only after the outcome?"
-    assert line == f"'race' alone tells outcome = 'dead' right for 99% {words}"
+    assert line == f"'race' alone predicts outcome = 'dead' correctly for 99% {words}"
     task, inputs = task_and_inputs(tmp_path, 40)
     assert OwnRows().remarks("a" * 32, task, inputs) == []
 

@@ -37,7 +37,7 @@ def test_what_the_operator_sees_of_a_job(identities: dict[str, Identity]) -> Non
     assert view.cost.bytes > 0
     *some, rule = view.reveals
     assert [("100" in line, "tree" in line) for line in some] == [(False, True), (True, False), (True, False)]
-    assert rule == "No leaf speaks of fewer than 5 rows of  or of us alone, unless of none."
+    assert rule == "No leaf has fewer than 5 rows of  or of us alone, unless it has none of them."
 
 
 def test_a_job_without_rows_says_nothing_of_rows() -> None:

@@ -65,13 +65,13 @@ def test_what_is_before_the_first_in_question_may_lack(entries: list[Row], tmp_p
 def test_a_line_that_was_changed_is_told_by_its_number(entries: list[Row], tmp_path: Path, old: str, new: str) -> None:
     lines = [line(row) for row in entries]
     lines[2] = lines[2].replace(old, new)
-    told = ["line 3: no entry, or one that was cut or changed", "entry 3 is missing"]
+    told = ["line 3: not an entry, or it was cut or changed", "entry 3 is missing"]
     assert received(tmp_path, lines).problems == told
 
 
 def test_a_hash_that_is_no_text_is_no_entrys(entries: list[Row], tmp_path: Path) -> None:
     row = entries[2]._replace(hash=3)  # type: ignore[arg-type]
-    told = ["line 1: no entry, or one that was cut or changed", "there is no entry"]
+    told = ["line 1: not an entry, or it was cut or changed", "there is no entry"]
     assert received(tmp_path, [line(row)]).problems == told
 
 
@@ -82,7 +82,7 @@ def test_two_entries_of_one_number_contradict_each_other(entries: list[Row], tmp
     lines = [line(row) for row in entries]
     found = received(tmp_path, [*lines, forged] if after else [forged, *lines])
     places = (10, 3) if after else (1, 4)
-    assert found.problems == [f"line {places[0]}: another entry 3 than line {places[1]}"]
+    assert found.problems == [f"line {places[0]}: entry 3 differs from the entry 3 in line {places[1]}"]
     assert found.rows[3] == entries[2]
 
 

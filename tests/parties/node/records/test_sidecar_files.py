@@ -322,7 +322,7 @@ def test_a_state_that_no_start_opens_is_told_before(place: Place, capsys: pytest
     assert place.seal() == 0
     place.knows()
     before = {path: path.read_bytes() for path in place.state.rglob("*") if path.is_file()}
-    assert checked() == (True, f"{place.state} opens, and has number {database.STATE}")
+    assert checked() == (True, f"{place.state} can be opened; its format has number {database.STATE}")
     assert {path: path.read_bytes() for path in place.state.rglob("*") if path.is_file()} == before
     for word, says in ((NEXT, "does not open it"), (None, "nothing has its passphrase")):
         sealed.forget(place.path)

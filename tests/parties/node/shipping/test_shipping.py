@@ -95,7 +95,7 @@ def test_a_file_gets_each_entry_once_also_over_restarts(alice: Party, tmp_path: 
     with shipping(alice, file=path):
         eventually(has_all(alice))
     (cut, missing) = gaps.read([path]).problems
-    assert cut.endswith("no entry, or one that was cut or changed")
+    assert cut.endswith("not an entry, or it was cut or changed")
     assert missing == f"entry {last(alice) - 1} is missing"
 
 
@@ -175,7 +175,7 @@ def test_a_target_that_has_what_the_log_lacks_gets_all(alice: Party, tmp_path: P
         eventually(has_all(alice))
     assert numbers(path) == [*range(1, other.number + 1), other.number, *range(1, other.number + 1)]
     (problem,) = gaps.read([path]).problems
-    assert f": another entry {other.number} than {path}, line " in problem
+    assert f": entry {other.number} differs from the entry {other.number} in {path}, line " in problem
 
 
 class Hook(ThreadingHTTPServer):

@@ -144,14 +144,14 @@ def test_the_command_says_it_in_words_and_as_json(tmp_path: Path, capsys: pytest
         command = ["node", "--config", str(file), "--upgrade-check"]
         assert run(command) == 0
         said = capsys.readouterr().out
-        assert f"the state has number 0: a start brings it to {database.STATE}; copy the directory first" in said
+        assert f"the state has number 0: a start upgrades it to {database.STATE}; copy the directory first" in said
         assert f"{JOBS} jobs, of which {WAITING} go on; {ENTRIES} entries of the audit log" in said
         assert run([*command, "--json"]) == 0
         as_json = json.loads(capsys.readouterr().out)
         assert (as_json["found"], as_json["state"], as_json["problems"]) == (0, database.STATE, [])
     file.write_text('[node]\nstate = "none"\n')
     assert run(command) == 0
-    assert "a start begins one" in capsys.readouterr().out
+    assert "the first start of the node makes it" in capsys.readouterr().out
     assert run(["node", "--config", str(file), "--json"]) == 2
 
 
@@ -159,11 +159,11 @@ def test_what_a_start_does_with_the_state_is_said(tmp_path: Path) -> None:
     file = settings.NodeFile.model_validate({"node": {"state": tmp_path / "nothing"}})
     none = upgrade.check(file)
     assert (none.found, none.jobs, none.waiting, none.entries, none.problems) == (None, 0, 0, 0, ())
-    assert upgrade.lines(none)[1:] == ["there is no state yet: a start begins one"]
+    assert upgrade.lines(none)[1:] == ["there is no state yet: the first start of the node makes it"]
     for found, then in (
-        (2, "a start brings it to 3; copy the"),
-        (3, "a start takes it as it is"),
-        (4, "a start refuses"),
+        (2, "a start upgrades it to 3; copy the"),
+        (3, "this release reads it without an upgrade"),
+        (4, "this release cannot read"),
     ):
         _, line, counts = upgrade.lines(upgrade.Upgrade("1", 2, 3, found, 5, 4, 9, ()))
         assert line.startswith(f"the state has number {found}: {then}")
