@@ -88,7 +88,7 @@ class Grower:
         self._draw = draw
         depths = {depth for tree in start if (depth := open_depth(tree)) is not None}
         if len(depths) > 1:
-            raise ValueError(f"the trees have open nodes at the depths {sorted(depths)}")
+            raise ValueError(f"all open nodes of the trees must have one depth, not {sorted(depths)}")
         self.depth = depths.pop() if depths else 0
         self.nodes: list[Node] = []
         parents: list[int] = []

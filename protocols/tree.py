@@ -64,7 +64,7 @@ def open_depth(tree: Tree) -> int | None:
     """Return the depth of the open nodes; None if there are none. ValueError if they lie at different depths."""
     depths = {depth for node, depth in walk(tree) if isinstance(node, Open)}
     if len(depths) > 1:
-        raise ValueError(f"open nodes lie at the depths {sorted(depths)}")
+        raise ValueError(f"all open nodes must have one depth, not {sorted(depths)}")
     return depths.pop() if depths else None
 
 

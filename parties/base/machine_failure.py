@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator
 
-OURS = "trouble of its own machine"  # text before the reason in the message to the peer
+OURS = "a fault of its own machine"  # text before the reason in the message to the peer
 REASONS = {
     errno.ENOSPC: "the disk is full",
     errno.EDQUOT: "the disk quota is used up",
@@ -30,12 +30,12 @@ _DATABASES = ("sqlite3", "sqlcipher3.dbapi2", "duckdb", "_duckdb")
 REMEDY = {  # remedies for the operator
     "the disk is full": "make room",
     "the disk quota is used up": "make room or raise the quota",
-    "the file system is read-only": "mount it to be written",
+    "the file system is read-only": "mount it read-write",
     "the disk fails": "look at the disk, then start the node again",
     "too many files are open": "raise the limit (ulimit -n)",
     "another program holds the database": "end that program",
-    "the database may only be read": "give this user the right to write it",
-    "the database cannot be opened": "look at its folder's rights",
+    "the database may only be read": "give this user permission to write it",
+    "the database cannot be opened": "check the permissions of its folder",
 }
 
 

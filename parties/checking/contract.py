@@ -149,7 +149,7 @@ def check_case(case: Case, promise: Mapping[str, Any], at_most: int | None = Non
         for measure, lost, booked_loss in (("epsilon", loss.epsilon, booked.epsilon), ("rho", loss.rho, booked.rho)):
             if lost > float(booked_loss) * (1 + 1e-9):
                 finding.problems.append(
-                    f"{measure} {lost:.6g} is lost by {adjacency} and {float(booked_loss):.6g} is booked"
+                    f"the loss under {adjacency} is {measure} {lost:.6g}, but {float(booked_loss):.6g} is booked"
                 )
     return finding
 
@@ -166,19 +166,21 @@ def charge_problems(task: Any, promise: Mapping[str, Any]) -> list[str]:
     """
     epsilon, problems = exact(promise["epsilon"]), []
     if {loss.adjacency for loss in task.disclosure.spends} != {promise["adjacency"]}:
-        problems.append("a loss is not of the job's adjacency")
+        problems.append("a declared loss has another adjacency than the job")
     pure = sum((loss.times * loss.amount for loss in task.disclosure.spends if loss.measure == "epsilon"), Fraction(0))
     rho = sum(
         (loss.times * loss.amount for loss in task.disclosure.spends if isinstance(loss, ConcentratedLoss)), Fraction(0)
     )
     if pure and abs(pure - epsilon) > epsilon * DIGITS:
-        problems.append(f"epsilon {float(epsilon):.12g} is asked, and {float(pure):.12g} charged")
+        problems.append(f"epsilon {float(epsilon):.12g} was requested, but {float(pure):.12g} is charged")
     if rho:
         allowed = Fraction(rho_within(epsilon, exact(task.settings.delta)))
         if not allowed * (1 - Fraction(ROUNDED)) <= rho <= allowed:
-            problems.append(f"rho {float(allowed):.12g} is allowed by what is asked, and {float(rho):.12g} charged")
+            problems.append(
+                f"the requested epsilon and delta allow rho {float(allowed):.12g}, but {float(rho):.12g} is charged"
+            )
     if not task.disclosure.spends or (pure and rho):
-        problems.append("a job charges epsilon, or rho, and not both or none")
+        problems.append("a job must charge either epsilon or rho")
     return problems
 
 
@@ -191,17 +193,17 @@ def consent_problems(task: Any, promise: Mapping[str, Any]) -> list[str]:
     """
     text, problems = " ".join(task.disclosure.reveals("the peer")).lower(), []
     if (factors := {float(factor) for factor in _FACTOR.findall(text)}) != {promise["epsilon"]}:
-        problems.append(f"consent names epsilon {sorted(factors)}")
+        problems.append(f"the consent text has epsilon {sorted(factors)}, the job {promise['epsilon']}")
     delta = getattr(task.settings, "delta", None)
     if bool(_CHANCE.search(text)) != bool(delta) or (delta and _CHANCE.search(text)[2] != f"{delta:g}"):  # type: ignore[index]
-        problems.append("consent names another delta than the job has")
+        problems.append("the consent text has another delta than the job")
     at_most = task.at_most
     unit: Unit = "person" if at_most else "basket" if _has_baskets(task) else "row"
     units = {key for key, phrases in WORDS.items() if any(phrase in text for phrase in phrases)}
     if units != {(unit, promise["adjacency"])}:
-        problems.append(f"consent hides {sorted(units)}, and the job a {unit} by {promise['adjacency']}")
+        problems.append(f"the consent text hides {sorted(units)}, but the job hides a {unit} by {promise['adjacency']}")
     if at_most and f"at most {at_most} row" not in text:
-        problems.append("consent leaves out how many rows a person has")
+        problems.append("the consent text lacks the number of rows of a person")
     return problems
 
 

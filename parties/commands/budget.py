@@ -108,11 +108,11 @@ def _lines(budget: TableBudget) -> Iterator[str]:
     """Yield the lines of a table's budget."""
     yield f"table {job_text.shown(budget.table)}" if budget.table else "values typed by operators"
     if budget.also:
-        yield f"  same rows   {job_text.shown(listed(budget.also))}: what was spent under any of these names counts"
+        yield f"  same rows   {job_text.shown(listed(budget.also))}: charges under all of these names count"
     window = "" if budget.per == "ever" else f" per {budget.per}"
     rows = ", by person" if budget.people else ""
     if budget.budget is None:
-        yield f"  budget      none: nothing is refused; conversions at delta {budget.fixed_delta:.3g}{rows}"
+        yield f"  budget      none: no job is refused; epsilon below is at delta {budget.fixed_delta:.3g}{rows}"
     else:
         at = f" at delta {budget.delta:.3g}" if budget.delta else ""
         yield f"  budget      epsilon {budget.budget:.6g}{window}{at}, {budget.adjacency}{rows}"
@@ -124,11 +124,11 @@ def _lines(budget: TableBudget) -> Iterator[str]:
     left = ["" if peer.left is None else f"left {peer.left:.4g}" for peer in budget.peers]
     if budget.group > 1:  # the group's loss is a separate account; the budget is for one row
         yield from (f"  {name:10}  {of_one}" for name, of_one in zip(names, left, strict=True) if of_one)
-        yield f"  the price of {budget.group} {'people' if budget.people else 'rows'} of a group, by job at the end:"
+        yield f"  loss of a group of {budget.group} {'people' if budget.people else 'rows'} (by job in the last table):"
         left = [""] * len(left)
     is_pure = budget.budget is not None and not budget.delta
-    yield f"  now         {_totals(budget.now, budget.fixed_delta, is_pure)}"
-    yield f"  ever        {_totals(budget.ever, budget.fixed_delta, is_pure)}"
+    yield f"  counted now {_totals(budget.now, budget.fixed_delta, is_pure)}"
+    yield f"  all time    {_totals(budget.ever, budget.fixed_delta, is_pure)}"
     for peer, name, of_one in zip(budget.peers, names, left, strict=True):
         totals = _totals(peer.totals, budget.fixed_delta, is_pure)
         yield f"  {name:10}  {'; '.join(filter(None, (of_one, totals)))}"
@@ -165,12 +165,12 @@ def _simulated(simulation: Simulation) -> Iterator[str]:
     whose = parts(simulation.of_share, simulation.of_table)
     left = "no bound" if simulation.left is None else f"left {simulation.left:.4g}{whose and f' ({whose})'}"
     unit = "by Gaussian noise (rho)," if simulation.unit == "rho" else simulation.unit
-    yield f"{place}{unit} spent {_number(simulation.spent)}, asked {_number(simulation.asked)}, {left}"
+    yield f"{place}{unit} spent {_number(simulation.spent)}, requested {_number(simulation.asked)}, {left}"
     if simulation.price is not None:
         yield from (f"  {use}" for use in simulation.price.uses)
     if simulation.after is not None:
         then = f", enough for {enough_for(simulation.enough_for)}" if simulation.enough_for else ""
-        yield f"would be left: {simulation.after:.4g}{then}"
+        yield f"left after the job: {simulation.after:.4g}{then}"
     if simulation.exposure is not None:
         yield f"bits of exact answers: {simulation.exposure.words}"
     if simulation.earlier:

@@ -50,7 +50,7 @@ def _space(state: Path) -> Finding:
     there = next(folder for folder in (state.absolute(), *state.absolute().parents) if folder.exists())
     usage, facts = shutil.disk_usage(there), os.statvfs(there)
     if facts.f_flag & os.ST_RDONLY:
-        return Finding(False, "space", f"{there} is mounted read-only: mount it to be written")
+        return Finding(False, "space", f"{there} is mounted read-only: mount it read-write")
     if not os.access(there, os.W_OK | os.X_OK):
         return Finding(False, "space", f"{there} cannot be written: give this user the right to")
     if usage.free < LEAST_BYTES:

@@ -129,8 +129,8 @@ def print_left_out(place: PlaceSettings) -> None:
 
 def left_out_phrase(left_out: Sequence[int]) -> str:
     """Return a phrase for the owner: how many rows are left out, by reason; `left_out` as from `Source.left_out`."""
-    reasons = ("by `where`", "without consent", "of people who objected", "that are no person's")
-    why = (*reasons, "beyond those of a person that take part")
+    reasons = ("by `where`", "without consent", "of people who objected", "without a person")
+    why = (*reasons, "beyond the number of rows of a person that take part")
     parts = [f"{number:,} {reason}" for number, reason in zip(left_out, why, strict=False) if number]
     return f"; left out: {', '.join(parts)}" if parts else ""
 

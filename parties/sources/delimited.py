@@ -316,7 +316,9 @@ def _compare(path: Path, spelling: FormatSettings, file: CsvFile, rows: int) -> 
     """Raise InputError if DuckDB found other rows than the records of the file; name the first line that differs."""
     if rows != file.records:
         line = _Lines(path, spelling, file.records)[min(rows, file.records - 1)] if file.records else 1
-        raise InputError(f"{path}, line {line}: DuckDB has {rows:,} rows here, and the file has {file.records:,}")
+        raise InputError(
+            f"{path}, line {line}: DuckDB read {rows:,} rows, but the file has {file.records:,}; check this line"
+        )
 
 
 class _Lines(Sequence[int]):

@@ -164,7 +164,7 @@ def test_a_table_that_is_renamed_has_its_budget_still(pair: Nodes) -> None:
     assert states == ["refused", "refused"]
     assert "spent epsilon 1.5, asked 1, left 0.5" in job(pair.b, again).ours.reason
     shown = smc(pair.b, "budget", "show")
-    assert "table visits\n  same rows   'rows': what was spent under any of these names counts\n" in shown
+    assert "table visits\n  same rows   'rows': charges under all of these names count\n" in shown
     assert "table rows" not in shown
     assert noisy(pair, epsilon=0.5, peer_table="visits")[1:] == ("done", "done")
     assert {one["table"] for one in spent(pair.b)} == {"rows", "visits"}

@@ -63,10 +63,10 @@ def classes_of(
         elif value in signature and len(signature) >= m:
             buckets.setdefault(signature, {known: [] for known in signature})[value].append(row)
         else:
-            raise ValueError("a row's value is not in its signature, or that has fewer than m values")
+            raise ValueError("a row's value is not in its signature, or the signature has fewer than m values")
     every = sorted({*domain, *new})
     if len(every) < m:
-        raise ValueError("there are fewer than m values")
+        raise ValueError("the rows and the domain together have fewer than m values")
     for bucket in buckets.values():
         _balance(bucket, new)
     while new:

@@ -55,7 +55,7 @@ def text(document: Document) -> str:
             lines += _lines(tree)
     else:
         times = Counter(_asked(document))
-        lines += [f"{shown(name)}: asked {number:,} times" for name, number in times.most_common()]
+        lines += [f"{shown(name)}: {number:,} splits" for name, number in times.most_common()]
     return "\n".join([*lines, *about(document)]) + "\n"
 
 
@@ -66,9 +66,9 @@ def about(document: Document) -> list[str]:
     lines = [f"{tree_count} of depth {document['depth']} at most, {document['objective']}, rate {document['rate']:g}"]
     lines += map(shown, document.get("rounded", ()))
     if document.get("exact"):
-        return [*lines, "leaves exact: each party knows the other's sums in them"]
+        return [*lines, "leaves exact: each party can compute the other's sums in the leaves"]
     sigma = f"{document['law']} noise of sigma {document['sigma']:.4g} on the sums of each leaf"
-    privacy = f"epsilon {document['epsilon']:g}, delta {document['delta']:g} ({adjacency_of(document)}), of the leaves"
+    privacy = f"epsilon {document['epsilon']:g}, delta {document['delta']:g} ({adjacency_of(document)}), for the leaves"
     return [*lines, sigma, privacy]
 
 
@@ -78,7 +78,7 @@ def picture(document: Document) -> str:
 
     times = Counter(_asked(document)).most_common(SHOWN) or [("no column", 0)]
     bars = [{"value": float(number)} for _, number in times]
-    title = f"What trees for {shown(document['target'], 60)} ask, times"
+    title = f"Splits of the trees for {shown(document['target'], 60)}, by column"
     return bars_svg(title, about(document), [shown(name) for name, _ in times], bars)
 
 

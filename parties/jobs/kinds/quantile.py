@@ -124,7 +124,7 @@ class Quantile(Release):
         if float(outer) * bound < rows:
             nearest = math.ceil(1000 * rows / bound) / 1000
             least = nearest if share < 1 - share else 1 - nearest
-            remedy = f"ask for --at {least:g}" if nearest < OUTER else "give more epsilon"
+            remedy = f"ask for --at {least:g} or nearer to 0.5" if nearest < OUTER else "give more epsilon"
             few = f"at: of {bound:,} rows at most {float(outer) * bound:,.0f} lie beyond {self.settings.at:g}"
             raise InputError(
                 f"{few}, but the noise hides {rows:,.0f} rows, so a number beyond all rows could be chosen; "

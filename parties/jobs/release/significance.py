@@ -175,7 +175,8 @@ class Significance(Release):
         lines = [line]
         if document["differ"] is None:
             lines.append(
-                "the noise is as large as the rows expected in the rarest cell: join rare values, or more epsilon"
+                "the noise is as large as the number of rows expected in the rarest cell: join rare values, or give "
+                "more epsilon"
             )
         elif "p" in document:
             lines.append(f"p = {document['p']:.3g}, which counts the noise; statistic {document['statistic']:.4g}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from protocols.edges import Questions
     from protocols.tree import Tree
 
-SHORTER = "(left out: {fewer:,} of {all:,} questions, with answers that all agree; the result as JSON keeps them)\n"
+SHORTER = "(not shown: {fewer:,} of {all:,} splits, below which all leaves have one class; the JSON result has them)\n"
 
 
 def named(

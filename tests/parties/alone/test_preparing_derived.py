@@ -151,7 +151,7 @@ def test_a_measure_of_different_numbers_is_no_key(tmp_path: Path) -> None:
     proposal = propose(profile(PlaceSettings(source=str(tmp_path / "a.csv")), "out"), "out")
     assert proposal.schema.keys == ("row", "case_id")
     assert "income" in proposal.schema.attributes
-    assert any("nearly one value a row: if it names rows" in remark for remark in proposal.columns[0].remarks)
+    assert any("nearly one value a row: if it identifies rows" in remark for remark in proposal.columns[0].remarks)
 
 
 def test_one_word_is_no_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

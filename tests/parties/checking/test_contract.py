@@ -190,14 +190,17 @@ def planted(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
 @pytest.mark.parametrize(
     ("what", "problem"),
     [
-        ("half the noise", "epsilon 1.5 is lost by add-remove and 0.75 is booked"),
-        ("half the charge", "epsilon 0.75 is asked, and 0.375 charged"),
-        ("another adjacency", "a loss is not of the job's adjacency"),
-        ("one digit more", "epsilon 0.75 is asked, and 0.7500001 charged"),
-        ("another epsilon in words", "consent names epsilon [0.5]"),
-        ("another unit in words", "consent hides [('basket', 'add-remove')], and the job a row by add-remove"),
-        ("no number of rows of a person", "consent leaves out how many rows a person has"),
-        ("a delta in words", "consent names another delta than the job has"),
+        ("half the noise", "the loss under add-remove is epsilon 1.5, but 0.75 is booked"),
+        ("half the charge", "epsilon 0.75 was requested, but 0.375 is charged"),
+        ("another adjacency", "a declared loss has another adjacency than the job"),
+        ("one digit more", "epsilon 0.75 was requested, but 0.7500001 is charged"),
+        ("another epsilon in words", "the consent text has epsilon [0.5], the job 0.75"),
+        (
+            "another unit in words",
+            "the consent text hides [('basket', 'add-remove')], but the job hides a row by add-remove",
+        ),
+        ("no number of rows of a person", "the consent text lacks the number of rows of a person"),
+        ("a delta in words", "the consent text has another delta than the job"),
     ],
 )
 def test_a_kind_that_breaks_it_is_caught(monkeypatch: pytest.MonkeyPatch, what: str, problem: str) -> None:

@@ -117,8 +117,8 @@ def test_one_column_can_be_attacked_and_none_cannot(place: Path, capsys: pytest.
     assert smc(capsys, *blurred_rows)[0] == 0
     code, shown, _ = smc(capsys, *words, "--truth", "rows.csv")
     assert code == 0
-    assert "1 of 1 directions" in shown
-    assert "salary: interval" in shown
+    assert "1 of 1 principal components" in shown
+    assert "salary: the noise hides a value in an interval" in shown
     (place / "blur.toml").write_text('[columns]\nill = { noise = "none" }\n')
     code, _, error = smc(capsys, *words)
     assert (code, "no column with uniform or gaussian noise" in error) == (2, True)

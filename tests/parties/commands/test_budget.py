@@ -29,7 +29,7 @@ def test_a_budget_without_a_delta_is_told_without_one() -> None:
 
 def test_the_price_of_a_group_stands_apart_from_the_budget_which_is_for_one() -> None:
     lines = told(PURE, 4)
-    (heading,) = (i for i, line in enumerate(lines) if "the price of 4 rows of a group" in line)
+    (heading,) = (i for i, line in enumerate(lines) if "loss of a group of 4 rows" in line)
     assert all("left" not in line for line in lines[heading:])
     assert any("spent       epsilon 1 " in line for line in lines[:heading])
     assert "  with clinic  left 3" in lines[:heading]

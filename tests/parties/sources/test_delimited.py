@@ -235,5 +235,7 @@ def test_rows_that_are_not_the_records_are_an_error(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(delimited, "_call", one_less)
     for reader in (cells, lambda path: open_rows(PlaceSettings(source=str(path)))):
-        with pytest.raises(InputError, match=r"x\.csv, line 5: DuckDB has 2 rows here, and the file has 3$"):
+        with pytest.raises(
+            InputError, match=r"x\.csv, line 5: DuckDB read 2 rows, but the file has 3; check this line$"
+        ):
             reader(path)

@@ -129,13 +129,13 @@ class Curve(Release):
                 f"median {between} ({INTERVAL}: {_time(middle['low'])} to {_time(middle['high'])}), "
                 f"mean up to {amount(mean['until'])}: {amount(round(mean['value'], 2))} "
                 f"± {amount(round(2 * mean['deviation'], 2))}, and {amount(round(mean['least'], 2))} to "
-                f"{amount(round(mean['most'], 2))} wherever in their bins events are"
+                f"{amount(round(mean['most'], 2))} for any position of the events in their bins"
             )
         *_, begin, end = document["edges"]
         if mean["until"] != end:
             lines.append(
-                f"the last bin, from {amount(begin)} to {amount(end)}, is far wider than the others: nothing is said "
-                f"of times in it; give {shown(document['time'])} more edges in the schema"
+                f"the last bin, from {amount(begin)} to {amount(end)}, is far wider than the others: no times in it "
+                f"are given; give {shown(document['time'])} more edges in the schema"
             )
         if "log_rank" in document:
             test = document["log_rank"]
@@ -143,7 +143,9 @@ class Curve(Release):
                 f"log-rank test, which counts the noise: chi-square {test['chi_square']:.4g}, {test['degrees']} degrees"
                 f" of freedom, p = {test['p']:.3g}"
             )
-        lines.append(f"times are in {shown(document['unit'])}, and binned: who is censored in a bin is at risk there")
+        lines.append(
+            f"times are in {shown(document['unit'])}, and binned: a row censored in a bin counts as at risk in it"
+        )
         return lines
 
     @classmethod

@@ -150,7 +150,7 @@ def test_a_regression_tree_has_the_means_of_its_leaves(depth: int, least: float,
         assert both[guessed == leaf, 4].mean() == pytest.approx(leaf, abs=1e-4)
     text = made.text(document, 0)
     assert all(f"{leaf - 10:+.2f}"[:4] in text for leaf in set(guessed))
-    assert text.endswith("leaves exact: each party knows the other's sums in them\n")
+    assert text.endswith("leaves exact: each party can compute the other's sums in the leaves\n")
 
 
 def test_a_run_goes_on_from_every_step() -> None:

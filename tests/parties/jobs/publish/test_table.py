@@ -388,7 +388,7 @@ def test_what_is_said_of_it(certificate: str) -> None:
     assert again.specification() == made.specification()
     assert again.disclosure.reveals("bob") == made.disclosure.reveals("bob")
     told = " ".join(made.disclosure.reveals("bob"))
-    assert f"for who has the key of analyst ({made.disclosure.analyst})" in told
+    assert f"are sealed to the key of analyst ({made.disclosure.analyst})" in told
     assert "Whoever holds that key and one party's rows has the other's numbers: bob has ours if" in told
     assert "and which are empty" in told
     assert "nothing is promised" in told

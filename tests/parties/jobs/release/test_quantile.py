@@ -139,7 +139,7 @@ def test_noise_is_what_one_row_more_changes() -> None:
 @pytest.mark.parametrize(("at", "max_rows"), [(0.01, 500), (0.999, 600)])
 def test_extremes_that_the_noise_hides_are_refused(at: float, max_rows: int) -> None:
     """A number that no row has, beyond all rows, would be as good by the rows between: fewer than the noise."""
-    with pytest.raises(InputError, match=r"lie beyond .*, and the noise hides .* ask for --at 0\.\d+"):
+    with pytest.raises(InputError, match=r"lie beyond .*, but the noise hides .* ask for --at 0\.\d+"):
         task_of(epsilon=1.0, at=at, max_rows=max_rows)
     assert task_of(exact=True, at=at, max_rows=max_rows)
 

@@ -372,7 +372,7 @@ def test_a_machines_own_trouble_is_no_try_and_both_have_the_reason(
             eventually(lambda: bob.jobs.find(job).ours.end == "computed")
         else:
             eventually(lambda: pair.parties[1].state(job) == "failed")
-        assert all(note.endswith("trouble of its own machine: the disk is full") for note in notes)
+        assert all(note.endswith("a fault of its own machine: the disk is full") for note in notes)
         assert (len(notes) == 20) == (left == "nothing")
         logs = nodes.logs[1].getvalue()
         assert '"why": "the disk is full"' in logs
