@@ -64,7 +64,7 @@ class _Logged(SidecarFiles):
         digest = known[-1].fields.get("digest") if known else None  # earlier releases wrote none
         if digest not in (None, _digest(data)):
             why = f"{path} is not what entry {known[-1].number} of the log says: an older copy, or changed by hand"
-            self._complain(why, "put the right one back, or look at it and write it anew by smc operator")
+            self._complain(why, "put the right one back, or check the people in it and write it anew with smc operator")
         return data
 
     def check_absent(self, path: Path) -> None:

@@ -373,7 +373,7 @@ class DateType(OrderedType):
         elif (self.edges is None) == (self.width is None):
             raise ValueError("age_at needs either edges or a width, in years; give one")
         elif not all(0 < age < OLDEST for age in self.edges or (self.width or 1,)):
-            raise ValueError(f"ages are from 1 to {OLDEST - 1} years")
+            raise ValueError(f"edges and width of age_at must be ages from 1 to {OLDEST - 1} years")
         return self
 
     @property

@@ -107,7 +107,11 @@ def build(column: str, paths: Sequence[Sequence[str]]) -> Hierarchy:
     height = len(paths[0])
     for path in paths:
         if len(path) != height:
-            raise InputError(f"{where}: {quoted(path[0])} has {len(path)} levels, {quoted(paths[0][0])} has {height}")
+            raise InputError(
+                f"{where}: {quoted(path[0])} has {len(path)} levels, {quoted(paths[0][0])} has {height}; give all "
+                "values "
+                "equally many"
+            )
     for level in range(height - 1):
         parents: dict[str, str] = {}
         for path in paths:

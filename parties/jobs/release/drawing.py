@@ -19,7 +19,7 @@ def draw_svg(document: Document) -> str:
     bars = [bar for bar in document["numbers"] if bar["value"] is not None][:MOST]
     notes = about(document)
     if bars and "low" in bars[0]:
-        notes.append(f"bars: {OF_NOISE}: interval of each number by itself")
+        notes.append(f"bars: {OF_NOISE}: each interval holds for its number alone")
     return bars_svg(_title(document), notes, [_name(document, bar) for bar in bars], bars)
 
 

@@ -179,7 +179,7 @@ class Significance(Release):
                 "more epsilon"
             )
         elif "p" in document:
-            lines.append(f"p = {document['p']:.3g}, which counts the noise; statistic {document['statistic']:.4g}")
+            lines.append(f"p = {document['p']:.3g}, which includes the noise; statistic {document['statistic']:.4g}")
         if "missing" in document:
             lines.append(missing_in_words(document["missing"], document["with_gaps"]))
         return lines

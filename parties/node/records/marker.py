@@ -51,6 +51,6 @@ def check(path: Path, last: Callable[[int], Sequence[Row | AuditEntry]]) -> None
     entries = last(marked.number + 1)
     if marked.number and [(entry.number, entry.hash) for entry in entries] != [(marked.number, marked.hash)]:
         raise InputError(
-            f"the audit log lacks entry {marked.number}, which {path} names: it was taken away, or an older one put in "
-            f"its place; put it back, or, if that was done on purpose, remove {path}"
+            f"the audit log lacks entry {marked.number}, which {path} names: the log was removed or replaced by an "
+            f"older one; put the newest log back, or, if you replaced it on purpose, remove {path}"
         )

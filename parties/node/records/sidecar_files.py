@@ -151,8 +151,8 @@ def require_sealed(database: Path, is_asked: bool) -> None:
     """
     if is_asked and not sealed.is_sealed(database):
         raise InputError(
-            f"node.sealed: {database} is not encrypted, or not there: put the encrypted one back, or make it so by "
-            "smc audit seal"
+            f"node.sealed: {database} is not encrypted, or not there: put the encrypted one back, or encrypt this one "
+            "with smc audit seal"
         )
 
 

@@ -118,7 +118,7 @@ def test_ranges_are_those_of_pandas(edges: list[int], x: int) -> None:
         ({"type": "date", "low": "1.1.2024", "high": "2024-01-01"}, "low: must be a day such as 2026-01-31"),
         ({"type": "date", "low": "1001-01-01", "high": "8999-12-31", "granularity": "day"}, "more than 65536"),
         ({"type": "date", "age_at": "2024-01-01"}, "age_at needs either edges or a width"),
-        ({"type": "date", "age_at": "2024-01-01", "edges": [500]}, "ages are from 1 to 129"),
+        ({"type": "date", "age_at": "2024-01-01", "edges": [500]}, "must be ages from 1 to 129"),
         ({"type": "time", "edges": ["25:00"]}, 'must be a time such as "06:30"'),
         ({"type": "category"}, "a category needs values, or groups"),
         ({"type": "category", "values": ["a", "a"]}, "is listed twice"),

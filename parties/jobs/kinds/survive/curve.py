@@ -140,8 +140,8 @@ class Curve(Release):
         if "log_rank" in document:
             test = document["log_rank"]
             lines.append(
-                f"log-rank test, which counts the noise: chi-square {test['chi_square']:.4g}, {test['degrees']} degrees"
-                f" of freedom, p = {test['p']:.3g}"
+                f"log-rank test, whose p includes the noise: chi-square {test['chi_square']:.4g}, {test['degrees']} "
+                f"degrees of freedom, p = {test['p']:.3g}"
             )
         lines.append(
             f"times are in {shown(document['unit'])}, and binned: a row censored in a bin counts as at risk in it"
