@@ -57,7 +57,7 @@ def combine(
     report = Report({"files": len(models), "how": name})
     report.line(f"written: {out}, {name} of {len(models)} files")
     for copy in copies:
-        report.note(f"{copy}: both count, as the files of two holders")
+        report.note(f"{copy}: both count, as the files of two holders; if both are of one holder, list one")
     if name == VOTES and len(model.get("trees", ())) == 2:
         report.line("two trees: the first decides ties; three or more vote")
     return report

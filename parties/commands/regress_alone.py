@@ -46,8 +46,7 @@ def alone(
     numeric: str | None = option("Columns that are numbers; their values in the schema are the public bounds.", "LIST"),
     method: Way | Method = option(
         "objective = noise in the minimised objective; output = on the weights; least-squares, ridge = on second "
-        "moments, "
-        "for a target of numbers  [objective]",
+        "moments, for a target of numbers  [objective]",
         click.Choice(["objective", "output", *SQUARES]),
         default="objective",
     ),

@@ -165,8 +165,7 @@ def cell_states(engine: Engine, problem: CellProblem, counts: NDArray[Any]) -> S
     if not engine.masked_numbers and counts.max() > problem.max_rows:
         raise InputError(
             f"a cell has {counts.max()} rows, more than the agreed maximum of {problem.max_rows}; raise max_rows at "
-            "both "
-            "parties"
+            "both parties"
         )
     with engine.session.phase("small cells"):
         if problem.against == "public":

@@ -41,16 +41,14 @@ TYPES = {  # types of a schema, with their names on the page
 }
 MEANS = {
     "category": "Each value is counted separately. Separate the values by commas. Without a list, the values of at "
-    "least "
-    f"{RARE} rows are taken, and one value stands for all others; the peer sees these values.",
+    f"least {RARE} rows are taken, and one value stands for all others; the peer sees these values.",
     "yes or no": "Known spellings are yes, y, true, t, 1 and no, n, false, f, 0.",
     "numbers": "Low and high are public bounds, from general knowledge. Numbers beyond them belong to the first or the "
     "last range. Width is the width of a range; without a width, each number is counted separately.",
     "dates": "Low and high are days such as 2024-01-31. Width is day, week, month, quarter or year. The default "
     "is the proposed width, or month.",
     "ages": "Years of age on the first of January of this year, or on the day in low. Width is in years; without a "
-    "width, "
-    f"ranges begin at {', '.join(map(str, AGES))}.",
+    f"width, ranges begin at {', '.join(map(str, AGES))}.",
     "times of the day": "Width is in hours; without a width, each hour is counted separately.",
     "key": "The column identifies rows or people. No question counts its values.",
     "free text": "The column is left out. To use it, group its texts before, or choose category.",

@@ -109,8 +109,7 @@ def build(column: str, paths: Sequence[Sequence[str]]) -> Hierarchy:
         if len(path) != height:
             raise InputError(
                 f"{where}: {quoted(path[0])} has {len(path)} levels, {quoted(paths[0][0])} has {height}; give all "
-                "values "
-                "equally many"
+                "values equally many"
             )
     for level in range(height - 1):
         parents: dict[str, str] = {}

@@ -114,8 +114,7 @@ class Quantile(Release):
         if beyond > bound:
             raise InputError(
                 f"at: with this noise about {beyond:,} rows lie beyond an answer at {self.settings.at:g}, more than "
-                f"max_rows = {bound:,}: "
-                "give more epsilon or a quantile nearer 0.5"
+                f"max_rows = {bound:,}: give more epsilon or a quantile nearer to 0.5"
             )
         if beyond or outer >= OUTER:
             return
@@ -124,12 +123,11 @@ class Quantile(Release):
         if float(outer) * bound < rows:
             nearest = math.ceil(1000 * rows / bound) / 1000
             least = nearest if share < 1 - share else 1 - nearest
-            remedy = f"ask for --at {least:g} or nearer to 0.5" if nearest < OUTER else "give more epsilon"
+            remedy = f"--at {least:g} or nearer to 0.5" if nearest < OUTER else "a quantile nearer to 0.5"
             few = f"at: of {bound:,} rows at most {float(outer) * bound:,.0f} lie beyond {self.settings.at:g}"
             raise InputError(
                 f"{few}, but the noise hides {rows:,.0f} rows, so a number beyond all rows could be chosen; "
-                f"{remedy}, or ask for a "
-                "quantile nearer 0.5"
+                f"ask for {remedy}, or give more epsilon"
             )
 
     @property

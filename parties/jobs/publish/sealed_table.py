@@ -79,11 +79,9 @@ class SealedTable(TableOfBoth):
         empty = ", and which are empty" if self._shows_zeros else ""
         lines = [
             f"We and {peer} both learn in which cells and totals {each} {few}{empty}. These answers are exact: they "
-            "cost no "
-            "epsilon, but their bits are counted.",
+            "cost no epsilon, but their bits are counted.",
             "Neither of us learns a number from these answers alone. The exact numbers of the other cells are sealed "
-            "to "
-            f"the key of {analyst.in_full(self._analyst)}.",
+            f"to the key of {analyst.in_full(self._analyst)}.",
             f"Whoever holds that key and one party's rows has the other's numbers: {peer} has ours if it gets the key.",
         ]
         if s.against == "public":

@@ -55,8 +55,7 @@ def promises(settings: ExactSettings, peer: str, on_shares: bool = False) -> lis
     if may_speak_of_one(settings):
         lines.append(
             "A leaf may describe a single person, because neither k nor l requires more than one row. Whoever knows "
-            "the "
-            "person's values on the path to this leaf learns the person's class from it."
+            "the person's values on the path to this leaf learns the person's class from it."
         )
     if rules.k > 1:
         lines.append(f"No leaf has fewer than {rules.k:,} rows {whose}, unless it has none of them.")
