@@ -659,7 +659,7 @@ def test_codes_by_name_are_no_numbers(name: str, tmp_path: Path) -> None:
 def test_numbers_are_no_codes(name: str, tmp_path: Path) -> None:
     proposal = codes(tmp_path / "a.csv", name, [10000 + 400 * i for i in range(100)] * 20)
     assert becomes(proposal)[name] == "integer"
-    assert "code by its name" not in " ".join(proposal.columns[0].remarks)
+    assert "by its name a code" not in " ".join(proposal.columns[0].remarks)
 
 
 @pytest.mark.parametrize(
