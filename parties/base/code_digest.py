@@ -1,13 +1,17 @@
 """Digest of the code of a function or a kind of job, so that two parties can compare their code.
 
-Comments, docstrings, layout and type hints are ignored. An import counts, even if only hints need it.
+Comments, docstrings, layout and type hints are ignored. An import counts, even if only hints need it. The digest and
+the imports of each module are cached under the digest of its source, because parsing takes longer than a small job.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
-from functools import lru_cache
+import json
+import sys
+from contextlib import suppress
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -18,6 +22,8 @@ JOBS = "parties.jobs"  # this project's package whose imports are followed to th
 SHOWN = 12  # hexadecimal digits of a digest
 IGNORED = {"annotation", "returns", "ctx", "kind", "type_comment", "type_params"}
 BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")  # fields of a statement with statements
+CACHE = "code-digests.json"
+MOST_CACHED = 1000  # modules
 ONE_PARSER = Lock()  # CPython 3.11 fails if two threads make syntax trees at once
 
 
@@ -32,20 +38,52 @@ def code_digest(*modules: str) -> str:
         >>> len(code_digest("protocols.equality"))
         12
     """
+    from smc.kernels.native import keep  # loads numpy
+
     homes = {home for name in modules if (home := _home(name)) is not None}
-    texts: dict[str, str] = {}
-    waiting = list(modules)
+    digests: dict[str, str] = {}
+    waiting, known = list(modules), _cache()
+    size = len(known)
     while waiting:
         name = waiting.pop()
         source = _source(name)
-        if name in texts or source is None:
+        if name in digests or source is None:
             continue
-        with ONE_PARSER:
-            tree = ast.parse(source.read_bytes())
-        texts[name] = "" if _is_ours(name) else _plain(tree)
-        waiting += [other for other in _imported(tree, name) if _counts(other, homes)]
-    whole = "\0".join(part for name in sorted(texts) for part in (name, texts[name]) if texts[name])
-    return hashlib.sha256(whole.encode(errors="surrogatepass")).hexdigest()[:SHOWN]
+        text = source.read_bytes()
+        key = hashlib.sha256(b"\0".join((_own_version(), name.encode(), text))).hexdigest()
+        if key not in known:
+            known[key] = _read(text, name)
+        digests[name], imported = known[key]
+        waiting += [other for other in imported if _counts(other, homes)]
+    if len(known) > size:
+        keep(CACHE, json.dumps(dict([*known.items()][-MOST_CACHED:])).encode())
+    whole = "\0".join(part for name in sorted(digests) for part in (name, digests[name]) if digests[name])
+    return hashlib.sha256(whole.encode()).hexdigest()[:SHOWN]
+
+
+def _cache() -> dict[str, tuple[str, list[str]]]:
+    """Return digest and imports of modules by their keys, from the cache; empty if there is none."""
+    from smc.kernels.native import cached
+
+    for content in cached(CACHE):
+        with suppress(ValueError):  # a damaged file
+            found: dict[str, tuple[str, list[str]]] = json.loads(content)
+            return found
+    return {}
+
+
+@cache
+def _own_version() -> bytes:
+    """Return the source of this module and the version of Python: both decide how a source is read."""
+    return Path(__file__).read_bytes() + sys.version.encode()
+
+
+def _read(text: bytes, name: str) -> tuple[str, list[str]]:
+    """Return the digest of a module's code, empty for a module of ours, and the modules that it imports."""
+    with ONE_PARSER:
+        tree = ast.parse(text)
+    plain = b"" if _is_ours(name) else _plain(tree).encode(errors="surrogatepass")
+    return hashlib.sha256(plain).hexdigest() if plain else "", _imported(tree, name)
 
 
 def _is_ours(name: str) -> bool:

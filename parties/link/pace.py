@@ -43,18 +43,14 @@ def own_pace_alone() -> int:
 
 
 def _kept(what: str, measured: Callable[[], float]) -> int:
-    from smc.kernels.native import cache_directories  # loads LLVM: only where the link is measured
-    from smc.kernels.private_files import UnsafeError, read, write
+    from smc.kernels.native import cached, keep  # loads numpy: only where the link is measured
 
     name = f"{what}-{''.join(c for c in platform.node() if c.isalnum())[:40]}-{os.cpu_count()}"
-    for directory in cache_directories():
-        with suppress(OSError, UnsafeError, ValueError):
-            return checked(int(read(directory, name)))
+    for content in cached(name):
+        with suppress(ValueError):
+            return checked(int(content))
     pace = rounded(measured())
-    for directory in cache_directories():
-        with suppress(OSError, UnsafeError):
-            write(directory, name, b"%d" % pace)
-            break
+    keep(name, b"%d" % pace)
     return pace
 
 

@@ -172,12 +172,7 @@ def _machine_code(module: str) -> bytes:
             return code
         on_compile(module)
         code = compiled(module)
-        for directory in cache_directories():
-            try:
-                write(directory, _file(module), sealed(code))
-                break
-            except (OSError, UnsafeError):
-                continue
+        keep(_file(module), sealed(code))
         return code
 
 
@@ -274,6 +269,26 @@ def cache_directories() -> Iterator[Path]:
     # For services without a writable home; the folder's owner is checked as everywhere.
     with suppress(FileNotFoundError):  # no folder for temporary files
         yield Path(tempfile.gettempdir()) / f"smc-kernels-{os.geteuid()}"
+
+
+def cached(name: str) -> Iterator[bytes]:
+    """Yield the content of each file with this name in the cache directories that only this user could have written."""
+    for directory in cache_directories():
+        with suppress(OSError, UnsafeError):
+            yield read(directory, name)
+
+
+def keep(name: str, data: bytes) -> None:
+    """Write a file to the first cache directory that can be written, if there is any.
+
+    Args:
+        name: Name of the file.
+        data: Content of the file.
+    """
+    for directory in cache_directories():
+        with suppress(OSError, UnsafeError):
+            write(directory, name, data)
+            return
 
 
 def compiled(module: str) -> bytes:

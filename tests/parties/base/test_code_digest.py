@@ -16,6 +16,13 @@ PROGRAM = '"""About it."""\nimport beside_this\n\n\ndef f(engine, x):\n    """Re
 BESIDE = "STEP = 3\n"
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "cache"
+    monkeypatch.setattr("smc.kernels.native.cache_directories", lambda: [folder])
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(tmp_path)
@@ -44,6 +51,26 @@ def test_code_counts_also_in_a_module_beside(folder: Path, file: str, old: str, 
     path = folder / file
     path.write_text(path.read_text().replace(old, new))
     assert digest("of_mine") != before
+
+
+def test_a_source_is_parsed_once(folder: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, parsed = digest("of_mine"), []
+    read = code_digest._read
+
+    def spied(text: bytes, name: str) -> tuple[str, list[str]]:
+        parsed.append(name)
+        return read(text, name)
+
+    monkeypatch.setattr(code_digest, "_read", spied)
+    assert digest("of_mine") == before
+    assert parsed == []
+    (folder / "beside_this.py").write_text("STEP = 5\n")
+    changed = digest("of_mine")
+    assert changed != before
+    assert parsed == ["beside_this"]
+    (cache / code_digest.CACHE).write_text("{")
+    assert digest("of_mine") == changed
+    assert parsed == ["beside_this", "of_mine", "beside_this"]
 
 
 def test_a_kind_has_the_code_of_its_protocol(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
