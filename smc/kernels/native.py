@@ -11,7 +11,8 @@ them compiles anew. The file begins with the SHA-256 of the code, so a damaged f
 compiled anew too. It is read only if no user except this one and root could have written it (`private_files`): every
 user reads files that root has compiled, for example while installing. If neither the package's folder nor the user's
 cache can be written, the file goes to a folder of this user below the system's temporary directory. One process
-compiles at a time: the others wait for a lock on that folder, and then read its file.
+compiles at a time, or several that it starts (`warm`): the others wait for a lock on that folder, and then read its
+file.
 """
 
 from __future__ import annotations
@@ -167,13 +168,18 @@ def _machine_code(module: str) -> bytes:
     """Return the object code of a module: from the cache, or compiled and then cached if possible."""
     if (code := _stored(module, on_refusal)) is not None:
         return code
-    with _compiling():
+    with compiling():
         if (code := _stored(module, _silent)) is not None:  # another process has compiled it
             return code
         on_compile(module)
-        code = compiled(module)
-        keep(_file(module), sealed(code))
-        return code
+        return store(module)
+
+
+def store(module: str) -> bytes:
+    """Compile a module, cache its object code and return it; this or the starting process holds the lock."""
+    code = compiled(module)
+    keep(_file(module), sealed(code))
+    return code
 
 
 def is_compiled(module: str) -> bool:
@@ -223,8 +229,11 @@ def _stored(module: str, refused: Callable[[str], None]) -> bytes | None:
 
 
 @contextmanager
-def _compiling() -> Iterator[None]:
-    """Hold the lock of the first writable cache directory. If there is none, each process compiles for itself."""
+def compiling() -> Iterator[bool]:
+    """Hold the lock of the first writable cache directory. Yield False if there is none.
+
+    Without such a directory, each process compiles for itself.
+    """
     with ExitStack() as held:
         for directory in cache_directories():
             try:
@@ -233,8 +242,9 @@ def _compiling() -> Iterator[None]:
                 continue
             held.callback(os.close, folder)  # closing the folder releases the lock
             lock(folder)
-            break
-        yield
+            yield True
+            return
+        yield False
 
 
 def fingerprint(module: str, *target: str) -> str:
@@ -246,14 +256,15 @@ def fingerprint(module: str, *target: str) -> str:
     """
     state = hashlib.sha256()
     for part in (*SHARED_SOURCES, module):
-        state.update(_source(part))
+        state.update(source(part))
     prototypes = [(kernel.name, kernel.types) for kernel in Kernel.registry[module]]
     state.update(repr((prototypes, *target)).encode())
     return state.hexdigest()[:32]
 
 
 @cache
-def _source(module: str) -> bytes:
+def source(module: str) -> bytes:
+    """Return the source of a module of this package."""
     spec = find_spec(f"{PACKAGE}.{module}")
     assert spec is not None
     assert spec.origin is not None

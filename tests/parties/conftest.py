@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,4 +71,5 @@ def nothing_compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(warm, "_seen", set())
     monkeypatch.setattr(warm, "is_compiled", made.__contains__)
     monkeypatch.setattr(warm, "prepare", made.append)
+    monkeypatch.setattr(warm, "compiling", lambda: nullcontext(False))
     return made

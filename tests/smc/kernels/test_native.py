@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -267,7 +269,7 @@ def test_a_lock_that_is_never_given_back_is_not_waited_for_forever(
     monkeypatch.setattr(native, "compiled", lambda module: b"code")
     monkeypatch.setattr(private_files, "LOCK_SECONDS", 0.05)
     tmp_path.chmod(0o700)
-    with native._compiling():
+    with native.compiling():
         assert native._machine_code("labels") == b"code"
 
 
@@ -295,6 +297,7 @@ def test_what_is_compiled_ahead_is_said_with_its_share(monkeypatch: pytest.Monke
     monkeypatch.setattr(warm, "_seen", set())
     monkeypatch.setattr(warm, "is_compiled", lambda module: module in ("ot", *made))
     monkeypatch.setattr(warm, "prepare", made.append)
+    monkeypatch.setattr(warm, "compiling", lambda: nullcontext(False))
     warm.warm(["labels", "ot", "gmw", "labels"], lambda done, total: told.append((done, total)))
     assert made == ["labels", "gmw"]
     assert told == [(0, 2), (1, 2), (2, 2)]
@@ -302,6 +305,29 @@ def test_what_is_compiled_ahead_is_said_with_its_share(monkeypatch: pytest.Monke
     assert len(told) == 3  # nothing is said where nothing is to be done
     warm.warm(["lpn"])
     assert capsys.readouterr().err == f"smc: {warm.NOTICE}\n"
+
+
+def test_each_core_compiles_a_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process with the longest module fails: what it has not compiled is compiled here."""
+    prepared: list[str] = []
+    shares: list[Sequence[str]] = []
+    monkeypatch.setattr(warm, "_seen", set())
+    monkeypatch.setattr(warm, "_cores", lambda: 2)
+    monkeypatch.setattr(warm, "prepare", prepared.append)
+    monkeypatch.setattr(warm, "is_compiled", lambda module: (tmp_path / module).exists())
+    monkeypatch.setattr(native, "cache_directories", lambda: [tmp_path / "cache"])
+
+    def process(modules: Sequence[str]) -> subprocess.Popen[bytes]:
+        shares.append(modules)
+        paths = [str(tmp_path / module) for module in modules if module != "ot"]
+        program = f"import time; [(time.sleep(0.2), open(path, 'w')) for path in {paths}]"
+        return subprocess.Popen([sys.executable, "-c", program])
+
+    monkeypatch.setattr(warm, "_process", process)
+    warm.warm(["labels", "halfgates", "threehalves", "ot"], lambda done, total: None)
+    assert shares == [["ot", "labels"], ["threehalves", "halfgates"]]
+    assert prepared[-1] == "ot"
+    assert sorted(prepared[:-1]) == ["halfgates", "labels", "threehalves"]
 
 
 @pytest.mark.parametrize(
