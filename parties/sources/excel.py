@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import re
 import warnings
-import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from datetime import date, datetime, time, timedelta
@@ -26,6 +25,8 @@ DIGITS = 15  # of a number, as Excel keeps them
 
 def is_workbook(path: Path) -> bool:
     """Return whether a file is an Excel workbook (.xlsx)."""
+    import zipfile  # only where the kind of a file is looked at
+
     try:
         with zipfile.ZipFile(path) as archive:
             return "xl/workbook.xml" in archive.namelist()

@@ -71,7 +71,7 @@ def _in_processes(modules: Sequence[str]) -> Iterator[str]:
         with ExitStack() as held:
             if len(absent) > 1 and held.enter_context(compiling()):
                 running = [_process(share) for share in _shares(absent) if share]
-                while absent and any([process.poll() is None for process in running]):
+                while absent and any(process.poll() is None for process in running):
                     time.sleep(POLL_SECONDS)
                     compiled = [*filter(is_compiled, absent)]
                     absent = [module for module in absent if module not in compiled]

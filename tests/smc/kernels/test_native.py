@@ -330,6 +330,10 @@ def test_each_core_compiles_a_share(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert sorted(prepared[:-1]) == ["halfgates", "labels", "threehalves"]
 
 
+def test_a_process_of_a_core_finds_the_package() -> None:
+    assert warm._process([]).wait(PATIENCE) == 0
+
+
 @pytest.mark.parametrize(
     "profile", dict.fromkeys((*profiles.profiles(integers=True), Profile("yao", "trapdoor"))), ids=str
 )
