@@ -52,7 +52,6 @@ PLAIN_ROOM, RULED_ROOM, RULED_POWER, CHOICE_POWER = 30.0, 9.7, 1.34, 0.37  # see
 MOST_CELLS, FILLED_ROOM = 4, 8.0  # cells a row, and room, of plain trees of a table with rows in most cells
 PLAIN_FALL, RULED_FALL = 0.4, 0.26  # splits of a level, as a share of those above, beyond the room
 CUT_GROWTH, CUT_ROOM = 1.9, 0.65  # trees with two answers that compare some edges of a column
-COMPARED = 64  # attributes in a circuit that a typical run counts: a wider one takes longer to build than it can save
 BLOCK = 8  # instances; whole blocks cost as much in separate batches as in one
 
 
@@ -87,7 +86,6 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
         largest: Number of entropy counts above which each level is counted in parts. A level's bytes, gates and seconds
             are then those of one part times the number of parts.
     """
-    engine.most_sampled = COMPARED
     ordered, splits = _ordered(problem), typical_splits(problem)
     domains = ordered.domains
     if problem.edges is not None:

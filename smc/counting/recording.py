@@ -134,12 +134,6 @@ class _Recorder(CountingEngine):
         with _noted(self._steps, lambda engine: engine.repeated(times)):
             yield
 
-    @contextmanager
-    @override
-    def part(self, size: int, most: int | None) -> Iterator[int]:
-        with _noted(self._steps, lambda engine: engine.part(size, most)):
-            yield size if most is None else -(-size // -(-size // most))
-
     def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
         zeros = _zeros(np.uint8, width, batch)
         self._steps.append(
