@@ -211,7 +211,7 @@ class Scratch(DuckDb):
         self.attached = path, name
 
     def plan_for(self, columns: int) -> None:
-        """Let DuckDB plan a query of all columns of a wide table in linear time: it compares no pairs of expressions."""
+        """Let DuckDB plan queries of a wide table in linear time: it compares no pairs of expressions."""
         if columns > WIDE:
             self._fetch("SET disabled_optimizers = 'common_subexpressions'")
 

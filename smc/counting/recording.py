@@ -58,8 +58,8 @@ def uncollected() -> Iterator[None]:
 class Recording:
     """Calls of a program to an engine as one party, in order.
 
-    `is_symmetric` is True if the program sends no message of its own. Then the other party makes equal calls: each call
-    has its counterpart there, and the engine that plays it knows its party.
+    `is_symmetric` is True if the program itself sends no message but openings, which both parties send at once. Then
+    the other party makes equal calls: an engine that plays a call knows its party.
     """
 
     def __init__(self, program: Callable[[CountingEngine], object], party: int, profile: Profile) -> None:
@@ -172,6 +172,13 @@ class _Recorder(CountingEngine):
     @override
     def prepare(self, netlist: Netlist, batch: int) -> None:
         self._steps.append(lambda engine, _: engine.prepare(netlist, batch))
+
+    @override
+    def _reveal(self, *secrets: Bits) -> list[BitMatrix]:
+        was_silent = self.session.is_silent
+        opened = super()._reveal(*secrets)
+        self.session.is_silent = was_silent
+        return opened
 
     def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
         self._steps.append(lambda engine, _: _executed(engine, netlist, batch))

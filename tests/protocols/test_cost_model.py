@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocols import cost_model
 from protocols.cost_model import at_most, most_bytes, typical, with_tree
 from protocols.counts import RowCounts
 from protocols.edges import Run
 from protocols.entropies import COMPARED, argmin_netlist
 from protocols.id3 import Leaf, Problem, Split, Tree, id3
 from protocols.rules import NO_RULES, Rules
-from smc.counting import forecast
+from smc.counting import Forecast, forecast
 from smc.engines import Profile, engine_of
+from smc.link_shape import LinkShape
 from smc.local import run_local
 from smc.meter import Cost, Meter
 from smc.session import Session
@@ -217,3 +219,16 @@ def test_a_wide_comparison_builds_small_circuits(monkeypatch: pytest.MonkeyPatch
     assert max(compared) == 100
     assert [cost.and_gates for cost in in_groups.costs] == [cost.and_gates for cost in whole.costs]
     assert in_groups.bytes == pytest.approx(whole.bytes, rel=0.02)
+
+
+def test_a_part_of_very_many_columns_stands_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = tuple(Run(i, i + 1) for i in range(600))
+    problem = Problem((2,) * 600, 2, 400, delta=0.05, max_depth=2, runs=runs, edges=3)
+
+    def counted(most: int) -> Forecast:
+        monkeypatch.setattr(cost_model, "MOST_COUNTED", most)
+        return forecast(lambda engine: typical(engine, problem, 1 << 20), Profile("lean", form="size"))
+
+    part, whole = counted(200), counted(1 << 10)
+    assert part.bytes == pytest.approx(whole.bytes, rel=0.02)
+    assert part.seconds(LinkShape()) == pytest.approx(whole.seconds(LinkShape()), rel=0.1)
