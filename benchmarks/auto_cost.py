@@ -62,7 +62,8 @@ def of_table(name: str, raw: Path, target: str, runs: int) -> Row:
 
 def of_columns(columns: int) -> Row:
     """Return the seconds to count the profiles of a wide tree, and the forecast of the fastest on a local network."""
-    values = {f"c{i}": ("a", "b", "c", "d") for i in range(columns)} | {"t": ("no", "yes")}
+    values: dict[str, tuple[str, ...]] = {f"c{i}": ("a", "b", "c", "d") for i in range(columns)}
+    values["t"] = ("no", "yes")
     task = ExactTree(Id3Settings(max_rows=ROWS, max_depth=2), Schema(values), "t")
     cost, start = task.cost_of_run(Inputs()), time.process_time()
     program = (lambda: cost.program) if cost.is_countable else None
