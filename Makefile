@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test quick services lint campaign foretold bench benchmarks bench-peers bench-private bench-publish \
 	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
-	bench-synthesis bench-marginals bench-answers errors bench-sensitivity bench-derived bench-forests bench-trees bench-defaults bench-boosting bench-pruning \
+	bench-synthesis bench-marginals bench-answers errors bench-sensitivity bench-derived bench-forests bench-trees bench-auto bench-defaults bench-boosting bench-pruning \
 	bench-recoding docs lock check-supply sbom wheel faults fuzz soak kills mutants traces lines cheaters
 
 demo: $(CORE)
@@ -131,6 +131,9 @@ bench-regress: $(STAMP)
 
 bench-forests: $(STAMP)
 	$(BIN)/python -m benchmarks.forests --out benchmarks/results/forests.json
+
+bench-auto: $(STAMP)
+	$(BIN)/python -m benchmarks.auto_cost ../shared/data
 
 bench-defaults: $(STAMP)
 	$(BIN)/python -m benchmarks.default_trees --out benchmarks/results/default_trees.json

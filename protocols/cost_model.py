@@ -52,7 +52,7 @@ PLAIN_ROOM, RULED_ROOM, RULED_POWER, CHOICE_POWER = 30.0, 9.7, 1.34, 0.37  # see
 MOST_CELLS, FILLED_ROOM = 4, 8.0  # cells a row, and room, of plain trees of a table with rows in most cells
 PLAIN_FALL, RULED_FALL = 0.4, 0.26  # splits of a level, as a share of those above, beyond the room
 CUT_GROWTH, CUT_ROOM = 1.9, 0.65  # trees with two answers that compare some edges of a column
-COMPARED = 64  # attributes in a circuit that a typical run counts: a wider one takes longer to build than it can save
+MOST_COUNTED = 1 << 10  # about so many attributes of a node are counted; more cost in proportion
 BLOCK = 8  # instances; whole blocks cost as much in separate batches as in one
 
 
@@ -87,7 +87,6 @@ def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
         largest: Number of entropy counts above which each level is counted in parts. A level's bytes, gates and seconds
             are then those of one part times the number of parts.
     """
-    engine.most_sampled = COMPARED
     ordered, splits = _ordered(problem), typical_splits(problem)
     domains = ordered.domains
     if problem.edges is not None:
@@ -149,6 +148,8 @@ def level_in_parts(
 ) -> None:
     """Count the cost of a level: that of one of its equal parts, times the number of parts.
 
+    A part has some of the nodes. If a node compares very many attributes, it also has some of these.
+
     Args:
         engine: The engine that counts.
         problem: The public parameters.
@@ -159,7 +160,9 @@ def level_in_parts(
         largest: Upper bound on the entropy counts of a part; a part has at least one split in any case.
     """
     times = max(1, min(splits, -(-splits * sum(left) * (problem.classes + 1) // max(1, largest))))
-    with engine.session.phase(f"level {depth}"), engine.repeated(times):
+    alike = max(1, len(left) // MOST_COUNTED)
+    left = left[::alike]
+    with engine.session.phase(f"level {depth}"), engine.repeated(times * alike):
         _level(engine, problem, depth, -(-nodes // times), -(-splits // times), left)
 
 

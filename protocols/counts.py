@@ -174,6 +174,24 @@ class Rows(Counts, Protocol):
         """
 
 
+def added(domains: Sequence[int], classes: int, pieces: Iterable[Indices], tree: Tree, attributes: bool) -> LevelCounts:
+    """Count rows that come in pieces, in memory for one piece; see `Counts.level`.
+
+    Args:
+        domains: Number of values of each attribute.
+        classes: Number of classes.
+        pieces: The rows, with the columns of `Rows.distinct`.
+        tree: The tree so far; public.
+        attributes: True to count by each attribute's values too.
+    """
+    total = NoRows(domains, classes).level((tree,), attributes)
+    for lines in pieces:
+        part = RowCounts(domains, classes, lines[:, :-2], lines[:, -2], lines[:, -1]).level(tree, attributes)
+        for whole, table in zip((total.classes, *total.values), (part.classes, *part.values), strict=True):
+            whole += table
+    return total
+
+
 class RowCounts:
     """Counts of rows in memory: category indices int[rows, attributes] and their classes int[rows].
 

@@ -11,18 +11,21 @@ from protocols.inputs import both_inputs
 from protocols.logarithm import x_log_x
 from protocols.pieces import in_shards
 from protocols.problem import Problem
-from smc.circuit import Builder, Form, Integer, Netlist, argmin, concatenate
+from smc.circuit import Builder, Form, Integer, Netlist, minimum
 from smc.circuit.kept import kept
-from smc.engines import Engine, Word
+from smc.engines import Bits, Engine, Word
 
 # Most x ln x evaluated at once, besides those of the last candidate of a batch. This bounds the memory of a level with
 # very many nodes. Engines with room for more bits take up to MORE times as many, as each batch has rounds of its own.
 BATCH, MORE = 1 << 14, 4
+COMPARED = 64  # integers that one circuit compares; a power of both sizes of a group in `smc.circuit.selection`
 INPUTS = 32  # approximate bits of a party's count
 
 
 @kept
-def argmin_netlist(candidates: int, width: int, form: Form = "size", ruled: bool = False) -> Netlist:
+def argmin_netlist(
+    candidates: int, width: int, form: Form = "size", ruled: bool = False, indexed: int = 0, is_last: bool = True
+) -> Netlist:
     """Build a circuit that returns the index of the least of some signed integers, the first among equals.
 
     Args:
@@ -30,16 +33,56 @@ def argmin_netlist(candidates: int, width: int, form: Form = "size", ruled: bool
         width: Bits of an integer, the sign included.
         form: "size" for few gates, "depth" for few levels.
         ruled: True for one more input bit for each integer. Only integers with bit 1 compete, unless all bits are 0.
+        indexed: Bits of an index that comes with each integer; they are the low bits of the result.
+        is_last: False to return the winner too: a signed integer of equal order, one bit wider if `ruled`.
 
     Returns:
-        The circuit. Its inputs are the integers, then the bits.
+        The circuit. Its inputs are the integers, then the bits, then the indices.
     """
     builder = Builder(form)
     values: list[Integer] = [builder.input(width, signed=True) for _ in range(candidates)]
-    if ruled:  # an unsigned number with equal order, and above it the inverted bit
-        values = [concatenate(value[:-1], ~value[-1], ~builder.input(1)[0]) for value in values]
-    builder.output(argmin(values))
+    if ruled:  # an unsigned number of equal order; above it the bit, as the sign of the whole
+        values = [builder.integer([*value[:-1], ~value[-1], builder.input(1)[0]], signed=True) for value in values]
+    least, index = minimum(values, [builder.input(indexed) for _ in range(candidates if indexed else 0)])
+    builder.output(index)
+    if not is_last:
+        builder.output(least)
     return builder.build()
+
+
+def argmin(engine: Engine, values: Sequence[Bits], bits: Sequence[Bits] = ()) -> Bits:
+    """Return the secret indices of the least of each instance's signed integers, the first among equals.
+
+    Groups of `COMPARED` integers compete as one batch, then the winners of the groups. So a circuit of any number of
+    integers is built in the time of a narrow one.
+
+    Args:
+        engine: The engine of this session.
+        values: The integers, each a batch.
+        bits: A bit for each integer, or none: only integers with bit 1 compete, unless all bits are 0.
+    """
+    batch, indices = values[0].batch, list[Bits]()
+
+    def winners(part: slice, size: int, is_last: bool = False) -> list[list[Bits]]:
+        """Return the indices of the winners of groups of `size` integers, and the winners themselves."""
+        netlist = argmin_netlist(size, values[0].width, engine.form, bool(bits), _width(indices), is_last)
+        columns = [Bits.join(of[part][at::size]) for of in (values, bits, indices) if of for at in range(size)]
+        found = engine.run(netlist, *columns)
+        return [[one.take(slice(i, i + batch)) for i in range(0, one.batch, batch)] for one in found]
+
+    while (number := len(values)) > COMPARED:
+        whole = number - number % COMPARED
+        found = winners(slice(whole), COMPARED)
+        if whole < number:
+            index, least = winners(slice(whole, number), number - whole)
+            missing = engine.constant(np.zeros((_width(found[0]) - _width(index), batch), dtype=np.uint8))
+            found = [found[0] + [Bits(np.concatenate([index[0].data, missing.data]))], found[1] + least]
+        indices, values, bits = found[0], found[1], ()
+    return winners(slice(number), number, is_last=True)[0][0]
+
+
+def _width(some: Sequence[Bits]) -> int:
+    return some[0].width if some else 0
 
 
 def conditional_entropies(

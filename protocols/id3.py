@@ -39,7 +39,7 @@ import numpy as np
 
 from protocols.counts import Counts, ForestCounts, Indices, LevelCounts, Unpartitioned
 from protocols.edges import padded
-from protocols.entropies import argmin_netlist, conditional_entropies
+from protocols.entropies import argmin, conditional_entropies
 from protocols.feasibility import NO_RULING, Ruling, rule
 from protocols.gain_ratio import greatest
 from protocols.gini import impurities
@@ -295,14 +295,5 @@ def _splits(
 def _least(engine: Engine, most: int, lengths: Indices, scores: Word, feasible: list[Bits]) -> tuple[Bits, ...]:
     """Return the secret position of each node's least score; node i has `lengths[i]` of the scores, at most `most`."""
     bits = engine.words.bits(scores)
-    inputs = [bits.take(column) for column in padded(lengths, np.cumsum(lengths) - lengths, most).T]
-
-    def least(number: int) -> tuple[Bits, ...]:
-        netlist = argmin_netlist(number, scores.width, engine.form, ruled=bool(feasible))
-        return tuple(engine.run(netlist, *inputs[:number], *feasible[:number]))
-
-    with engine.sampled(most) as some:
-        found = least(some)
-    if some < most:  # a forecast, which counts the parts and then the comparison of their winners
-        least(-(-most // some))
-    return found
+    places = padded(lengths, np.cumsum(lengths) - lengths, most)
+    return (argmin(engine, [bits.take(column) for column in places.T], feasible),)

@@ -23,6 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from parties.alone.preparing.writing import row_bound
 from parties.base.files import write_text
 from parties.bench import machine
 from parties.bench.json_rows import json_rows
@@ -68,17 +69,19 @@ evaluate drift --columns age,education
 Row = dict[str, Any]
 
 
-def halves(raw: Path, place: Path) -> None:
-    """Write rows, settings and keys of two parties, a and b; each has every other row."""
+def halves(raw: Path, place: Path, target: str = TARGET) -> int:
+    """Write rows, settings and keys of two parties, a and b; each has every other row. Return the bound on its rows."""
     with redirect_stdout(io.StringIO()):
-        if run(["prepare", str(raw), "--target", TARGET, "--table", "rows", "--out", str(place / "out")]):
+        if run(["prepare", str(raw), "--target", target, "--table", "rows", "--out", str(place / "out")]):
             raise SystemExit(2)
     head, *lines = raw.read_text().splitlines()
+    bound = row_bound(-(-len(lines) // 2))
     for party, name in enumerate("ab"):
         (place / f"{name}.csv").write_text("\n".join([head, *lines[party::2], ""]))
-        settings = f'[tables.rows]\nsource = "{name}.csv"\nschema = "out/schema.toml"\nmax_rows = {ROWS}\n'
+        settings = f'[tables.rows]\nsource = "{name}.csv"\nschema = "out/schema.toml"\nmax_rows = {bound}\n'
         (place / f"{name}.toml").write_text(settings)
         create(name, ["127.0.0.1"], place)
+    return bound
 
 
 def foretold(job: list[str], place: Path) -> float:

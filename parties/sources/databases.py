@@ -28,6 +28,7 @@ from smc.errors import InputError
 WORK_MEMORY = "128MB"  # least work_mem of PostgreSQL: with less, it groups by sorting, several times slower
 EACH_ONCE = "EXPLODE(ARRAY(0)) once AS once"
 BATCH = 1 << 16  # rows of an answer in memory at a time
+WIDE = 32  # most columns of a table whose equal rows are grouped by one query
 MESSAGE = 300  # characters of an engine's error that are shown
 
 
@@ -208,6 +209,11 @@ class Scratch(DuckDb):
         file = exp.alias_(exp.Literal.string(path), name)
         self._fetch(self.sql(exp.Attach(this=file, expressions=mode)))
         self.attached = path, name
+
+    def plan_for(self, columns: int) -> None:
+        """Let DuckDB plan queries of a wide table in linear time: it compares no pairs of expressions."""
+        if columns > WIDE:
+            self._fetch("SET disabled_optimizers = 'common_subexpressions'")
 
     def confine(self) -> None:
         """Restrict all later queries to the files in `reads`, and lock DuckDB's settings."""

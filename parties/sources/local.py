@@ -42,6 +42,7 @@ def open_files(settings: PlaceSettings) -> RowQuery:
     try:
         with engine.reporting():
             rows = read(engine)
+            engine.plan_for(len(rows.types))
             if table_of_party is not None and table_of_party.is_chosen:
                 engine.confine()
         return rows

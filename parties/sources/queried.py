@@ -14,21 +14,18 @@ import numpy as np
 import sqlglot.expressions as exp
 from typing_extensions import override
 
-from parties.sources.databases import Database
+from parties.sources.databases import WIDE, Database
 from parties.sources.expressions import Cell
 from parties.sources.levels import GrowingTree
 from parties.sources.mapping import ColumnRule
-from parties.sources.opened import narrowed
 from parties.sources.source import LeftOut, Source
-from protocols.counts import Indices, LevelCounts
+from protocols.counts import Indices, LevelCounts, added
 from protocols.tree import Tree
 from smc.errors import InputError
 
 PIECE = 1 << 14  # streamed rows at a time, which fit into a processor's cache
 HEAD = 1 << 16  # first rows, by which the number of repetitions is estimated
 REPEATED = 8  # average repetitions, from which on equal rows are grouped before their categories are computed
-MANY = 32  # most columns of a table that one query both checks and counts; wider tables are checked by other queries
-WIDE = 512  # columns checked in one query: the time to plan it grows with the square of the number of expressions
 CELL = f"cell_{secrets.token_hex(8)}"  # placeholder for a column's name in the SQL of several columns; no value has it
 FEW = 1 << 20  # streamed rows are grouped nevertheless if their columns have at most this many combinations of values
 
@@ -69,7 +66,9 @@ class QueriedSource(Source):
         self._texts: dict[tuple[Any, ...], str] = {}  # SQL of indices, by `Cell.meaning`
         self._names = [*(f"c{i}" for i in range(len(self._domains))), "y"]
         self._sizes = [*self._domains, self._classes]
-        self._streamed = streamed and math.prod(self._sizes) > FEW
+        # a wide table has few equal rows, and a query of all its columns takes long to plan: it is streamed too
+        is_wide = engine.lists and len(self._names) > WIDE
+        self._streamed = (streamed or is_wide) and math.prod(self._sizes) > FEW
         self._kept: exp.Select | None = None
         self._unplaced: exp.Select | None = None  # streamed rows, with numbers not yet mapped to categories
 
@@ -97,32 +96,16 @@ class QueriedSource(Source):
 
     def _checked_counts(self) -> tuple[int, Sequence[bool]]:
         """Return the number of rows, and for each column whether the schema has all its values, by queries."""
-        if self._kept is None and len(self._names) > MANY and self._engine.lists:
-            return self._checked_parts()
         rows = exp.cast(exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.convert(0)]), "BIGINT")
         known = [exp.Count(this=exp.column(name)) for name in self._names]
         query = exp.Select().select(rows, exp.Count(this=exp.Star()), *known).from_(self._rows().subquery("t"))
         total, lines, *with_index = self._engine.counts(query)[0]
         return int(total), [count == lines for count in with_index]
 
-    def _checked_parts(self) -> tuple[int, Sequence[bool]]:
-        """Return the result of `_checked_counts` for a wide table, by queries of a few columns each."""
-        totals, known = set[int](), list[bool]()
-        for start in range(0, len(self._cells), WIDE):
-            cells = [cell.known for cell in self._cells[start : start + WIDE]]
-            counts = [exp.Count(this=self._index_of(cell)) for cell in cells]
-            names = [cell.column.name for cell in cells]
-            table = exp.var(self._engine.sql(narrowed(self._table, names).subquery("t", copy=False)))
-            query = exp.Select().select(exp.Count(this=exp.Star()), *counts, copy=False)
-            total, *values = self._engine.counts(query.from_(table, copy=False))[0]
-            totals.add(int(total))
-            known += [count == total for count in values]
-        if len(totals) > 1:
-            raise InputError(f"{self._place}: the rows changed while they were counted")
-        return totals.pop(), known
-
     def _index_of(self, cell: Cell) -> exp.Expr:
-        """Return the SQL of a cell's index. Columns with equal `Cell.meaning` share one generated text."""
+        """Return the SQL of a cell's index. In DuckDB, columns with equal `Cell.meaning` share one generated text."""
+        if not self._engine.lists:
+            return cell.index
         meaning = cell.meaning
         if (text := self._texts.get(meaning)) is None:
             text = self._texts[meaning] = self._engine.sql(cell.named(CELL).index)
@@ -133,6 +116,8 @@ class QueriedSource(Source):
         """Count with one query; see `Counts.level`. The first call checks the table, see `check`."""
         if not self._checked:
             self.check()
+        if self._streamed:
+            return added(self._domains, self._classes, self.batches(), tree, attributes)
         plan = GrowingTree.of(tree)
         domains = self._domains if attributes else []
         varying = plan.varying(len(domains))
@@ -167,7 +152,7 @@ class QueriedSource(Source):
             raise self._nameless(rule)
         order = exp.Order(expressions=[exp.Ordered(this=name.copy())])
         number = exp.Window(this=exp.Anonymous(this="DENSE_RANK"), order=order).as_("basket")
-        cells = [_placed(cell).as_(column) for cell, column in zip(self._cells, self._names, strict=True)]
+        cells = [_or_unknown(cell.index).as_(column) for cell, column in zip(self._cells, self._names, strict=True)]
         lines = [
             np.column_stack([column.to_numpy() for column in batch.columns]).astype(np.int64)
             for batch in self._engine.batches(exp.Select().select(number, *cells).from_(rows.copy()).distinct())
@@ -193,10 +178,11 @@ class QueriedSource(Source):
         numbers = [cell.number for cell in self._cells]
         if self._unplaced is None:
             cells = [
-                _placed(cell) if number is None else number for cell, number in zip(self._cells, numbers, strict=True)
+                _or_unknown(self._index_of(cell)) if number is None else number
+                for cell, number in zip(self._cells, numbers, strict=True)
             ]
-            cells = [cell.as_(name) for cell, name in zip(cells, self._names, strict=True)]
-            rows = exp.Select().select(*cells).from_(self._table.subquery("t"))
+            cells = [exp.alias_(cell, name, copy=False) for cell, name in zip(cells, self._names, strict=True)]
+            rows = exp.Select().select(*cells, copy=False).from_(self._table.subquery("t"))
             self._unplaced = self._engine.keep(rows) if self._engine.reads_slowly else rows
         query = exp.Select().select(*map(exp.column, self._names)).from_(self._unplaced.subquery("t"))
         for batch in chain.from_iterable(table.to_batches(PIECE) for table in self._engine.batches(query)):
@@ -278,6 +264,6 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _placed(cell: Cell) -> exp.Coalesce:
+def _or_unknown(index: exp.Expr) -> exp.Coalesce:
     """Return the index of a cell's category, -1 for a value that is not in the schema."""
-    return exp.Coalesce(this=cell.index, expressions=[exp.Paren(this=exp.convert(-1))])
+    return exp.Coalesce(this=index, expressions=[exp.Paren(this=exp.convert(-1))])

@@ -94,9 +94,14 @@ def maximum(values: Sequence[Integer]) -> tuple[Integer, Integer]:
     return _tournament(values, lambda champion, challenger: champion < challenger)
 
 
-def minimum(values: Sequence[Integer]) -> tuple[Integer, Integer]:
-    """Return the smallest of n >= 1 values and its index, as `maximum`."""
-    return _tournament(values, lambda champion, challenger: champion > challenger)
+def minimum(values: Sequence[Integer], indices: Sequence[Integer] = ()) -> tuple[Integer, Integer]:
+    """Return the smallest of n >= 1 values and its index, as `maximum`.
+
+    Args:
+        values: The values.
+        indices: An index of each value, of equal widths: the low bits of the index that is returned. Default: none.
+    """
+    return _tournament(values, lambda champion, challenger: champion > challenger, indices)
 
 
 def argmax(values: Sequence[Integer]) -> Integer:
@@ -158,10 +163,10 @@ def pick(onehot: Sequence[Wire], values: Sequence[Integer]) -> Integer:
     return Integer(first.graph, wires, first.signed)
 
 
-def _tournament(values: Sequence[Integer], loses: Loses) -> Player:
+def _tournament(values: Sequence[Integer], loses: Loses, indices: Sequence[Integer] = ()) -> Player:
     if not values:
         raise ValueError("there is no largest or smallest of no values")
-    row = [(value, Integer(value.graph, [])) for value in values]
+    row = [*zip(values, indices or [Integer(value.graph, []) for value in values], strict=True)]
     group = GROUP if values[0].graph.form == "depth" else 2
     match = _play_off if values[0].graph.form == "depth" else _duel
     while len(row) > 1:

@@ -7,7 +7,7 @@ zeros. The course of a program depends on the values that it opens, so the calle
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -47,14 +47,12 @@ class CountingEngine(XorSharedEngine):
     """Engine that counts costs; openings return its `answers`, or zeros."""
 
     answers: Answers | None = None
-    most_sampled: int | None = None  # most inputs of a circuit that is built within `sampled`; None for all
     cell_bytes = 1
     transfers: Transfers
 
     def __init__(self, session: Session, *more: Any) -> None:
         super().__init__(session, *more)
         self._built: dict[int, Netlist] = {}
-        self._unbuilt = 0.0  # share of the time of building circuits that is in the trace
 
     @property
     def counted(self) -> CountingSession:
@@ -75,25 +73,6 @@ class CountingEngine(XorSharedEngine):
             session.meter.gates((times - 1) * (session.meter.total.and_gates - gates))
 
     @override
-    def sampled(self, size: int) -> AbstractContextManager[int]:
-        return self.part(size, self.most_sampled)
-
-    @contextmanager
-    def part(self, size: int, most: int | None) -> Iterator[int]:
-        """Yield the size of one of several equal parts of `size` inputs, each at most `most`; None for one part.
-
-        The costs of the block are multiplied by the number of parts. With several parts the forecast builds no circuit
-        for the run, so the trace includes the time of building it.
-        """
-        times = 1 if most is None else -(-size // most)
-        self._unbuilt = (times > 1) / self.counted.times
-        try:
-            with self.repeated(times):
-                yield -(-size // times)
-        finally:
-            self._unbuilt = 0.0
-
-    @override
     def run(self, netlist: Netlist, *inputs: Bits) -> list[Bits]:
         self.built(netlist)
         batch = inputs[0].batch if inputs else 1
@@ -104,16 +83,11 @@ class CountingEngine(XorSharedEngine):
         """Count the time of building a circuit at its first run; later runs reuse the circuit.
 
         A party that forecasts a job has built the circuit before the job starts, so this time is not in the trace.
-        Exception: several parts, see `part`.
         """
-        if id(netlist) in self._built and not self._unbuilt:
-            return
-        self._built[id(netlist)] = netlist
-        seconds = BUILD_SECONDS * sum(len(layer.xors) + len(layer.ands) for layer in netlist.layers)
-        if self._unbuilt:
-            self.counted.work(seconds * self._unbuilt)
-        else:
-            self.counted.add_to_totals(seconds, BUILDING)
+        if id(netlist) not in self._built:
+            self._built[id(netlist)] = netlist
+            gates = sum(len(layer.xors) + len(layer.ands) for layer in netlist.layers)
+            self.counted.add_to_totals(BUILD_SECONDS * gates, BUILDING)
 
     @override
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:

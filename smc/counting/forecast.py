@@ -122,7 +122,8 @@ def forecasts(
         alike, counts = group(profile), Forecast.begun(profile)
         with uncollected():
             if alike not in recordings:
-                recordings[alike] = Recording(program, 0, profile), Recording(program, 1, profile)
+                first = Recording(program, 0, profile)
+                recordings[alike] = first, first if first.is_symmetric else Recording(program, 1, profile)
             for recording, engine in zip(recordings[alike], counts.engines, strict=True):
                 recording.play(engine)
         yield counts

@@ -56,14 +56,20 @@ def uncollected() -> Iterator[None]:
 
 
 class Recording:
-    """Calls of a program to an engine as one party, in order."""
+    """Calls of a program to an engine as one party, in order.
+
+    `is_symmetric` is True if the program itself sends no message but openings, which both parties send at once. Then
+    the other party makes equal calls: an engine that plays a call knows its party.
+    """
 
     def __init__(self, program: Callable[[CountingEngine], object], party: int, profile: Profile) -> None:
         self._steps: list[Step] = []
-        program(_Recorder(party, profile, self._steps))
+        recorder = _Recorder(party, profile, self._steps)
+        program(recorder)
+        self.is_symmetric = recorder.session.is_silent
 
     def play(self, engine: CountingEngine) -> None:
-        """Repeat the calls on a counting engine of that party, whose profile has an equal group."""
+        """Repeat the calls on a counting engine whose profile has an equal group: of that party, or if symmetric."""
         entered: list[AbstractContextManager[Any]] = []
         for step in self._steps:
             step(engine, entered)
@@ -75,6 +81,7 @@ class _Session(CountingSession):
     def __init__(self, party: int, steps: list[Step]) -> None:
         super().__init__(party)
         self._steps = steps
+        self.is_silent = True
         self.meter.opened = self._opened  # type: ignore[method-assign]
 
     def _opened(self, bits: int) -> None:
@@ -86,14 +93,17 @@ class _Session(CountingSession):
 
     @override
     def sent(self, size: int) -> None:
+        self.is_silent = False
         self._steps.append(lambda engine, _: engine.counted.sent(size))
 
     @override
     def received(self, size: int) -> None:
+        self.is_silent = False
         self._steps.append(lambda engine, _: engine.counted.received(size))
 
     @override
     def work(self, seconds: float) -> None:
+        self.is_silent = False
         self._steps.append(lambda engine, _: engine.counted.work(seconds))
 
     @contextmanager
@@ -121,6 +131,8 @@ def _noted(steps: list[Step], manager: Callable[[CountingEngine], AbstractContex
 class _Recorder(CountingEngine):
     """Engine that records its calls. All cells are zeros, which take no memory."""
 
+    session: _Session
+
     def __init__(self, party: int, profile: Profile, steps: list[Step]) -> None:
         super().__init__(_Session(party, steps))
         self._steps = steps
@@ -133,12 +145,6 @@ class _Recorder(CountingEngine):
     def repeated(self, times: int) -> Iterator[None]:
         with _noted(self._steps, lambda engine: engine.repeated(times)):
             yield
-
-    @contextmanager
-    @override
-    def part(self, size: int, most: int | None) -> Iterator[int]:
-        with _noted(self._steps, lambda engine: engine.part(size, most)):
-            yield size if most is None else -(-size // -(-size // most))
 
     def _input(self, owner: int, bits: BitMatrix | None, width: int, batch: int) -> Bits:
         zeros = _zeros(np.uint8, width, batch)
@@ -166,6 +172,13 @@ class _Recorder(CountingEngine):
     @override
     def prepare(self, netlist: Netlist, batch: int) -> None:
         self._steps.append(lambda engine, _: engine.prepare(netlist, batch))
+
+    @override
+    def _reveal(self, *secrets: Bits) -> list[BitMatrix]:
+        was_silent = self.session.is_silent
+        opened = super()._reveal(*secrets)
+        self.session.is_silent = was_silent
+        return opened
 
     def _execute(self, netlist: Netlist, inputs: Sequence[NDArray[Any]], batch: int) -> NDArray[Any]:
         self._steps.append(lambda engine, _: _executed(engine, netlist, batch))

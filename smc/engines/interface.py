@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -54,13 +53,6 @@ class Engine(ABC):
 
     def __init__(self, session: Session) -> None:
         self.session = session
-
-    def sampled(self, size: int) -> AbstractContextManager[int]:
-        """Return a context manager that yields how many of `size` alike inputs a circuit is built for.
-
-        A run builds it for all. A forecast may build it for fewer, and multiply the costs of the block.
-        """
-        return nullcontext(size)
 
     @property
     def party(self) -> int:

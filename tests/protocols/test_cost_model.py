@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols import cost_model
-from protocols.cost_model import COMPARED, at_most, most_bytes, typical, with_tree
+from protocols.cost_model import at_most, most_bytes, typical, with_tree
 from protocols.counts import RowCounts
 from protocols.edges import Run
-from protocols.entropies import argmin_netlist
+from protocols.entropies import COMPARED, argmin_netlist
 from protocols.id3 import Leaf, Problem, Split, Tree, id3
 from protocols.rules import NO_RULES, Rules
-from smc.counting import forecast, forecasts
+from smc.counting import Forecast, forecast
 from smc.engines import Profile, engine_of
 from smc.link_shape import LinkShape
 from smc.local import run_local
@@ -202,27 +202,33 @@ def test_the_bound_knows_that_a_way_asks_each_attribute_once() -> None:
 
 
 @pytest.mark.parametrize("profile", [Profile("mixed"), Profile("lean", form="size"), Profile("gmw", form="depth")])
-def test_a_wide_typical_tree_builds_small_circuits(monkeypatch: pytest.MonkeyPatch, profile: Profile) -> None:
+def test_a_wide_comparison_builds_small_circuits(monkeypatch: pytest.MonkeyPatch, profile: Profile) -> None:
     compared: list[int] = []
 
     def counted(candidates: int, *more: Any, **named: Any) -> Any:
         compared.append(candidates)
         return argmin_netlist(candidates, *more, **named)
 
-    monkeypatch.setattr("protocols.id3.argmin_netlist", counted)
+    monkeypatch.setattr("protocols.entropies.argmin_netlist", counted)
     runs = tuple(Run(i, i + 1) for i in range(100))
     problem = Problem((2,) * 100, 2, 400, delta=0.05, max_depth=1, runs=runs, edges=3)
-    sampled = forecast(lambda engine: typical(engine, problem, 1 << 20), profile)
-    assert max(compared) <= COMPARED
-    (recorded,) = forecasts(lambda engine: typical(engine, problem, 1 << 20), [profile])
-    assert (recorded.bytes, recorded.traces) == (sampled.bytes, sampled.traces)
-    monkeypatch.setattr(cost_model, "COMPARED", None)
+    in_groups = forecast(lambda engine: typical(engine, problem, 1 << 20), profile)
+    assert set(compared) == {COMPARED, 100 - COMPARED, 2}
+    monkeypatch.setattr("protocols.entropies.COMPARED", 128)
     whole = forecast(lambda engine: typical(engine, problem, 1 << 20), profile)
     assert max(compared) == 100
-    assert sampled.bytes == pytest.approx(whole.bytes, rel=0.02)
-    gates = [sum(cost.and_gates for cost in count.costs) for count in (sampled, whole)]
-    assert gates[0] == pytest.approx(gates[1], rel=0.02)
-    rounds = [sum(cost.rounds for cost in count.costs) for count in (sampled, whole)]
-    assert rounds[0] == pytest.approx(rounds[1], rel=0.02)
-    built = [count.lines()["building circuits"] for count in (sampled, whole)]
-    assert sampled.seconds(LinkShape()) - whole.seconds(LinkShape()) == pytest.approx(built[1] - built[0], rel=0.1)
+    assert [cost.and_gates for cost in in_groups.costs] == [cost.and_gates for cost in whole.costs]
+    assert in_groups.bytes == pytest.approx(whole.bytes, rel=0.02)
+
+
+def test_a_part_of_very_many_columns_stands_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = tuple(Run(i, i + 1) for i in range(600))
+    problem = Problem((2,) * 600, 2, 400, delta=0.05, max_depth=2, runs=runs, edges=3)
+
+    def counted(most: int) -> Forecast:
+        monkeypatch.setattr(cost_model, "MOST_COUNTED", most)
+        return forecast(lambda engine: typical(engine, problem, 1 << 20), Profile("lean", form="size"))
+
+    part, whole = counted(200), counted(1 << 10)
+    assert part.bytes == pytest.approx(whole.bytes, rel=0.02)
+    assert part.seconds(LinkShape()) == pytest.approx(whole.seconds(LinkShape()), rel=0.1)

@@ -18,14 +18,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.counts import RowCounts
-from protocols.entropies import argmin_netlist
+from protocols.entropies import argmin, argmin_netlist
 from protocols.id3 import Leaf, Open, Problem, Split, Tree, id3
 from protocols.openings import opened
 from protocols.rules import Rules
 from protocols.tree import cut
 from smc.circuit import evaluate
+from smc.engines import Bits, make_engine
 from smc.errors import InputError
+from smc.local import run_local
 from smc.primitives.bits import from_integers, to_integers
+from smc.session import Session
 
 ENGINES = ["clear", "yao", "gmw", "mixed", "lean", "mixed three-halves"]
 QUICK = settings(max_examples=12)
@@ -205,6 +208,33 @@ def test_the_least_of_those_that_are_allowed(form: Any) -> None:
     inputs = [from_integers([int(x) & 7 for x in value], 3) for value in values] + [row[None] for row in rows[3:]]
     (found,) = evaluate(argmin_netlist(3, 3, form, ruled=True), [part.astype(np.uint8) for part in inputs])
     assert to_integers(found) == np.where(allowed, values, 9).argmin(axis=0).tolist()
+
+
+@pytest.mark.parametrize("name", ["clear", "yao", "gmw"])
+@pytest.mark.parametrize("count", [64, 65, 129, 4097])
+def test_the_least_of_many_groups(monkeypatch: pytest.MonkeyPatch, name: str, count: int) -> None:
+    """Winners of groups compete again; the first wins among equals, and nothing is barred where all are."""
+    monkeypatch.setattr("protocols.entropies.COMPARED", 8 if count > 1000 else 64)
+    chance, batch = np.random.default_rng(count), 3
+    values = chance.integers(-7, 8, (count, batch))
+    allowed = chance.integers(0, 10, values.shape) == 0
+    allowed[:, 1] = False
+    values[-1, 2], allowed[-1, 2] = -8, True  # the last group, which is smaller, wins
+
+    def program(session: Session) -> Any:
+        engine = make_engine(session, name)
+
+        def entered(owner: int, table: Any, width: int) -> list[Bits]:
+            bits = (table[:, None] >> np.arange(width)[:, None] & 1).astype(np.uint8)
+            whole = np.moveaxis(bits, 0, 1).reshape(width, -1) if session.party == owner else None
+            secret = engine.input(owner, whole, width, count * batch)
+            return [secret.take(slice(i, i + batch)) for i in range(0, count * batch, batch)]
+
+        return engine.reveal(argmin(engine, entered(0, values, 4), entered(1, allowed.astype(int), 1)))[0]
+
+    found = run_local(program)[0]
+    expected = np.where(allowed | ~allowed.any(axis=0), values, 9).argmin(axis=0)
+    assert to_integers(found) == expected.tolist()
 
 
 def test_what_a_rule_finds_serves_the_criterion_of_entropy_alone(play) -> None:

@@ -65,7 +65,8 @@ def test_a_wide_level() -> None:
         assert_same_level(source, expected, full(6, 4))
 
 
-def test_more_attributes_than_grouping_sets_in_a_query() -> None:
+def test_a_wide_table_is_counted_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("parties.sources.queried.PIECE", 100)
     source, expected = table((2,) * 130, 2, 300)
     with source:
         assert_same_level(source, expected, Split(129, (Open(), Open())))

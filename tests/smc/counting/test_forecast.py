@@ -139,7 +139,19 @@ def equal_bits(engine: Engine) -> list[Bits]:
     return [engine.constant(np.zeros((1, 2), dtype=np.uint8))]
 
 
-@pytest.mark.parametrize("program", [*PROGRAMS.values(), announced], ids=[*PROGRAMS, "counted only"])
+def one_way(engine: Engine) -> list[Bits]:
+    """Party 0 alone sends a message of its own, and both open bits."""
+    if engine.party == 0:
+        engine.session.send("number", np.zeros(3, dtype=np.uint8))
+    else:
+        engine.session.receive("number", np.uint8, (3,))
+    engine.reveal(*equal_bits(engine))
+    return equal_bits(engine)
+
+
+@pytest.mark.parametrize(
+    "program", [*PROGRAMS.values(), announced, one_way], ids=[*PROGRAMS, "counted only", "one way"]
+)
 def test_a_program_recorded_for_many_profiles_counts_as_for_each(program: Program) -> None:
     for found, profile in zip(forecasts(program, PROFILES), PROFILES, strict=True):
         alone = forecast(program, profile)
