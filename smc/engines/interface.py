@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from smc.engines.words import Words
 from smc.primitives.bits import BitMatrix, pack, unpack
 from smc.recipes import Form
 from smc.session import Session
+
+if TYPE_CHECKING:
+    from smc.engines.inner import Inner
 
 
 class Pieces(Protocol):
@@ -47,6 +50,7 @@ class Engine(ABC):
     """Interpreter of a program on secret bits: secret bits in, secret bits out."""
 
     words: Words
+    inner: Inner  # inner products of a party's bits and the peer's vectors
     form: Form  # form of the circuits that protocols build for this engine
     comfortable = 1 << 24  # most bits of a batch that takes up to some hundred MB; larger batches should be cut
     shards: Pieces | None = None  # executor of pieces of a batch; None: the engine itself
