@@ -24,10 +24,10 @@ from smc.counting.session import BUILDING, CountingSession, no_values
 from smc.engines import Profile, YaoEngine
 from smc.engines.bits import Bits
 from smc.engines.gmw import GmwEngine
-from smc.engines.inner import SharedInner
 from smc.engines.interface import Engine, XorSharedEngine
 from smc.engines.making import class_of, furnish
 from smc.engines.shards import LocalShards, Work
+from smc.engines.shared_inner import SharedInner
 from smc.errors import InputError
 from smc.gmw.gates import AndGates, TableGates, TripleGates
 from smc.gmw.rows import BatchLayout, State

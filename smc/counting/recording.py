@@ -27,8 +27,8 @@ from smc.engines import Profile, YaoEngine
 from smc.engines.arithmetic_words import ArithmeticWords
 from smc.engines.bits import Bits
 from smc.engines.circuit_words import CircuitWords
-from smc.engines.inner import SharedInner
 from smc.engines.interface import Engine
+from smc.engines.shared_inner import SharedInner
 from smc.meter import Cost
 from smc.ot import Transfers
 from smc.primitives.bits import BitMatrix

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,11 @@ from typing_extensions import override
 
 from smc.circuit import Netlist
 from smc.engines.bits import Bits
+from smc.engines.inner import Inner
 from smc.engines.words import Words
 from smc.primitives.bits import BitMatrix, pack, unpack
 from smc.recipes import Form
 from smc.session import Session
-
-if TYPE_CHECKING:
-    from smc.engines.inner import Inner
 
 
 class Pieces(Protocol):

@@ -6,11 +6,11 @@ from typing import Any
 
 from smc.engines.arithmetic_words import ArithmeticWords
 from smc.engines.circuit_words import CircuitWords
-from smc.engines.clear import ClearEngine
+from smc.engines.clear import ClearEngine, ClearInner
 from smc.engines.gmw import GmwEngine
-from smc.engines.inner import ClearInner, SharedInner
 from smc.engines.interface import Engine, XorSharedEngine
 from smc.engines.profile import Profile
+from smc.engines.shared_inner import SharedInner
 from smc.engines.yao import YaoEngine
 from smc.errors import InputError
 from smc.gmw.gates import AndGates, TableGates, TripleGates

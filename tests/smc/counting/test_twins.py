@@ -12,7 +12,7 @@ from smc import kernels
 from smc.counting import engines, forecast, roles
 from smc.counting.engines import CountingEngine, CountingGmw, CountingYao
 from smc.engines import GmwEngine, Profile, YaoEngine
-from smc.engines.inner import SharedInner
+from smc.engines.shared_inner import SharedInner
 from smc.gmw.gates import TripleGates
 from smc.gmw.triples import TripleSource
 from smc.kernels.native import Kernel
