@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from smc.arithmetic.inner import Numbers, Stretch, Vectors
 from smc.circuit import Netlist
 from smc.circuit.stars import Places, Stars
-from smc.counting.rates import AND_SECONDS, BUILD_SECONDS, EVALUATE_SECONDS, GARBLE_SECONDS
+from smc.counting.rates import AND_SECONDS, BUILD_SECONDS, EVALUATE_SECONDS, GARBLE_SECONDS, INNER_SECONDS
 from smc.counting.roles import CountingTransfers
 from smc.counting.session import BUILDING, CountingSession, no_values
 from smc.engines import Profile, YaoEngine
@@ -26,12 +27,14 @@ from smc.engines.gmw import GmwEngine
 from smc.engines.interface import Engine, XorSharedEngine
 from smc.engines.making import class_of, furnish
 from smc.engines.shards import LocalShards, Work
+from smc.engines.shared_inner import SharedInner
 from smc.errors import InputError
 from smc.gmw.gates import AndGates, TableGates, TripleGates
 from smc.gmw.rows import BatchLayout, State
 from smc.gmw.triples import Counts, Parts, TripleSource
 from smc.hashing import Blocks
 from smc.ot import Transfers
+from smc.ot.interface import Choices
 from smc.primitives.arrays import Gates, Octets
 from smc.primitives.bits import BitMatrix
 from smc.recipes import Garbling
@@ -173,6 +176,23 @@ class CountingYao(CountingEngine, YaoEngine):
         return bits.data
 
 
+class _CountingInner(SharedInner):
+    """Inner products whose messages and work are counted, but not computed."""
+
+    def _hidden(self, pieces: list[Stretch], keys: Blocks, vectors: Vectors, shares: list[Numbers]) -> Numbers:
+        length = self._length(pieces, shares)
+        _work(self._session, length * shares[0].itemsize * INNER_SECONDS)
+        return no_values(shares[0].dtype, (length,))
+
+    def _choices(self, pieces: list[Stretch], bits: Vectors) -> Choices:
+        return no_values(np.dtype(np.uint8), (sum(part.stop - part.start for _, part in pieces),))
+
+    def _add(
+        self, pieces: list[Stretch], keys: Blocks, choices: Choices, message: Numbers, shares: list[Numbers]
+    ) -> None:
+        _work(self._session, message.nbytes * INNER_SECONDS)
+
+
 class _CountingTripleSource(TripleSource):
     """Source of triples that neither computes nor stores them."""
 
@@ -240,6 +260,7 @@ def make_counting_engine(session: CountingSession, profile: Profile) -> Counting
         engine = twin(session, gates)
     engine.transfers = transfers
     furnish(engine, transfers, profile)
+    engine.inner = _CountingInner(engine, transfers)
     if profile.shards > 1:
         engine.shards = _CountingShards(session, profile)
     return engine

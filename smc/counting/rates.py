@@ -19,6 +19,7 @@ COT_SECONDS: Final = {
     "softspoken8": 1 / 38e6,
     "ferret": 1 / 60e6,
 }
+INNER_SECONDS: Final = 4e-9  # per byte of a message of inner products, of either party
 BASE_OT_SECONDS: Final = 85e-6
 TRAPDOOR_SECONDS: Final = {"sender": 3.0e-3, "receiver": 0.09e-3}  # per value: an RSA decryption, or an encryption
 TREE_SECONDS: Final = 1 / 400e6  # per leaf of Ferret's trees, at the beginning of an iteration

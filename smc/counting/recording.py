@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from smc.agreement import Size
+from smc import agreement
+from smc.arithmetic.inner import Numbers, Size, Vectors
 from smc.arithmetic.shares import Shares
 from smc.circuit import Netlist
 from smc.counting.engines import CountingEngine
@@ -27,6 +28,7 @@ from smc.engines.arithmetic_words import ArithmeticWords
 from smc.engines.bits import Bits
 from smc.engines.circuit_words import CircuitWords
 from smc.engines.interface import Engine
+from smc.engines.shared_inner import SharedInner
 from smc.meter import Cost
 from smc.ot import Transfers
 from smc.primitives.bits import BitMatrix
@@ -88,7 +90,7 @@ class _Session(CountingSession):
         self._steps.append(lambda engine, _: engine.session.meter.opened(bits))
 
     @override
-    def note(self, step: str, content: Callable[[], bytes] | None = None, **sizes: Size) -> None:
+    def note(self, step: str, content: Callable[[], bytes] | None = None, **sizes: agreement.Size) -> None:
         self._steps.append(lambda engine, _: engine.session.note(step))
 
     @override
@@ -139,6 +141,7 @@ class _Recorder(CountingEngine):
         self.form = profile.form or profile.recipe.form
         self.comfortable = (YaoEngine if profile.garbles else Engine).comfortable
         self.words = _Arithmetic(self, steps, profile) if profile.arithmetic else CircuitWords(self)
+        self.inner = _Inner(self, steps)
 
     @contextmanager
     @override
@@ -205,6 +208,29 @@ class _Arithmetic(ArithmeticWords):
     def _product(self, factor: BitMatrix, word: Shares) -> Shares:
         self._steps.append(lambda engine, _: _both_ways(engine.transfers, factor.size))
         return _zeros(np.uint64, len(word))
+
+
+class _Inner(SharedInner):
+    """Inner products that are recorded by their sizes."""
+
+    def __init__(self, engine: _Recorder, steps: list[Step]) -> None:
+        super().__init__(engine, None)  # type: ignore[arg-type]
+        self._steps = steps
+
+    @override
+    def owned(self, sizes: Sequence[Size], vectors: Vectors, kind: type[Any]) -> list[Numbers]:
+        self._steps.append(lambda engine, _: engine.inner.owned(sizes, vectors, kind))
+        return [_zeros(kind, entries) for _, entries in sizes]
+
+    @override
+    def chosen(self, sizes: Sequence[Size], bits: Vectors, kind: type[Any]) -> list[Numbers]:
+        self._steps.append(lambda engine, _: engine.inner.chosen(sizes, bits, kind))
+        return [_zeros(kind, entries) for _, entries in sizes]
+
+    @override
+    def _to_shares(self, bits: BitMatrix) -> Shares:
+        self._steps.append(lambda engine, _: _one_way(engine.transfers, bits.size))
+        return _zeros(np.uint64, *bits.shape)
 
 
 def _one_way(transfers: Transfers, count: int) -> None:

@@ -13,8 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from smc.arithmetic.inner import Numbers, Size, Vectors
+from smc.arithmetic.shares import Shares
 from smc.circuit import Netlist, evaluate
 from smc.engines.bits import Bits
+from smc.engines.inner import Inner
 from smc.engines.interface import Engine
 from smc.primitives.bits import BitMatrix
 
@@ -46,3 +49,30 @@ class ClearEngine(Engine):
         self.session.receive("clear.same", np.uint8, (0,))
         self.session.meter.opened(sum(secret.data.size for secret in secrets))
         return [secret.data.copy() for secret in secrets]
+
+
+class ClearInner(Inner):
+    """Inner products of the clear engine: the bits and the shares are sent in the clear. It protects nothing."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._session = engine.session
+
+    @override
+    def owned(self, sizes: Sequence[Size], vectors: Vectors, kind: type[Any]) -> list[Numbers]:
+        sums = []
+        for number, (count, _) in enumerate(sizes):
+            bits = self._session.receive("clear.bits", np.uint8, (count,)).astype(kind)
+            sums.append((bits[:, None] * vectors(number, slice(0, count))).sum(axis=0, dtype=kind))
+        return sums
+
+    @override
+    def chosen(self, sizes: Sequence[Size], bits: Vectors, kind: type[Any]) -> list[Numbers]:
+        for number, (count, _) in enumerate(sizes):
+            self._session.send("clear.bits", bits(number, slice(0, count)).astype(np.uint8))
+        return [np.zeros(entries, dtype=kind) for _, entries in sizes]
+
+    @override
+    def lifted(self, shares: Numbers) -> Shares:
+        self._session.send("clear.shares", shares)
+        total: NDArray[Any] = shares + self._session.receive("clear.shares", shares.dtype, shares.shape)
+        return total.astype(np.uint64) if self._session.party == 0 else np.zeros(len(shares), dtype=np.uint64)

@@ -18,6 +18,7 @@ from typing_extensions import override
 
 from smc.circuit import Netlist
 from smc.engines.bits import Bits
+from smc.engines.inner import Inner
 from smc.engines.words import Words
 from smc.primitives.bits import BitMatrix, pack, unpack
 from smc.recipes import Form
@@ -46,6 +47,7 @@ class Engine(ABC):
     """Interpreter of a program on secret bits: secret bits in, secret bits out."""
 
     words: Words
+    inner: Inner  # inner products of a party's bits and the peer's vectors
     form: Form  # form of the circuits that protocols build for this engine
     comfortable = 1 << 24  # most bits of a batch that takes up to some hundred MB; larger batches should be cut
     shards: Pieces | None = None  # executor of pieces of a batch; None: the engine itself

@@ -6,10 +6,11 @@ from typing import Any
 
 from smc.engines.arithmetic_words import ArithmeticWords
 from smc.engines.circuit_words import CircuitWords
-from smc.engines.clear import ClearEngine
+from smc.engines.clear import ClearEngine, ClearInner
 from smc.engines.gmw import GmwEngine
 from smc.engines.interface import Engine, XorSharedEngine
 from smc.engines.profile import Profile
+from smc.engines.shared_inner import SharedInner
 from smc.engines.yao import YaoEngine
 from smc.errors import InputError
 from smc.gmw.gates import AndGates, TableGates, TripleGates
@@ -99,7 +100,7 @@ def engine_of(session: Session, profile: Profile) -> Engine:
     if profile.recipe.circuits == "clear":
         clear: Engine = kind(session)
         clear.form = profile.form or profile.recipe.form
-        clear.words = CircuitWords(clear)
+        clear.words, clear.inner = CircuitWords(clear), ClearInner(clear)
         return clear
     transfers = Transfers(session, profile.ot)
     engine: XorSharedEngine
@@ -113,12 +114,13 @@ def engine_of(session: Session, profile: Profile) -> Engine:
 
 
 def furnish(engine: XorSharedEngine, transfers: Transfers, profile: Profile) -> None:
-    """Set the form of an engine's circuits and its integers, in place.
+    """Set the form of an engine's circuits, its integers and its inner products, in place.
 
     Args:
         engine: The engine to complete.
-        transfers: Both directions of OT, for additive shares.
+        transfers: Both directions of OT, for additive shares and inner products.
         profile: Names the form and the representation of integers.
     """
     engine.form = profile.form or profile.recipe.form
     engine.words = ArithmeticWords(engine, transfers, profile.prices) if profile.arithmetic else CircuitWords(engine)
+    engine.inner = SharedInner(engine, transfers)

@@ -47,6 +47,21 @@ def zeros(*shape: int) -> np.ndarray:
     return np.zeros(shape, dtype=np.uint64)
 
 
+def inner(engine: Engine) -> object:
+    """Sums of some sizes, one of them longer than a message, in both directions."""
+    sizes, done = [(5, 3), (0, 2), (70_000, 80), (3, 0)], []
+    for owner in (0, 1):
+        if engine.party == owner:
+            done += engine.inner.owned(sizes, lambda i, part: zeros_of(sizes[i], part), np.uint16)
+        else:
+            done += engine.inner.chosen(sizes, lambda i, part: np.zeros(part.stop - part.start, np.uint8), np.uint16)
+    return engine.inner.lifted(np.concatenate(done))
+
+
+def zeros_of(size: tuple[int, int], part: slice) -> np.ndarray:
+    return np.zeros((part.stop - part.start, size[1]), dtype=np.uint16)
+
+
 PROGRAMS: dict[str, Program] = {
     "nothing": lambda engine: engine.reveal(),
     "millionaires": lambda engine: three_way(engine, zeros(1), 32),
@@ -56,6 +71,7 @@ PROGRAMS: dict[str, Program] = {
     "equality": lambda engine: equal(engine, zeros(65), 9),
     "majority": lambda engine: majority(engine, zeros(3, 129), 7),
     "logarithms": lambda engine: open_logarithm(engine, zeros(70), 1000, 0.01, times_x=True),
+    "inner products": inner,
     "two in a row": lambda engine: [strict(engine, zeros(5), 8), open_logarithm(engine, zeros(2), 100, 0.05)],
 }
 

@@ -12,6 +12,7 @@ from smc import kernels
 from smc.counting import engines, forecast, roles
 from smc.counting.engines import CountingEngine, CountingGmw, CountingYao
 from smc.engines import GmwEngine, Profile, YaoEngine
+from smc.engines.shared_inner import SharedInner
 from smc.gmw.gates import TripleGates
 from smc.gmw.triples import TripleSource
 from smc.kernels.native import Kernel
@@ -54,6 +55,7 @@ def test_a_role_that_counts_replaces_only_what_computes(real: type[Role], twin: 
         (TripleGates, engines._CountingTripleGates, {"source"}),
         (YaoEngine, CountingYao, {"constant", "shares", "garbler", "evaluator"}),
         (GmwEngine, CountingGmw, set()),
+        (SharedInner, engines._CountingInner, set()),
     ],
 )
 def test_so_do_engines_and_what_they_are_made_of(real: type, twin: type, allowed: set[str]) -> None:

@@ -1,0 +1,239 @@
+"""Counts of a tree's level over vertically partitioned rows: each party has some columns of every row.
+
+Ideal functionality. Inputs: each party's columns of the same rows, in one order; one party, the *class owner*, has the
+classes too. The tree so far is public. Output: additive shares modulo 2^64 of the numbers that a `LevelCounts` of all
+columns has. Leakage: nothing but the sizes, which follow from the public tree, the domains and the number of rows.
+
+A row is in a node if its values agree with the splits on the path. So its bit for a node is the product of two bits:
+whether the splits on the first party's columns agree, and whether those on the second party's do. Each number is then
+an inner product of a bit vector of either party (`smc.arithmetic.inner`):
+
+- by classes, and by a column of the class owner: the other party has the bit of the node; the class owner the vector of
+  all its cells (value, class), zero outside the node;
+- by a column of the other party: the class owner has one bit a class, of the node and that class; the other party the
+  vector of its values.
+
+The last value of each column is not counted, but follows from the numbers by classes. If the parent's counts are known
+from the level before, the last child is not counted either: it is the parent less its siblings.
+
+Cost of a level with m counted nodes, R rows, c classes and V values of a party's columns less one each: m R (1 + c) OTs
+and m R (c + c V_owner + c V_other) words of 16 bits for up to 65,535 rows, else 32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from protocols.counts import Indices, LevelCounts
+from protocols.tree import Forest, Open, Split, Tree, child_of
+from smc.engines import Engine
+from smc.errors import InputError
+
+Numbers = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Public description of vertically partitioned rows, equal at both parties.
+
+    `owners` has the party of each attribute, and `class_owner` that of the class: 0 or 1.
+    """
+
+    domains: tuple[int, ...]
+    classes: int
+    owners: tuple[int, ...]
+    class_owner: int
+    rows: int
+
+    def of(self, party: int) -> list[int]:
+        """Return the attributes of a party."""
+        return [attribute for attribute, owner in enumerate(self.owners) if owner == party]
+
+
+Path = tuple[tuple[int, int, int], ...]  # the splits above a node: attribute, edge and number of the child
+
+
+@dataclass(frozen=True)
+class _Place:
+    """An open node: its path, the number of its parent's children, and the attributes whose values are counted."""
+
+    path: Path
+    siblings: int
+    left: tuple[int, ...]
+
+    @property
+    def is_last(self) -> bool:
+        """True for the last of several children."""
+        return self.siblings > 1 and self.path[-1][2] == self.siblings - 1
+
+
+def _places(tree: Tree, left: tuple[int, ...], path: Path = (), siblings: int = 1) -> Iterator[_Place]:
+    """Yield the open nodes in reading order; `left` without the attributes that are split into all their values."""
+    if isinstance(tree, Open):
+        yield _Place(path, siblings, left)
+    elif isinstance(tree, Split):
+        rest = left if tree.edge else tuple(attribute for attribute in left if attribute != tree.attribute)
+        for number, child in enumerate(tree.children):
+            yield from _places(child, rest, (*path, (tree.attribute, tree.edge, number)), len(tree.children))
+
+
+class VerticalCounts:
+    """Source of counts of one tree by both parties' columns: shares of joint numbers, see `protocols.inputs`.
+
+    Set `Engine.masked_numbers` before the protocol. Both parties ask for the same levels in one order.
+    """
+
+    def __init__(self, engine: Engine, columns: Columns, values: Indices, labels: Indices | None) -> None:
+        """Keep a party's own columns.
+
+        Args:
+            engine: The engine of this session.
+            columns: The public description.
+            values: Category indices of this party's attributes in schema order, int[rows, own attributes]; private.
+            labels: The classes, int[rows], at the class owner; else None.
+
+        Raises:
+            InputError: The shapes do not fit the description, or an index is outside its domain.
+        """
+        own = columns.of(engine.party)
+        if (labels is not None) != (engine.party == columns.class_owner):
+            raise InputError("the class column must be at the party that the job names, and only there")
+        if values.shape != (columns.rows, len(own)) or (labels is not None and labels.shape != (columns.rows,)):
+            raise InputError(f"own columns have shape {values.shape}, expected ({columns.rows}, {len(own)})")
+        checked = [(values[:, place], columns.domains[attribute]) for place, attribute in enumerate(own)]
+        for column, size in checked if labels is None else [*checked, (labels, columns.classes)]:
+            if len(column) and not (column.min() >= 0 and column.max() < size):
+                raise InputError(f"a category index is outside 0..{size - 1}")
+        self._engine = engine
+        self._columns = columns
+        self._own = {attribute: values[:, place].astype(np.int64) for place, attribute in enumerate(own)}
+        self._labels = None if labels is None else labels.astype(np.int64)
+        self._kind: type[Any] = np.uint16 if columns.rows < 1 << 16 else np.uint32
+        self._before: dict[Path, list[Numbers]] = {}  # tables of the last level, by path
+
+    def level(self, forest: Forest, attributes: bool) -> LevelCounts:
+        """Return shares of the numbers of the open nodes of the only tree; see `ForestCounts.level`.
+
+        Args:
+            forest: The tree so far, alone; public.
+            attributes: True to count by each attribute's values too.
+        """
+        (tree,) = forest
+        places = list(_places(tree, tuple(range(len(self._columns.domains)))))
+        with self._engine.session.phase("counts"):
+            tables = self._tables(places, attributes)
+            shares = self._engine.inner.lifted(np.concatenate([t.reshape(-1) for node in tables for t in node]))
+        shapes: list[tuple[int, ...]] = [(self._columns.classes,)]
+        shapes += [(size, self._columns.classes) for size in self._columns.domains] if attributes else []
+        cells = shares.reshape(len(places), -1).astype(np.int64)
+        parts = np.split(cells, np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1], axis=1)
+        whole, *values = (part.reshape(len(places), *shape) for part, shape in zip(parts, shapes, strict=True))
+        return LevelCounts(whole, tuple(values), are_shares=True)
+
+    def _tables(self, places: list[_Place], attributes: bool) -> list[list[Numbers]]:
+        """Return each node's tables, shares modulo 2^w: by classes, and by each attribute's values and classes."""
+        derived = [place.is_last and place.path[:-1] in self._before for place in places]
+        counted = iter(self._counted([p for p, known in zip(places, derived, strict=True) if not known], attributes))
+        tables: list[list[Numbers]] = []
+        for place, known in zip(places, derived, strict=True):
+            if not known:
+                tables.append(next(counted))
+                continue
+            siblings = tables[len(tables) - place.siblings + 1 :]
+            above = self._before[place.path[:-1]]
+            tables.append([above[i] - sum(one[i] for one in siblings) for i in range(len(siblings[0]))])
+        if attributes:
+            self._before = {place.path: table for place, table in zip(places, tables, strict=True)}
+        return tables
+
+    def _counted(self, places: list[_Place], attributes: bool) -> list[list[Numbers]]:
+        """Count nodes by inner products; tables as `_tables`, zeros for attributes that are not counted."""
+        columns, inner, kind = self._columns, self._engine.inner, self._kind
+        classes, is_owner = columns.classes, self._engine.party == columns.class_owner
+        left = [place.left if attributes else () for place in places]
+        of_owner = [[a for a in each if columns.owners[a] == columns.class_owner] for each in left]
+        of_other = [[a for a in each if columns.owners[a] != columns.class_owner] for each in left]
+        first = [(columns.rows, classes * (1 + self._cells(each))) for each in of_owner]
+        second = [(columns.rows, self._cells(each)) for each in of_other for _ in range(classes)]
+
+        def vectors_of_owner(number: int, part: slice) -> Numbers:
+            assert self._labels is not None
+            labels, inside = self._labels[part], self._inside(places[number], part)
+            return self._vectors(inside, of_owner[number], part, labels, classes)
+
+        def vectors_of_other(number: int, part: slice) -> Numbers:
+            number //= classes
+            return self._vectors(self._inside(places[number], part), of_other[number], part)
+
+        def bits_of_owner(number: int, part: slice) -> Numbers:
+            assert self._labels is not None
+            number, label = divmod(number, classes)
+            return (self._inside(places[number], part) & (self._labels[part] == label)).astype(np.uint8)
+
+        def bits_of_other(number: int, part: slice) -> Numbers:
+            return self._inside(places[number], part).astype(np.uint8)
+
+        if is_owner:
+            whole = inner.owned(first, vectors_of_owner, kind)
+            others = inner.chosen(second, bits_of_owner, kind)
+        else:
+            whole = inner.chosen(first, bits_of_other, kind)
+            others = inner.owned(second, vectors_of_other, kind)
+        return [
+            self._assembled(whole[i], others[i * classes : (i + 1) * classes], of_owner[i], of_other[i], attributes)
+            for i in range(len(places))
+        ]
+
+    def _assembled(
+        self, whole: Numbers, others: list[Numbers], of_owner: list[int], of_other: list[int], attributes: bool
+    ) -> list[Numbers]:
+        """Return a node's tables from its inner products, with the last value of each attribute."""
+        domains, classes = self._columns.domains, self._columns.classes
+        by_class, own = whole[:classes], whole[classes:].reshape(-1, classes)
+        theirs = np.stack(others, axis=1)
+        tables = [np.zeros((size, classes), dtype=self._kind) for size in domains if attributes]
+        for rows, counted in ((own, of_owner), (theirs, of_other)):
+            done = 0
+            for attribute in counted:
+                here = rows[done : done + domains[attribute] - 1]
+                done += len(here)
+                tables[attribute] = np.vstack([here, by_class - here.sum(axis=0, dtype=self._kind)])
+        return [by_class, *tables]
+
+    def _cells(self, attributes: Sequence[int]) -> int:
+        return sum(self._columns.domains[attribute] - 1 for attribute in attributes)
+
+    def _inside(self, place: _Place, part: slice) -> NDArray[np.bool_]:
+        """Return which rows agree with the splits on this party's columns."""
+        inside = np.ones(part.stop - part.start, dtype=np.bool_)
+        for attribute, edge, child in place.path:
+            if attribute in self._own:
+                inside &= child_of(edge, self._own[attribute][part]) == child
+        return inside
+
+    def _vectors(
+        self,
+        inside: NDArray[np.bool_],
+        attributes: Sequence[int],
+        part: slice,
+        labels: Indices | None = None,
+        classes: int = 1,
+    ) -> Numbers:
+        """Return the vector of each row: 1 at its class, if any, and at its values but the last; 0 for rows outside."""
+        first = 0 if labels is None else 1
+        vectors = np.zeros((len(inside), classes * (first + self._cells(attributes))), dtype=self._kind)
+        rows, label = np.arange(len(inside)), np.zeros(len(inside), dtype=np.int64) if labels is None else labels
+        if labels is not None:
+            vectors[rows, label] = inside
+        start = first
+        for attribute in attributes:
+            values, size = self._own[attribute][part], self._columns.domains[attribute]
+            shown = values < size - 1
+            vectors[rows[shown], (start + values[shown]) * classes + label[shown]] = inside[shown]
+            start += size - 1
+        return vectors
