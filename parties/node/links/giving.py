@@ -99,16 +99,6 @@ class Givers(Holders):
         for name, link in zip(self._names, self.links, strict=True):
             yield Paid(name, step, receive_sized(link.channel, "paid"))
 
-    @contextmanager
-    def informed(self, note: Callable[[JointRefusalError], object]) -> Iterator[None]:
-        """Tell all holders, after `note`, if the block ends by a refusal on which both nodes have agreed."""
-        try:
-            yield
-        except JointRefusalError as refusal:
-            note(refusal)
-            self.send(canonical({"refused": shown_to_holders(refusal)}).encode())
-            raise
-
     def finished(self, job: Proposal, state: Any) -> None:
         """Tell all holders that the job is computed, and those that get the result the last state.
 
@@ -131,6 +121,8 @@ def shown_to_holders(refusal: JointRefusalError) -> str:
 @contextmanager
 def opened_doors(peer: Link, doors: Mapping[str, Door], holders: Sequence[str]) -> Iterator[Givers]:
     """Wait for the streams of all holders and yield their links once all have opened their tables.
+
+    If the block ends by a refusal on which both nodes have agreed, the holders hear it.
 
     Args:
         peer: The link with the other node.
@@ -159,10 +151,13 @@ def opened_doors(peer: Link, doors: Mapping[str, Door], holders: Sequence[str]) 
             with link.session().phase("checkpoint"):
                 if not readiness.exchange(link.session(), True, lambda: None):
                     raise LinkError(f"waits for holder {name}, whose table is away")
+        givers = Givers(peer.party, links)
         try:
-            yield Givers(peer.party, links)
-        except JointRefusalError as refusal:  # the goodbye to holders has a digest of its text
-            raise JointRefusalError(shown_to_holders(refusal)) from refusal
+            yield givers
+        except JointRefusalError as refusal:
+            shown = shown_to_holders(refusal)
+            givers.send(canonical({"refused": shown}).encode())
+            raise JointRefusalError(shown) from refusal  # the goodbye to holders has a digest of this text
 
 
 @contextmanager

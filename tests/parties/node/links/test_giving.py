@@ -14,6 +14,7 @@ from parties.jobs.holders import SIZE_BYTES
 from parties.jobs.kind import Step
 from parties.link.identity import Identity, fingerprint
 from parties.node.exchanges.counting import PastBitsError
+from parties.node.links import giving
 from parties.node.links.giving import (
     FITS,
     ROWS_REFUSE,
@@ -149,14 +150,12 @@ def test_nodes_with_other_code_get_nothing() -> None:
     assert (len(done), got) == (1, [[], []])
 
 
-def test_holders_read_no_refusal_that_depends_on_rows() -> None:
-    channel = Channel([])
-    noted: list[JointRefusalError] = []
-    givers = Givers(0, {"anna": SimpleNamespace(channel=channel)})  # type: ignore[dict-item]
+def test_holders_read_no_refusal_that_depends_on_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    channel, peer = Channel([]), SimpleNamespace(party=0)
+    monkeypatch.setattr(giving, "Givers", lambda party, _: Givers(party, {"anna": SimpleNamespace(channel=channel)}))  # type: ignore[dict-item]
     for refusal in (JointRefusalError("there are fewer than 7 rows"), PastBitsError("no bits left")):
-        with pytest.raises(JointRefusalError, match=str(refusal)), givers.informed(noted.append):
+        with pytest.raises(JointRefusalError, match=str(refusal)), opened_doors(peer, {}, []):  # type: ignore[arg-type]
             raise refusal
-    assert [*map(str, noted)] == ["there are fewer than 7 rows", "no bits left"]
     sent = [data for step, data in channel.got if step == "question"]
     assert sent == [canonical({"refused": text}).encode() for text in (ROWS_REFUSE, "no bits left")]
 
