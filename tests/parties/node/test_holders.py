@@ -79,6 +79,8 @@ def test_a_noisy_count_is_charged_once_at_each_holder_and_signed_by_all(consorti
             opened = next(i for i, (kind, _) in enumerate(order) if kind == "opened")
             paid = {fields["party"] for kind, fields in order[:opened] if fields.get("said", {}).get("paid")}
             assert len(paid) == len(HOLDERS)
+    costs = [consortium[name].record(job).cost["phases"]["holders"] for name in NODES]
+    assert all(cost["bytes_received"] > 32 * len(HOLDERS) < cost["bytes_sent"] for cost in costs)
     answers = [consortium[name].operator.result(job).document for name in (*NODES, "anna")]
     assert answers[0] == answers[1] == answers[2]
     signed = {name: consortium[name].record(job).said_by("peer").signed for name in HOLDERS}

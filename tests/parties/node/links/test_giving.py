@@ -28,6 +28,7 @@ from parties.node.links.giving import (
 )
 from protocols.shares import SEED_BYTES, mask
 from smc.errors import JobMismatchError, JointRefusalError, LinkError, ProtocolError
+from smc.meter import Meter
 
 JOB: Any = SimpleNamespace(task=SimpleNamespace(states=SimpleNamespace(decode=lambda state: state)))
 NUMBERS = np.array([3, 0, 5], dtype=np.int64)
@@ -151,13 +152,15 @@ def test_nodes_with_other_code_get_nothing() -> None:
 
 
 def test_holders_read_no_refusal_that_depends_on_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    channel, peer = Channel([]), SimpleNamespace(party=0)
+    channel, meter = Channel([]), Meter()
+    peer = SimpleNamespace(party=0, session=lambda: SimpleNamespace(meter=meter))
     monkeypatch.setattr(giving, "Givers", lambda party, _: Givers(party, {"anna": SimpleNamespace(channel=channel)}))  # type: ignore[dict-item]
     for refusal in (JointRefusalError("there are fewer than 7 rows"), PastBitsError("no bits left")):
         with pytest.raises(JointRefusalError, match=str(refusal)), opened_doors(peer, {}, []):  # type: ignore[arg-type]
             raise refusal
     sent = [data for step, data in channel.got if step == "question"]
     assert sent == [canonical({"refused": text}).encode() for text in (ROWS_REFUSE, "no bits left")]
+    assert meter.phases["holders"].bytes_sent == meter.total.bytes_sent == sum(map(len, sent)) + 2 * SIZE_BYTES
 
 
 def test_a_holder_dials_the_two_that_compute_in_their_order(identities: dict[str, Identity]) -> None:
