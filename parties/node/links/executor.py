@@ -350,6 +350,7 @@ def _both_open(link: Link, order: Order, tell: Tell) -> Iterator[tuple[Opened, s
                 try:
                     ours = *stack.enter_context(opened(order)), stack.enter_context(_givers(link, order))
                 except (AwayError, LinkError) as error:
+                    tell(Failing(error))
                     ours = error
             ready = not isinstance(ours, AwayError | LinkError)
             theirs = readiness.exchange(session, ready, lambda: tell(Preparing("the peer is opening its table")))

@@ -200,8 +200,10 @@ class BothNodes:
                     yield
                 is_open = True
             finally:
+                for link in self.links:  # both at once: one node may wait for our answer to the other
+                    readiness.say(link.session(), is_open)
                 for link in self.links:
-                    readiness.exchange(link.session(), is_open, lambda: None)
+                    readiness.hear(link.session())
 
 
 @contextmanager

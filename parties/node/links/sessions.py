@@ -125,8 +125,12 @@ class Sessions:
             self._news.notify_all()
         for identifier, session in self._running.copy().items():  # a copy made in one step
             record = self._jobs.known(identifier)
-            if record is not None and self._jobs.has_ended(record):
+            if record is None:
+                continue
+            if self._jobs.has_ended(record):
                 session.abort("the job was ended")
+            elif record.proposal.holding is not None and record.peer_waits and not session.begun:
+                session.abort("another participant's table is away")
 
     def forget(self, identifier: str) -> None:
         """Forget the pauses of a job that has ended."""
@@ -478,7 +482,9 @@ class Sessions:
             self._events.session_ended(time.monotonic() - session.started, session.cost)
 
     def _failing(self, identifier: str, session: Running, error: BaseException) -> None:
-        """Charge the job if our own rows may be the cause of an error that the others notice next."""
+        """Act on an error before the others notice it: charge the job if our own rows may be the cause."""
+        if isinstance(error, AwayError):
+            self._runs.table_away(identifier, str(error))  # the others need not wait for the end of this session
         others = AwayError | BudgetError | ClosedError | LinkError | JobMismatchError | MachineError | PastBitsError
         if session.linked and not isinstance(error, others) and not self._own_trouble(error):
             self._runs.failing(identifier, error)

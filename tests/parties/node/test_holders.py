@@ -174,12 +174,15 @@ def test_a_job_waits_for_a_holder_that_is_away_and_names_it(consortium: Consorti
     assert set(consortium.ended(job).values()) == {"done"}
 
 
-def test_a_job_waits_for_a_table_that_is_away_at_a_holder(consortium: Consortium) -> None:
+@pytest.mark.parametrize(("name", "other"), [("a", "b"), ("bert", "a")])
+def test_a_job_waits_for_a_table_that_is_away(consortium: Consortium, name: str, other: str) -> None:
     """The others learn that it is away; once it is back the job runs, and nobody has paid before."""
-    table, away = (consortium.directory / "bert" / name for name in ("days.csv", "elsewhere.csv"))
+    table, away = (consortium.directory / name / file for file in ("days.csv", "elsewhere.csv"))
     table.rename(away)
-    job = consortium.propose(protocol="release count", epsilon=0.01)
-    eventually(lambda: consortium["a"].job(job).why == "bert waits for its table")
+    job = consortium.propose(protocol="release count", epsilon=0.01, compute_only=False)
+    eventually(lambda: consortium[other].ledger.jobs.known(job))
+    eventually(lambda: consortium[other].job(job).why == f"{name} waits for its table")
+    eventually(lambda: not any(job in member.ledger.jobs.running for member in consortium.members.values()))
     assert "spent" not in consortium["anna"].kinds(job)
     away.rename(table)
     assert set(consortium.ended(job).values()) == {"done"}
