@@ -20,6 +20,7 @@ from parties.link.channel import GrpcChannel
 from parties.link.identity import Identity
 from parties.link.listening import RefusedError
 from parties.link.transport import Stream
+from parties.node.exchanges.counting import PastBitsError
 from parties.node.links import executor, sessions, validity
 from parties.node.links.progress import Running
 from parties.node.prediction import predicted
@@ -260,7 +261,10 @@ def test_what_may_be_anybodys_fault_is_tried_again_and_its_stack_is_in_the_log(
         assert SECRET not in nodes.logs[1].getvalue()
 
 
-@pytest.mark.parametrize(("error", "charged"), [(InputError(SECRET), True), (MachineError("no room"), False)])
+@pytest.mark.parametrize(
+    ("error", "charged"),
+    [(InputError(SECRET), True), (MachineError("no room"), False), (PastBitsError("no bits left"), False)],
+)
 def test_what_a_machine_lacks_is_nothing_of_its_rows_and_costs_nothing(
     tmp_path: Path,
     parties: Any,
