@@ -26,6 +26,7 @@ DEPLOY = ROOT / "deploy"
 UNIT = DEPLOY / "smc-node.service"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 README = (DEPLOY / "README.md").read_text()
+SERVICES = {0: ("anna", "bert"), 2: ("anna", "bert", "cleo", "north", "south")}  # by the block of steps in README.md
 
 
 def instructions(name: str) -> list[list[str]]:
@@ -63,40 +64,46 @@ def steps(number: int) -> list[list[str]]:
 def test_the_two_nodes_are_built_alike_and_locked_up() -> None:
     text = (DEPLOY / "compose.yaml").read_text()
     assert (DEPLOY / re.search(r"context: (\S+)", text)[1] / re.search(r"dockerfile: (\S+)", text)[1]).exists()  # type: ignore[index]
-    for service in ("anna", "bert"):
+    for service in SERVICES[2]:
         folders = rf'\["./{service}:/party:ro", "./{service}/state:/party/state"\]'
-        assert re.search(rf"^  {service}:\n    <<: \*node\n    volumes: {folders}$", text, re.MULTILINE)
+        profile = "" if service in SERVICES[0] else r"    profiles: \[consortium\]\n"
+        assert re.search(rf"^  {service}:\n    <<: \*node\n{profile}    volumes: {folders}$", text, re.MULTILINE)
     for bound in ("read_only: true", "cap_drop: [ALL]", "no-new-privileges:true", "mem_limit: ", "pids_limit: "):
         assert bound in text
 
 
-def test_the_steps_make_the_folders_that_the_nodes_are_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("block", SERVICES)
+def test_the_steps_make_the_folders_that_the_nodes_are_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
     """The steps of deploy/README.md but those that need Docker; `smc` runs here instead of in the image."""
     compose = (DEPLOY / "compose.yaml").read_text()
-    shutil.copytree(ROOT / "examples" / "node", tmp_path / "examples" / "node")
+    for example in ("node", "consortium"):
+        shutil.copytree(ROOT / "examples" / example, tmp_path / "examples" / example)
     (tmp_path / "deploy").mkdir()
     monkeypatch.chdir(tmp_path / "deploy")
-    for words in steps(0):
+    for words in steps(block):
         if words[0] in ("cp", "mkdir"):
             subprocess.run(words, check=True, timeout=PATIENCE)
         elif words[0] == "smc":
             assert run(words[1:]) == 0
-    for service in ("anna", "bert"):
+    for service in SERVICES[block]:
         for folder in re.findall(rf'"\./({service}[^:]*):', compose):
             assert Path(folder).is_dir()
         file = settings.load(Path(service, "party.toml"))
         assert file.node.state == Path(service, "state")  # beside party.toml: what the compose file lets a node write
         assert load_identity(file.link.identity, file.link.certificate).name == service  # type: ignore[arg-type]
-        assert file.link.peer is not None
-        assert file.link.peer.exists()
+        peers = [peer.certificate for peer in file.peers] or [file.link.peer]
+        assert all(peer is not None and peer.exists() for peer in peers)
     (variable,) = re.findall(r"user: \$\{(\w+):", compose)
-    assert any(words[0] == "echo" and words[1].startswith(f"{variable}=") for words in steps(0))
-    inside = [words[4:] for words in steps(0) if words[:3] == ["docker", "compose", "exec"]]
+    assert any(words[0] == "echo" and words[1].startswith(f"{variable}=") for words in steps(block))
+    inside = [words[3:] for words in steps(block) if words[:3] == ["docker", "compose", "exec"]]
     assert inside
-    for program, command, *files in inside:
+    for service, program, command, *files in inside:
+        assert service in SERVICES[block]
         assert program == "smc"
         assert command in COMMANDS
-        assert all(Path("anna", name).exists() for name in files if name.endswith(".toml"))
+        assert all(Path(service, name).exists() for name in files if name.endswith(".toml"))
 
 
 def test_the_steps_write_what_the_unit_expects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

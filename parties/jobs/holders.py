@@ -21,6 +21,7 @@ from parties.base.canonical import canonical
 from parties.base.console import StatusLine
 from parties.link.identity import Identity, common_name, fingerprint, load_certificate, short_fingerprint
 from parties.link.listening import Admit, Port, RefusedError, Take
+from parties.link.measurement import MeteredChannel
 from parties.link.opening import Link, hello_for, link_over, outbox_for
 from parties.link.options import KEEPALIVE_SECONDS, LinkOptions
 from parties.link.outbox import Outbox
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from protocols.shares import Ask, Question, Shares
     from smc.channel import Channel
+    from smc.meter import Meter
 
 LINK_JOB = {"protocol": "contribute"}  # job in the hellos between a node and a holder
 MOST_HOLDERS = 64
@@ -202,7 +204,13 @@ class Holders:
 
     def __init__(self, party: int, links: Sequence[Link]) -> None:
         self._party, self.links = party, links
+        self.channels = [MeteredChannel(link.channel) for link in links]
         self._number = 0
+
+    def add_cost(self, meter: Meter) -> None:
+        """Add the messages to and from all holders to the meter of the session with the other node."""
+        with meter.phase("holders"):
+            meter.together([channel.meter for channel in self.channels])
 
     def ask(self, question: Question, size: int) -> Shares:
         """Return the sum of the shares of all holders modulo 2^64, uint64[size]; see `protocols.shares.Ask`.
@@ -220,12 +228,12 @@ class Holders:
         asked = question_bytes(question, self._number)
         self.send(asked)
         total = np.zeros(size, dtype=np.uint64)
-        for link in self.links:
+        for link, channel in zip(self.links, self.channels, strict=True):
             if self._party == 0:
-                seed = bytes(self._received(link, SEED_BYTES))
+                seed = bytes(_share(link, channel, SEED_BYTES))
                 total += mask(seed, asked, self._number, size)
             else:
-                total += np.frombuffer(self._received(link, 8 * size), dtype="<u8")
+                total += np.frombuffer(_share(link, channel, 8 * size), dtype="<u8")
         self._number += 1
         return total
 
@@ -235,16 +243,16 @@ class Holders:
 
     def send(self, question: bytes) -> None:
         """Send one message to all holders."""
-        for link in self.links:
-            send_sized(link.channel, "question", question)
+        for channel in self.channels:
+            send_sized(channel, "question", question)
 
-    @staticmethod
-    def _received(link: Link, size: int) -> Any:
-        try:
-            return link.channel.receive("share", size)
-        except ProtocolError as error:
-            assert link.options is not None
-            raise ProtocolError(f"the share of holder {common_name(link.options.peer)}: {error}") from None
+
+def _share(link: Link, channel: Channel, size: int) -> Any:
+    try:
+        return channel.receive("share", size)
+    except ProtocolError as error:
+        assert link.options is not None
+        raise ProtocolError(f"the share of holder {common_name(link.options.peer)}: {error}") from None
 
 
 def question_bytes(question: Question, number: int) -> bytes:

@@ -30,7 +30,7 @@ class MeteredChannel(Channel):
 
     def __init__(self, inner: Channel) -> None:
         self._inner = inner
-        self._meter = Meter()
+        self.meter = Meter()
 
     def send(self, step: str, payload: Buffer) -> None:
         """Send a message and count its bytes, see `Channel.send`.
@@ -39,7 +39,7 @@ class MeteredChannel(Channel):
             step: Name of the protocol step.
             payload: The message.
         """
-        self._meter.sent(memoryview(payload).nbytes)
+        self.meter.sent(memoryview(payload).nbytes)
         self._inner.send(step, payload)
 
     def receive(self, step: str, size: int) -> Buffer:
@@ -49,14 +49,14 @@ class MeteredChannel(Channel):
             step: Name of the protocol step.
             size: Expected number of bytes.
         """
-        self._meter.received(size)
+        self.meter.received(size)
         return self._inner.receive(step, size)
 
     @property
     def cost(self) -> Cost:
         """Bytes, messages, rounds and seconds of this channel so far."""
-        self._meter.report()  # records the seconds
-        return self._meter.total
+        self.meter.report()  # records the seconds
+        return self.meter.total
 
 
 def measuring_seconds(shape: LinkShape) -> float:

@@ -29,6 +29,10 @@ HEAD = {  # fields for every kind
     "peer": "Peer",
     "table": "Our table",
     "peer_table": "The peer’s table",
+    "holders": "Holders of rows",
+    "to": "Holders that get the result",
+    "compute_only": "Only the holders give rows",
+    "holder_table": "The holders’ table",
 }
 TICK = ":"  # between a setting and the name of a ticked column
 LONGEST_NUMBER = 40  # digits: Python refuses much longer numbers with a text of its own
@@ -99,6 +103,7 @@ class Proposals:
             "chosen": protocol,
             "groups": list(questions.grouped()),
             "question": questions.question(protocol),
+            "listed": {name: read_list(values[name]) for name in ("holders", "to")},
             "line": kinds.line(protocol),
             "means": questions.MEANS,
             "typed_here": bool(private_parameters(kinds.find(protocol).Settings)),  # it needs no table
@@ -230,6 +235,9 @@ def _job(form: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the content of a job file from the non-empty fields, and the faults by field."""
     protocol = form.get("protocol") or kinds.DEFAULT
     job: dict[str, Any] = {name: form[name].strip() for name in HEAD if form.get(name, "").strip()}
+    job |= {name: read_list(job[name]) for name in ("holders", "to") if name in job}
+    if "compute_only" in job:
+        job["compute_only"] = job["compute_only"] == "yes"
     fields = _fields(protocol)
     read: dict[str, Any] = {}
     wrong: dict[str, str] = {}
@@ -283,7 +291,7 @@ def _like(job: JobView) -> dict[str, str]:
         "purpose": "" if is_marked(job.purpose) else job.purpose,  # hidden text must not be passed on unseen
     }
     zeros = {name: _text(value) for name, value in parameters.items() if value == 0}
-    return {**head, **texts, **zeros}
+    return {**head, **{name: _text(value) for name, value in job.holding.items()}, **texts, **zeros}
 
 
 def _text(value: object) -> str:

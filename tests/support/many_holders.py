@@ -100,8 +100,10 @@ def run(directory: Path, number: int) -> dict[str, Any]:
     said, _ = first.communicate()
     if any(process.wait() for process in (*started, first, others)):
         raise SystemExit("a process failed")
-    total = json.loads((directory / "a.json").read_text())["total"]
-    between = {name: total[name] for name in ("bytes_sent", "bytes_received", "rounds", "and_gates")}
+    report = json.loads((directory / "a.json").read_text())
+    total, holders = report["total"], report["phases"]["holders"]
+    between = {name: total[name] for name in ("rounds", "and_gates")}
+    between |= {name: total[name] - holders[name] for name in ("bytes_sent", "bytes_received")}
     return {"holders": number, "between": between, "holder": json.loads(said)}
 
 

@@ -125,6 +125,8 @@ class Connection:
                             if not _both_say_yes(run.session, ours):
                                 raise
                         task, state = error.allowing(allowed), error.state
+            if holders is not None:
+                holders.add_cost(run.session.meter)
             report = run.finish(digest(task, state))
             if holders is not None:
                 holders.end()

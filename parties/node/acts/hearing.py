@@ -12,7 +12,7 @@ from parties.node.acts import limits, relaying
 from parties.node.acts.limits import ExcessError, Refusals, Tally
 from parties.node.acts.parts import Parts
 from parties.node.acts.runs import DIFFERENT
-from parties.node.log.job_events import Event, Unlogged, both_signed, failed, heard, proposed, withdrawn
+from parties.node.log.job_events import Event, Unlogged, both_signed, decided, failed, heard, proposed, withdrawn
 from parties.node.log.statement import BY_NODE, Statement, takes_back
 from parties.node.log.store import Record, is_held
 from parties.node.peers import PeerIdentity
@@ -20,6 +20,8 @@ from parties.node.proposal import Proposal
 from parties.node.records import Signed
 from parties.node.records.sealed import errors
 from smc.errors import InputError, ProtocolError, SmcError
+
+ENDED = "it ended before it was heard of here"
 
 
 class Hearing:
@@ -142,13 +144,14 @@ class Hearing:
         """Handle a statement about a job that is not kept here: decide by our rules, or leave it to the operator.
 
         Return no job if it is archived, exceeds the limits, or the node refuses it by itself. Then only an answer is
-        kept, and the records count it.
+        kept, and the records count it. A job with holders that the node refuses is kept, for the other participants.
         """
         job, moment, name = theirs.proposal, datetime.now(UTC), who.peer_name
         if job.id in self._parts.spendings.past.jobs:
             self._hear_of_archived(theirs, who)
             return None, not theirs.settled
-        if theirs.settled and theirs.verdict != "refused" and theirs.end != "cancelled":
+        has_ended = theirs.settled and theirs.verdict != "refused" and theirs.end != "cancelled"
+        if has_ended and job.holding is None:
             return None, True  # the peer has heard our refusal
         if why := limits.excess(theirs, self._tally.of(name, moment), moment, self._gate.limits):
             return self._turn_away(theirs, who, why, why)
@@ -164,10 +167,11 @@ class Hearing:
             return self._turn_away(theirs, who, str(error), str(error))
         side, who = draft.side_of(name) or "peer", self._jobs.who(draft)
         judgement = self._gate.judge(job, who, "peer", self._parts.around(draft))
-        if judgement.by == BY_NODE:
+        if judgement.by == BY_NODE and job.holding is None:
             return self._turn_away(theirs, who, judgement.reason, judgement.public)
         begun = proposed(draft, who, self._parts.address(draft.peer))
-        return self._jobs.apply(draft, begun, *heard(draft, theirs, side), *self._gate.decided(draft, judgement)), True
+        ours = decided("refused", BY_NODE, ENDED) if has_ended else self._gate.decided(draft, judgement)
+        return self._jobs.apply(draft, begun, *heard(draft, theirs, side), *ours), True
 
     def _hear_of_archived(self, theirs: Statement, who: PeerIdentity) -> None:
         """Handle a statement about an archived job: the only news can be the withdrawal of its result."""

@@ -20,7 +20,7 @@ from parties.node.log.store import Record
 from parties.node.point.xacml import DecisionPointAnswer
 from parties.node.records import Committed, kinds
 from parties.tables.unfit import without_cells
-from smc.errors import InputError, JointRefusalError, LinkError, ProtocolError
+from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
 
 MOST_UNSIGNED = 20  # sessions of a job that is computed here: they open nothing, and each adds some entries to the log
@@ -321,24 +321,23 @@ class Runs:
         """Record that the job no longer waits for our table."""
         self._waits(identifier, "", "")
 
-    def refusing(self, identifier: str, refusal: JointRefusalError) -> None:
-        """Keep the reason of a refusal by both nodes before holders hear of it.
+    def failing(self, identifier: str, error: BaseException) -> None:
+        """Charge a job before others notice an error that our own rows may have caused: it says something about them.
 
-        A holder's statement about the end may arrive first, and it has no reason.
+        The job may have ended already: another participant can report the end first, without the reason.
 
         Args:
             identifier: The job.
-            refusal: The refusal.
+            error: The error, for our operator.
         """
         with self._log.writing():
-            self._jobs.apply(self._get_running(identifier), Unlogged({"note": without_cells(refusal)}))
+            self._charge(self._jobs.apply(self._jobs.get(identifier), Unlogged({"note": without_cells(error)})))
 
     def failed(
         self,
         identifier: str,
         error: BaseException,
         public: str,
-        by_rows: bool = False,
         tried: tuple[bool, Cost] | None = None,
     ) -> None:
         """End a job that cannot go on. After an error of unknown origin it goes on while it has tries left.
@@ -347,8 +346,6 @@ class Runs:
             identifier: The job.
             error: The error, for our operator.
             public: The reason for the peer.
-            by_rows: Whether our own rows may be the cause. The peer then learns something about them, so the job is
-                charged.
             tried: After an error of unknown origin: whether the session has begun, and already counts as a try; and its
                 cost.
         """
@@ -362,8 +359,6 @@ class Runs:
             current = outcome.traffic(total) if begun else record.current
             noted = {"note": without_cells(error), "current": current, "tries": tries}
             record = self._jobs.apply(record, Unlogged(noted))
-            if by_rows:
-                record = self._charge(record)
             if is_over:
                 record = self._jobs.apply(record, *failed(record, public, error))
             elif begun:

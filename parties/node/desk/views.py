@@ -78,6 +78,7 @@ def job_view(
         ours=_verdict(record.ours, record.reason).model_copy(update={"by": _by(record, approvals)}),
         theirs=_verdict(record.said_by("peer"), ""),
         further={record.titles[side]: _verdict(record.said_by(side), "") for side in record.further},
+        holding=_of_holders(record),
         progress=progress,
         ended_by=_ended_by(record, state),
         price=price,
@@ -116,6 +117,20 @@ def _roles(record: Record) -> list[str]:
         f"The job counts all rows as those of {first} and {second}, at most {bound:,} each.",
         f"Consent of {first} with {second}, word for word ('we' is {first}):",
     ]
+
+
+def _of_holders(record: Record) -> dict[str, bool | str | list[str]]:
+    """Return the keys of the job file about holders; none for two parties."""
+    if (holding := record.proposal.holding) is None:
+        return {}
+    names = dict(zip(holding.holders, record.names[1:], strict=False))
+    to, table = [names[one] for one in holding.to if one in names], record.proposal.tables[2]
+    return {
+        "holders": [*names.values()],
+        "to": to,
+        "compute_only": not holding.nodes_give,
+        "holder_table": "" if table == record.table else table,
+    }
 
 
 def _second(record: Record) -> str:

@@ -58,7 +58,30 @@ def exchange(session: Session, ready: bool, waiting: Callable[[], object]) -> bo
     Raises:
         LinkError: The peer takes longer than `LONGEST_SECONDS`.
     """
+    say(session, ready)
+    return hear(session, waiting)
+
+
+def say(session: Session, ready: bool) -> None:
+    """Tell the peer whether our table is open.
+
+    Args:
+        session: Session with the peer.
+        ready: Whether our table is open; False if it is away.
+    """
     _say(session, READY if ready else AWAY)
+
+
+def hear(session: Session, waiting: Callable[[], object] = lambda: None) -> bool:
+    """Return whether the peer's table is open; see `exchange`.
+
+    Args:
+        session: Session with the peer.
+        waiting: Called at each sign of life of a peer that is still opening its table.
+
+    Raises:
+        LinkError: The peer takes longer than `LONGEST_SECONDS`.
+    """
     deadline = time.monotonic() + LONGEST_SECONDS
     while (answer := int(session.receive(STEP, np.uint8, (1,))[0])) == STILL:
         waiting()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -34,7 +34,7 @@ from parties.node.proposal import Proposal
 from parties.node.records import Committed, commit
 from parties.tables.unfit import without_cells
 from smc.engines import Profile, engine_of
-from smc.errors import InputError, JointRefusalError, LinkError, ProtocolError
+from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
 from smc.session import Session
 
@@ -120,10 +120,10 @@ class Paying:
 
 
 @dataclass(frozen=True)
-class Refusing:
-    """Both nodes refuse to go on; the holders hear it next."""
+class Failing:
+    """The session ends by an error, which no other party can have noticed yet."""
 
-    refusal: JointRefusalError
+    error: BaseException
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Stopped:
     error: BaseException
 
 
-Event = Linked | Preparing | Met | Reached | Counted | Paying | Paid | Written | Leaving | Refusing | Finished | Stopped
+Event = Linked | Preparing | Met | Reached | Counted | Paying | Paid | Written | Leaving | Failing | Finished | Stopped
 Tell = Callable[[Event], None]
 
 
@@ -212,7 +212,7 @@ class Worker:
 
     def _work(self) -> None:
         try:
-            with self._dial() as link:
+            with self._dial() as link, _reported_first(self._tell):
                 self._cut = link.channel.abort
                 self._total = link.session().meter.total
                 self._tell(Linked(self._total))
@@ -267,10 +267,7 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
                 if givers is not None:
                     givers.start(first, task)
                     engine.masked_numbers, data = True, joined(data, givers.ask)
-                with (
-                    nullcontext() if givers is None else givers.informed(lambda refusal: tell(Refusing(refusal))),
-                    sharded(link, engine, chosen, memory_of_shard(choice_for(task, order.inputs))),
-                ):
+                with sharded(link, engine, chosen, memory_of_shard(choice_for(task, order.inputs))):
                     state = task.run(engine, data, start, _reporting(session, task, openings, tell, givers))
             _finish(link, order, givers, state)
     return Finished(task.states.encode(state), session.meter.total, cost_report(link, profile))
@@ -286,7 +283,7 @@ def _give(both: BothNodes, order: Order, tell: Tell) -> Finished:
     """Give shares of our rows to both computing nodes until the job ends."""
     task, total = order.job.task, both.session().meter.total
     with ExitStack() as stack:
-        with both.opening():
+        with both.opening(), _reported_first(tell):
             ours, fingerprint = stack.enter_context(opened(order))
         rows = commit(order.identity, order.job.digest, fingerprint)
 
@@ -353,6 +350,7 @@ def _both_open(link: Link, order: Order, tell: Tell) -> Iterator[tuple[Opened, s
                 try:
                     ours = *stack.enter_context(opened(order)), stack.enter_context(_givers(link, order))
                 except (AwayError, LinkError) as error:
+                    tell(Failing(error))
                     ours = error
             ready = not isinstance(ours, AwayError | LinkError)
             theirs = readiness.exchange(session, ready, lambda: tell(Preparing("the peer is opening its table")))
@@ -361,7 +359,18 @@ def _both_open(link: Link, order: Order, tell: Tell) -> Iterator[tuple[Opened, s
                 link.finish()
             away = PeerAwayError("the peer's table is not available now")
             raise ours if isinstance(ours, AwayError | LinkError) else away
-        yield ours
+        with _reported_first(tell):
+            yield ours
+
+
+@contextmanager
+def _reported_first(tell: Tell) -> Iterator[None]:
+    """Report an error of the block before it reaches a link, where another party would notice it."""
+    try:
+        yield
+    except BaseException as error:
+        tell(Failing(error))
+        raise
 
 
 @contextmanager

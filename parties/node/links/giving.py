@@ -88,7 +88,7 @@ class Givers(Holders):
         """
         fields = {"step": step.number, "size": step.size, "words": step.words, "state": state}
         self.send(canonical(fields).encode())
-        answers = [bytes(link.channel.receive("fits", 1)) for link in self.links]
+        answers = [bytes(channel.receive("fits", 1)) for channel in self.channels]
         if not {*answers} <= {FITS, TOO_MUCH}:
             raise ProtocolError("a holder's answer about a step's bits is neither yes nor no")
         return TOO_MUCH not in answers
@@ -96,18 +96,8 @@ class Givers(Holders):
     def go(self, step: int) -> Iterator[Paid]:
         """Begin a step; yield for each holder its signed statement that it has paid for the step."""
         self.send(canonical({"go": step}).encode())
-        for name, link in zip(self._names, self.links, strict=True):
-            yield Paid(name, step, receive_sized(link.channel, "paid"))
-
-    @contextmanager
-    def informed(self, note: Callable[[JointRefusalError], object]) -> Iterator[None]:
-        """Tell all holders, after `note`, if the block ends by a refusal on which both nodes have agreed."""
-        try:
-            yield
-        except JointRefusalError as refusal:
-            note(refusal)
-            self.send(canonical({"refused": shown_to_holders(refusal)}).encode())
-            raise
+        for name, channel in zip(self._names, self.channels, strict=True):
+            yield Paid(name, step, receive_sized(channel, "paid"))
 
     def finished(self, job: Proposal, state: Any) -> None:
         """Tell all holders that the job is computed, and those that get the result the last state.
@@ -117,10 +107,10 @@ class Givers(Holders):
             state: The state, as JSON.
         """
         assert job.holding is not None
-        for link in self.links:
+        for link, channel in zip(self.links, self.channels, strict=True):
             assert link.options is not None
             gets_it = fingerprint(link.options.peer) in job.holding.to
-            send_sized(link.channel, "question", canonical({"end": True, "state": state if gets_it else None}).encode())
+            send_sized(channel, "question", canonical({"end": True, "state": state if gets_it else None}).encode())
 
 
 def shown_to_holders(refusal: JointRefusalError) -> str:
@@ -131,6 +121,8 @@ def shown_to_holders(refusal: JointRefusalError) -> str:
 @contextmanager
 def opened_doors(peer: Link, doors: Mapping[str, Door], holders: Sequence[str]) -> Iterator[Givers]:
     """Wait for the streams of all holders and yield their links once all have opened their tables.
+
+    If the block ends by a refusal on which both nodes have agreed, the holders hear it.
 
     Args:
         peer: The link with the other node.
@@ -159,10 +151,15 @@ def opened_doors(peer: Link, doors: Mapping[str, Door], holders: Sequence[str]) 
             with link.session().phase("checkpoint"):
                 if not readiness.exchange(link.session(), True, lambda: None):
                     raise LinkError(f"waits for holder {name}, whose table is away")
+        givers = Givers(peer.party, links)
         try:
-            yield Givers(peer.party, links)
-        except JointRefusalError as refusal:  # the goodbye to holders has a digest of its text
-            raise JointRefusalError(shown_to_holders(refusal)) from refusal
+            yield givers
+        except JointRefusalError as refusal:
+            shown = shown_to_holders(refusal)
+            givers.send(canonical({"refused": shown}).encode())
+            raise JointRefusalError(shown) from refusal  # the goodbye to holders has a digest of this text
+        finally:
+            givers.add_cost(peer.session().meter)
 
 
 @contextmanager
@@ -203,8 +200,10 @@ class BothNodes:
                     yield
                 is_open = True
             finally:
+                for link in self.links:  # both at once: one node may wait for our answer to the other
+                    readiness.say(link.session(), is_open)
                 for link in self.links:
-                    readiness.exchange(link.session(), is_open, lambda: None)
+                    readiness.hear(link.session())
 
 
 @contextmanager

@@ -36,6 +36,7 @@ from parties.node.links import executor
 from parties.node.links.executor import (
     Counted,
     Event,
+    Failing,
     Finished,
     Linked,
     Met,
@@ -43,7 +44,6 @@ from parties.node.links.executor import (
     Paying,
     Preparing,
     Reached,
-    Refusing,
     Stopped,
     Worker,
 )
@@ -125,8 +125,12 @@ class Sessions:
             self._news.notify_all()
         for identifier, session in self._running.copy().items():  # a copy made in one step
             record = self._jobs.known(identifier)
-            if record is not None and self._jobs.has_ended(record):
+            if record is None:
+                continue
+            if self._jobs.has_ended(record):
                 session.abort("the job was ended")
+            elif record.proposal.holding is not None and record.peer_waits and not session.begun:
+                session.abort("another participant's table is away")
 
     def forget(self, identifier: str) -> None:
         """Forget the pauses of a job that has ended."""
@@ -423,8 +427,8 @@ class Sessions:
                 case Leaving():
                     session.leaving = True
                     self._runs.opening_leaves(identifier, event)
-                case Refusing(refusal):
-                    self._runs.refusing(identifier, refusal)
+                case Failing(error):
+                    self._failing(identifier, session, error)
                 case Finished(state, total, report):
                     self._pauses.put(identifier, longer=not session.got_further)  # the peer's signature is on its way
                     self._runs.computed(identifier, state, total, report)
@@ -438,6 +442,7 @@ class Sessions:
 
     def _stopped(self, identifier: str, session: Running, error: BaseException) -> None:
         """Record that a session ended by an error: the job goes on later, or it has failed."""
+        self._failing(identifier, session, error)
         match error:
             case ClosedError():
                 pass
@@ -461,8 +466,7 @@ class Sessions:
                 public = "an error in its own input" if by_own_input else str(error)
                 if isinstance(error, JointRefusalError) and self._jobs.get(identifier).proposal.holding is not None:
                     public = shown_to_holders(error)
-                by_rows = isinstance(error, InputError) and not isinstance(error, PastBitsError)
-                self._runs.failed(identifier, error, public, session.linked and by_rows)
+                self._runs.failed(identifier, error, public)
             case LinkError():
                 if isinstance(error, PeerTroubleError):
                     self._not_a_try(identifier, session)
@@ -473,10 +477,17 @@ class Sessions:
                 self._table_pauses.put(identifier)
                 is_ours = isinstance(error, MachineError)
                 public = "an error in its own input" if is_ours else "internal error"
-                by_rows = session.linked and not is_ours
-                self._runs.failed(identifier, error, public, by_rows, (session.begun, session.cost))
+                self._runs.failed(identifier, error, public, (session.begun, session.cost))
         if session.begun:
             self._events.session_ended(time.monotonic() - session.started, session.cost)
+
+    def _failing(self, identifier: str, session: Running, error: BaseException) -> None:
+        """Act on an error before the others notice it: charge the job if our own rows may be the cause."""
+        if isinstance(error, AwayError):
+            self._runs.table_away(identifier, str(error))  # the others need not wait for the end of this session
+        others = AwayError | BudgetError | ClosedError | LinkError | JobMismatchError | MachineError | PastBitsError
+        if session.linked and not isinstance(error, others) and not self._own_trouble(error):
+            self._runs.failing(identifier, error)
 
     def _own_trouble(self, error: BaseException) -> str:
         """Return the trouble of this machine that ended a session; empty if the session's own error or the peer did."""

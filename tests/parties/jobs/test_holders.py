@@ -15,7 +15,7 @@ from parties.base.console import StatusLine
 from parties.jobs import contributing, kinds
 from parties.jobs.contributing import contribute
 from parties.jobs.execution.running import Connection
-from parties.jobs.holders import Givers, Holders, check_holders, open_holders
+from parties.jobs.holders import SIZE_BYTES, Givers, Holders, check_holders, open_holders
 from parties.jobs.kind import revealed
 from parties.link.identity import create, fingerprint, load_certificate, load_identity, short_fingerprint
 from parties.link.options import LinkOptions
@@ -23,6 +23,7 @@ from parties.link.settings import LinkSettings
 from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
 from protocols.counts import RowCounts
+from protocols.shares import SEED_BYTES
 from protocols.tree import Leaf, Open, Split
 from smc.engines import Profile, engine_of
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError, SmcError
@@ -185,10 +186,14 @@ def test_the_answer_is_that_of_the_union(consortium: Consortium, name: str, sett
     nodes = [lambda party=party: consortium.node(party, task, consortium.givers(party)) for party in (0, 1)]
     orders = zip(NAMES[2:], [(0, 1), (1, 0), (0, 1)], strict=True)  # whichever node a holder names first
     holders = [lambda name=name, order=order: consortium.holder(name, order=order) for name, order in orders]
-    (one, cost), (other, _), *answered = together(*nodes, *holders)
+    (one, cost), (other, cost_b), *answered = together(*nodes, *holders)
     assert task.states.encode(one) == task.states.encode(other)
     assert len(set(answered)) == 1
     assert answered[0] >= 1
+    phases = [report["phases"]["holders"] for report in (cost, cost_b)]
+    assert phases[0]["bytes_received"] == len(holders) * answered[0] * SEED_BYTES
+    assert phases[1]["bytes_received"] % (len(holders) * 8) == 0
+    assert phases[0]["bytes_sent"] == phases[1]["bytes_sent"] >= len(holders) * answered[0] * SIZE_BYTES
     if name == "forest":  # each holder draws rows of its own
         return
     whole = np.concatenate(consortium.cells)

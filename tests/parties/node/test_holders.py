@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 from parties.jobs.tree.result import named
+from parties.link.channel import GrpcChannel
 from parties.link.identity import load_certificate
 from parties.models.trees.tree import to_json
 from parties.node.acts.accounts import Accounts
 from parties.node.acts.runs import Runs
 from parties.node.events import Events
+from parties.node.exchanges import readiness
 from parties.node.links import executor
 from parties.node.links.giving import ROWS_REFUSE
 from parties.node.links.sessions import Sessions
@@ -77,6 +79,8 @@ def test_a_noisy_count_is_charged_once_at_each_holder_and_signed_by_all(consorti
             opened = next(i for i, (kind, _) in enumerate(order) if kind == "opened")
             paid = {fields["party"] for kind, fields in order[:opened] if fields.get("said", {}).get("paid")}
             assert len(paid) == len(HOLDERS)
+    costs = [consortium[name].record(job).cost["phases"]["holders"] for name in NODES]
+    assert all(cost["bytes_received"] > 32 * len(HOLDERS) < cost["bytes_sent"] for cost in costs)
     answers = [consortium[name].operator.result(job).document for name in (*NODES, "anna")]
     assert answers[0] == answers[1] == answers[2]
     signed = {name: consortium[name].record(job).said_by("peer").signed for name in HOLDERS}
@@ -132,6 +136,36 @@ def test_a_session_that_is_cut_goes_on_to_one_answer_and_one_charge(
         assert member.operator.verify().problems == []
 
 
+@pytest.mark.one_of(3)
+@pytest.mark.parametrize("name", ["a", "b", "anna"])
+@pytest.mark.parametrize("event", ["Met", "Paid", "Leaving", "Finished"])
+def test_a_consent_that_is_withdrawn_ends_the_job_for_all(
+    consortium: Consortium, name: str, event: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Right after an event at the node that dials: what was opened by then is paid for."""
+    heard, acts = Sessions._heard, list[str]()
+
+    def withdrawing(self: Sessions, identifier: str, session: Any, what: Any) -> None:
+        if type(what).__name__ == event == "Finished" and not acts:  # nothing is computed by the log yet
+            acts.append(consortium[name].operator.cancel(identifier, "we do not want it").state)
+        heard(self, identifier, session, what)
+        if (self._who.identity.name, type(what).__name__) == ("b", event) and not acts:
+            acts.append(consortium[name].operator.cancel(identifier, "we do not want it").state)
+
+    monkeypatch.setattr(Sessions, "_heard", withdrawing)
+    job = consortium.propose(protocol="release count", epsilon=0.01)
+    assert set(consortium.ended(job).values()) == {"cancelled"}
+    eventually(lambda: acts == ["cancelled"])
+    for one, member in consortium.members.items():
+        assert "we do not want it" in member.job(job).why
+        assert member.operator.verify().problems == []
+        assert ("spent" in member.kinds(job)) <= (one in HOLDERS)
+    if event in ("Paid", "Leaving", "Finished"):
+        assert any("spent" in consortium[one].kinds(job) for one in HOLDERS)
+    if any("opened" in member.kinds(job) for member in consortium.members.values()) or event == "Leaving":
+        assert all("spent" in consortium[one].kinds(job) for one in HOLDERS)
+
+
 def test_a_job_waits_for_a_holder_that_is_away_and_names_it(consortium: Consortium) -> None:
     consortium["cleo"].stop()
     job = consortium.propose(protocol="release count", epsilon=0.01)
@@ -140,12 +174,15 @@ def test_a_job_waits_for_a_holder_that_is_away_and_names_it(consortium: Consorti
     assert set(consortium.ended(job).values()) == {"done"}
 
 
-def test_a_job_waits_for_a_table_that_is_away_at_a_holder(consortium: Consortium) -> None:
+@pytest.mark.parametrize(("name", "other"), [("a", "b"), ("bert", "a")])
+def test_a_job_waits_for_a_table_that_is_away(consortium: Consortium, name: str, other: str) -> None:
     """The others learn that it is away; once it is back the job runs, and nobody has paid before."""
-    table, away = (consortium.directory / "bert" / name for name in ("days.csv", "elsewhere.csv"))
+    table, away = (consortium.directory / name / file for file in ("days.csv", "elsewhere.csv"))
     table.rename(away)
-    job = consortium.propose(protocol="release count", epsilon=0.01)
-    eventually(lambda: consortium["a"].job(job).why == "bert waits for its table")
+    job = consortium.propose(protocol="release count", epsilon=0.01, compute_only=False)
+    eventually(lambda: consortium[other].ledger.jobs.known(job))
+    eventually(lambda: consortium[other].job(job).why == f"{name} waits for its table")
+    eventually(lambda: not any(job in member.ledger.jobs.running for member in consortium.members.values()))
     assert "spent" not in consortium["anna"].kinds(job)
     away.rename(table)
     assert set(consortium.ended(job).values()) == {"done"}
@@ -236,6 +273,48 @@ def test_holders_do_not_read_a_refusal_that_depends_on_rows(
         statements = consortium[name].record(job).statements
         assert {side.why for side in statements if side.why} == {ROWS_REFUSE}
     assert all("fewer than 7 rows" in consortium[name].record(job).note for name in NODES)
+
+
+@pytest.mark.parametrize("name", ["a", "anna"])
+def test_rows_that_end_a_job_are_charged_before_others_notice(
+    consortium: Consortium, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    charge, abort, ready = Runs._charge, GrpcChannel.abort, readiness.exchange
+    sharded, opened = executor.sharded, executor.opened
+
+    def charged(self: Runs, record: Any) -> Any:
+        record = charge(self, record)
+        if self is consortium[name].ledger.runs:
+            order.append("charged")
+        return record
+
+    def aborted(self: GrpcChannel, why: str) -> None:
+        if why == "an error in its own input":
+            order.append("noticed")
+        abort(self, why)
+
+    def exchanged(session: Any, is_open: bool, waiting: Any) -> bool:
+        if not is_open:
+            order.append("noticed")
+        return ready(session, is_open, waiting)
+
+    def failing(at: str, function: Any, *arguments: Any) -> Any:
+        if at == name:
+            raise InputError("own rows do not fit")
+        return function(*arguments)
+
+    monkeypatch.setattr(Runs, "_charge", charged)
+    monkeypatch.setattr(GrpcChannel, "abort", aborted)
+    monkeypatch.setattr(readiness, "exchange", exchanged)
+    if name in NODES:
+        monkeypatch.setattr(executor, "sharded", lambda one, *a: failing(one.options.identity.name, sharded, one, *a))
+    else:
+        monkeypatch.setattr(executor, "opened", lambda one: failing(one.identity.name, opened, one))
+    job = consortium.propose(protocol="release count", epsilon=0.01, compute_only=False)
+    assert set(consortium.ended(job).values()) == {"failed"}
+    assert order.index("charged") < order.index("noticed")
+    assert {one for one in consortium.names if "spent" in consortium[one].kinds(job)} == {name}
 
 
 def test_the_page_names_who_computes_who_gives_and_who_learns(consortium: Consortium) -> None:

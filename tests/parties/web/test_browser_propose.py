@@ -32,6 +32,12 @@ def test_no_form_has_a_fault_of_accessibility(site: Site, kind: str) -> None:
     assert faults(page, f"{site.origin}/propose?kind={kind}") == []
 
 
+def test_the_choice_of_holders_has_no_fault_of_accessibility(site: Site) -> None:
+    site.node.peers = ["university", "anna", "bert"]
+    page = site.signed_in(viewport={"width": 320, "height": 800})
+    assert faults(page, f"{site.origin}/propose?kind=release+count") == []
+
+
 def test_another_kind_of_job_keeps_what_it_is_about(site: Site) -> None:
     page = site.signed_in()
     page.goto(f"{site.origin}/propose?kind=id3")

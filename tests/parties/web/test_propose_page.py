@@ -30,6 +30,23 @@ def test_a_proposal_becomes_a_job_file(node: FakeNode, browser: Browser) -> None
     ]  # fmt: skip
 
 
+def test_holders_of_rows_are_chosen_from_the_peers(node: FakeNode, browser: Browser) -> None:
+    assert "Holders of rows" not in browser.get("/propose?kind=id3").text
+    node.peers = ["university", "anna", "bert"]
+    ticks = {"holders:anna": "on", "holders:bert": "on", "to:bert": "on"}
+    typed = {"table": "visits", "peer": "university", "compute_only": "yes", "holder_table": "besuche", **ticks}
+    assert browser.send_form("/propose", **typed, tolerance="0.01").status_code == 303
+    chosen = {"holders": ["anna", "bert"], "to": ["bert"], "compute_only": True, "holder_table": "besuche"}
+    head = {"protocol": "id3", "table": "visits", "peer": "university"}
+    assert node.submitted == [{**head, **chosen, "tolerance": 0.01}]
+    page = browser.get(f"/propose?like={node.add(table='visits', holding=chosen).id}").text
+    assert re.findall(r'name="((?:holders|to):\w+)" checked', page) == [*ticks]
+    assert '<option value="yes" selected>' in page
+    wrong = browser.send_form("/propose", **{**typed, "tolerance": "much"}).text
+    assert 'name="holders:bert" checked' in wrong
+    assert 'name="holders:university" checked' not in wrong
+
+
 @pytest.mark.parametrize("tables", [["visits"], []])
 def test_what_is_typed_needs_no_table(node: FakeNode, browser: Browser, tables: list[str]) -> None:
     node.tables = tables

@@ -22,7 +22,7 @@ from parties.node.exchanges.openings import Leaving, Stored, Written
 from parties.node.log import spendings
 from parties.node.records import commit
 from parties.sources.settings import BudgetSettings, TableSettings, share_budgets
-from smc.errors import InputError
+from smc.errors import InputError, LinkError
 from smc.meter import Cost
 from tests.support.ledgers import REPORT, Pair, Party, offer_otherwise
 from tests.support.registry import registered
@@ -119,14 +119,20 @@ def test_what_has_not_left_is_given_back(noisy: Pair) -> None:
     assert spent(alice.ledger) == [two]
 
 
-@pytest.mark.parametrize("by_rows", [False, True])
-def test_a_failure_by_own_rows_is_charged(noisy: Pair, by_rows: bool) -> None:
-    """That rows made it fail is an answer about rows; that a table was not named is none."""
-    job = agree(noisy)
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_failure_by_own_rows_is_charged(noisy: Pair, ended: bool) -> None:
+    """That rows made it fail is an answer about rows, also if the peer has ended the job meanwhile."""
+    job, error = agree(noisy), InputError("a value that does not fit")
     alice = noisy.parties[0]
     alice.begin(job)
-    alice.ledger.runs.failed(job, InputError("a value that does not fit"), "an error in its own input", by_rows)
-    assert spent(alice.ledger) == ([job] if by_rows else [])
+    if ended:
+        alice.ledger.runs.failed(job, LinkError("lost"), "lost")
+    alice.ledger.runs.failing(job, error)
+    assert spent(alice.ledger) == [job]
+    alice.ledger.runs.failed(job, error, "an error in its own input")
+    alice.ledger.runs.over(job)
+    assert alice.ledger.accounts.account("days").spent == 1.5
+    alice.ledger.jobs.check(alice.path.parent / "log.json")
 
 
 def test_a_result_without_a_share_is_charged(noisy: Pair) -> None:

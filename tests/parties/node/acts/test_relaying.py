@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from parties.base.canonical import dump
 from parties.link.identity import Identity, create, fingerprint, load_identity
+from parties.node.acts.gate import Judgement
 from parties.node.log.spendings import Left
-from parties.node.log.statement import FOR_READER, Relayed, Statement
+from parties.node.log.statement import BY_NODE, FOR_READER, Relayed, Statement
 from parties.node.proposal import Proposal
 from parties.node.records import Head, Signed, sign, withdrawal
 from smc.errors import InputError, ProtocolError
@@ -57,6 +58,31 @@ def test_one_that_refuses_ends_the_job_for_all(group: Group, name: str) -> None:
     group.deliver()
     assert group.states(job) == {"refused"}
     assert all(not group[other].jobs.to_greet("a") for other in HOLDERS), "all know that all know it"
+
+
+@pytest.mark.parametrize("name", ["b", "anna"])
+@pytest.mark.parametrize("by", [BY_NODE, "rule"])
+def test_one_that_was_away_hears_of_a_job_that_was_refused_at_once(
+    group: Group, monkeypatch: pytest.MonkeyPatch, name: str, by: str
+) -> None:
+    """Bert comes back after the end, and asks nobody to consent."""
+    no = Judgement("refused", by, "no such table", "no such table")
+    monkeypatch.setattr(group[name].hearing._gate, "judge", lambda *_: no)
+    job = group.propose()
+    group.said["a", "bert"].clear()
+    for link in (("a", name), (name, "a")):
+        group.hear(*link)
+    hear = group.hear
+
+    def patient(*link: str) -> None:
+        with suppress(ProtocolError):  # a holder was quicker than the proposer, which says so again
+            hear(*link)
+
+    monkeypatch.setattr(group, "hear", patient)
+    for _ in range(3):
+        group.meet()
+    assert group.states(job) == {"refused"}
+    assert not [who for seat in group.seats.values() for who in NAMES if seat.ledger.jobs.to_greet(who)]
 
 
 STEPS = st.lists(st.tuples(st.sampled_from(["hear", "lose", "twice", "crash", "act"]), st.integers(0, 99)), max_size=30)

@@ -297,6 +297,7 @@ def coins(identities: dict[str, Identity]) -> Iterator[Callable[..., tuple[Order
 Orders = Callable[..., tuple[Order, Order]]
 STEP = ["Reached", "Written", "Leaving"]
 WHOLE = ["Linked", "Met", *STEP, *STEP, "Finished"]
+ENDS = ["Failing", "Stopped"]  # by an error
 
 
 def test_events_of_a_session(coins: Orders) -> None:
@@ -331,13 +332,13 @@ def test_what_is_decided_already_is_not_computed(coins: Orders) -> None:
 @pytest.mark.parametrize(
     ("step", "times", "told"),
     [
-        ("checkpoint.levels", 1, ["Linked", "Stopped"]),
-        ("checkpoint.digest", 1, ["Linked", "Stopped"]),
-        ("ready", 1, [*WHOLE[:4], "Stopped"]),
-        ("reveal", 1, [*WHOLE[:5], "Stopped"]),
-        ("ready", 2, [*WHOLE[:7], "Stopped"]),
-        ("reveal", 2, [*WHOLE[:8], "Stopped"]),
-        ("goodbye", 1, [*WHOLE[:8], "Stopped"]),
+        ("checkpoint.levels", 1, ["Linked", *ENDS]),
+        ("checkpoint.digest", 1, ["Linked", *ENDS]),
+        ("ready", 1, [*WHOLE[:4], *ENDS]),
+        ("reveal", 1, [*WHOLE[:5], *ENDS]),
+        ("ready", 2, [*WHOLE[:7], *ENDS]),
+        ("reveal", 2, [*WHOLE[:8], *ENDS]),
+        ("goodbye", 1, [*WHOLE[:8], *ENDS]),
     ],
 )
 def test_a_line_that_is_lost(coins: Orders, step: str, times: int, told: list[str]) -> None:
@@ -364,7 +365,7 @@ def test_a_peer_that_is_not_reached(coins: Orders, error: Exception) -> None:
     assert right.kinds == ["Stopped"]
     assert error_of(right) is error
     assert right.overs == 1
-    assert left.kinds == ["Linked", "Stopped"]
+    assert left.kinds == ["Linked", *ENDS]
 
 
 def test_states_that_cannot_meet(coins: Orders) -> None:
@@ -372,7 +373,7 @@ def test_states_that_cannot_meet(coins: Orders) -> None:
     one, other = [[1, 2, 3, 4]], [[1, 2, 3, 5]]
     for states, words in (((one, other), "differ"), ((None, one * 2), "the job cannot go on")):
         for heard in worked(coins(states)):
-            assert heard.kinds == ["Linked", "Stopped"]
+            assert heard.kinds == ["Linked", *ENDS]
             assert isinstance(error_of(heard), ProtocolError)
             assert words in str(error_of(heard))
 
@@ -388,7 +389,7 @@ def test_a_task_that_raises(coins: Orders, step: int, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(coins_module, "note", fails)
     left, right = worked(coins())
-    assert right.kinds == [*WHOLE[: 5 + 3 * step], "Stopped"]
+    assert right.kinds == [*WHOLE[: 5 + 3 * step], *ENDS]
     assert error_of(right) is error
     assert isinstance(error_of(left), PeerLeftError)
     assert left.overs == right.overs == 1
@@ -403,6 +404,6 @@ def test_what_the_node_will_not_hear_ends_the_session(coins: Orders, refused: st
             raise LinkError("the job was ended")
 
     left, right = worked(coins(), refuses=refuses)
-    assert right.kinds == [*WHOLE[: WHOLE.index(refused) + 1], "Stopped"]
+    assert right.kinds == [*WHOLE[: WHOLE.index(refused) + 1], *ENDS]
     assert str(error_of(right)) == "the job was ended"
     assert (left.kinds[-1] == "Finished") == (refused == "Finished")

@@ -14,6 +14,7 @@ from parties.jobs.holders import SIZE_BYTES
 from parties.jobs.kind import Step
 from parties.link.identity import Identity, fingerprint
 from parties.node.exchanges.counting import PastBitsError
+from parties.node.links import giving
 from parties.node.links.giving import (
     FITS,
     ROWS_REFUSE,
@@ -27,6 +28,7 @@ from parties.node.links.giving import (
 )
 from protocols.shares import SEED_BYTES, mask
 from smc.errors import JobMismatchError, JointRefusalError, LinkError, ProtocolError
+from smc.meter import Meter
 
 JOB: Any = SimpleNamespace(task=SimpleNamespace(states=SimpleNamespace(decode=lambda state: state)))
 NUMBERS = np.array([3, 0, 5], dtype=np.int64)
@@ -149,16 +151,16 @@ def test_nodes_with_other_code_get_nothing() -> None:
     assert (len(done), got) == (1, [[], []])
 
 
-def test_holders_read_no_refusal_that_depends_on_rows() -> None:
-    channel = Channel([])
-    noted: list[JointRefusalError] = []
-    givers = Givers(0, {"anna": SimpleNamespace(channel=channel)})  # type: ignore[dict-item]
+def test_holders_read_no_refusal_that_depends_on_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    channel, meter = Channel([]), Meter()
+    peer = SimpleNamespace(party=0, session=lambda: SimpleNamespace(meter=meter))
+    monkeypatch.setattr(giving, "Givers", lambda party, _: Givers(party, {"anna": SimpleNamespace(channel=channel)}))  # type: ignore[dict-item]
     for refusal in (JointRefusalError("there are fewer than 7 rows"), PastBitsError("no bits left")):
-        with pytest.raises(JointRefusalError, match=str(refusal)), givers.informed(noted.append):
+        with pytest.raises(JointRefusalError, match=str(refusal)), opened_doors(peer, {}, []):  # type: ignore[arg-type]
             raise refusal
-    assert [*map(str, noted)] == ["there are fewer than 7 rows", "no bits left"]
     sent = [data for step, data in channel.got if step == "question"]
     assert sent == [canonical({"refused": text}).encode() for text in (ROWS_REFUSE, "no bits left")]
+    assert meter.phases["holders"].bytes_sent == meter.total.bytes_sent == sum(map(len, sent)) + 2 * SIZE_BYTES
 
 
 def test_a_holder_dials_the_two_that_compute_in_their_order(identities: dict[str, Identity]) -> None:

@@ -16,9 +16,11 @@ from typing import Any
 import pytest
 
 from parties.jobs.inputs import MachineError
+from parties.link.channel import GrpcChannel
 from parties.link.identity import Identity
 from parties.link.listening import RefusedError
 from parties.link.transport import Stream
+from parties.node.exchanges.counting import PastBitsError
 from parties.node.links import executor, sessions, validity
 from parties.node.links.progress import Running
 from parties.node.prediction import predicted
@@ -259,7 +261,10 @@ def test_what_may_be_anybodys_fault_is_tried_again_and_its_stack_is_in_the_log(
         assert SECRET not in nodes.logs[1].getvalue()
 
 
-@pytest.mark.parametrize(("error", "charged"), [(InputError(SECRET), True), (MachineError("no room"), False)])
+@pytest.mark.parametrize(
+    ("error", "charged"),
+    [(InputError(SECRET), True), (MachineError("no room"), False), (PastBitsError("no bits left"), False)],
+)
 def test_what_a_machine_lacks_is_nothing_of_its_rows_and_costs_nothing(
     tmp_path: Path,
     parties: Any,
@@ -271,12 +276,15 @@ def test_what_a_machine_lacks_is_nothing_of_its_rows_and_costs_nothing(
     monkeypatch.setattr(executor, "run", finds(error))
     monkeypatch.setattr(sessions, "SHORTEST_PAUSE", 0.01)
     with running(tmp_path, parties, identities) as (pair, nodes):
-        job, by_rows, ledger = agreed(pair), list[bool](), pair.parties[1].ledger
-        failed = ledger.runs.failed
-        monkeypatch.setattr(ledger.runs, "failed", lambda *told: (by_rows.append(told[3]), failed(*told)))
+        job, order, abort = agreed(pair), list[str](), GrpcChannel.abort
+        monkeypatch.setattr(GrpcChannel, "abort", lambda channel, why: (order.append(why), abort(channel, why)))
+        for party in pair.parties:
+            failing = party.ledger.runs.failing
+            monkeypatch.setattr(party.ledger.runs, "failing", lambda *a, f=failing: (f(*a), order.append("charged")))
         nodes.bob.start()
         eventually(lambda: pair.parties[1].state(job) == "failed")
-        assert set(by_rows) == {charged}
+        assert ("charged" in order) == charged
+        assert not charged or order.index("charged") < order.index("an error in its own input")
 
 
 def test_a_session_that_cannot_even_greet_leaves_nothing_behind(
