@@ -426,5 +426,5 @@ def test_a_run_goes_on_from_every_level(play, name: str) -> None:
 def test_a_start_with_open_nodes_at_two_depths_is_refused(play) -> None:
     counts = RowCounts((2, 2), 2, np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64))
     start = Split(0, (Open(), Split(1, (Open(), Leaf(0)))))
-    with pytest.raises(ValueError, match="depths"):
+    with pytest.raises(ValueError, match="one depth"):
         play(lambda e: id3(e, Problem((2, 2), 2, max_rows=10), counts, start=start), "clear")
