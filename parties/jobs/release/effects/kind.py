@@ -22,7 +22,7 @@ from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise, gauss_of_uses
 from parties.jobs.release.question import Part, Question
 from parties.jobs.release.settings import default_delta
-from parties.jobs.settings import check_names
+from parties.jobs.settings import check_names, public_parameters
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
 from protocols.shares import Following
@@ -43,7 +43,7 @@ class Effects(Release):
     settings: Any
     streamed = True
     ratio: ClassVar[str]  # name of e^coefficient
-    outcome_columns: ClassVar[tuple[str, ...]]  # settings that name the columns of the outcome, the first one required
+    outcome_columns: ClassVar[tuple[str, ...]]  # settings that name the columns of the outcome
 
     # What a regression defines.
 
@@ -70,9 +70,9 @@ class Effects(Release):
     @classmethod
     def outcome(cls, settings: Any) -> list[str]:
         """Return the columns of the outcome. Raise InputError if one is missing."""
-        first, *rest = cls.outcome_columns
-        named = [required(getattr(settings, first), f"{cls.name}.{first}")]
-        return named + [name for key in rest if (name := getattr(settings, key)) is not None]
+        needed = {parameter.key for parameter in public_parameters(cls.Settings) if parameter.is_needed}
+        named = {key: getattr(settings, key) for key in cls.outcome_columns}
+        return [required(name, f"{cls.name}.{key}") for key, name in named.items() if name or key in needed]
 
     @classmethod
     def numbers_of(cls, settings: Any) -> tuple[str, ...]:
