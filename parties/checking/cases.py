@@ -76,6 +76,22 @@ CASES: tuple[Case, ...] = (
     _regress("choice", loss="huber", **LAMBDA),
     _regress("choice", steps=3),
     _case("regress joint", target="visits", method="ridge", delta=1e-6, columns=("age", "sex"), **LAMBDA),
+    _case("regress logistic", target="outcome", target_value="bad", columns=("age", "visits"), numeric=("visits",), steps=4, delta=1e-6),
+    _case("regress logistic", attributes=NUMBERS, label="c", target="c", columns=("x",), numeric=("x",), steps=4, delta=1e-6),
+    _case(
+        "regress poisson",
+        attributes={**ATTRIBUTES, "visits": ("0", "1", "3"), "years": ("0.5", "2")},
+        target="visits",
+        exposure="years",
+        columns=("age", "sex"),
+        steps=4,
+        delta=1e-6,
+    ),
+    _case("survive cox", time="visits", event="outcome", event_value="bad", columns=("sex",), steps=4, delta=1e-6),
+    _case(
+        "survive cox", time="visits", event="outcome", event_value="bad", columns=("sex", "age"), ties="breslow",
+        limit=2.0, steps=5, delta=1e-6,
+    ),  # fmt: skip
     _case("boost", target="outcome", rounds=2, depth=1, delta=1e-6, rate=1.0),
     _case("boost", target="age", columns=("sex",), rounds=8, depth=1, delta=1e-6, rate=1.0),
     _case(

@@ -63,6 +63,11 @@ TABLE: dict[str, dict[str, Any]] = {
     "evaluate better": {"classifier": CLASSIFIER, "than": "hours"},
     "evaluate drift": {"columns": ("hours", "rain")},
     "survive curve": {"epsilon": 1.0, "time": "hours", "event": "play", "arm": "wind"},
+    "survive cox": {"epsilon": 1.0, "time": "hours", "event": "play", "columns": ["wind"], "steps": 4},
+    "regress logistic": {"epsilon": 1.0, "target": "play", "columns": ["wind"], "steps": 4},
+    "regress poisson": {
+        "epsilon": 1.0, "target": "hours", "columns": ["wind"], "where": "hours in ['1', 4]", "steps": 4,
+    },  # fmt: skip
     "survive compare": {"time": "hours", "event": "play", "arm": "wind"},
     "quantile": {"epsilon": 1.0, "column": "hours"},
     "quantile exact": {"exact": True, "column": "hours"},

@@ -38,9 +38,7 @@ class PoissonRegression(Effects):
     """
 
     name = "regress poisson"
-    about = Description(
-        "Poisson regression", "effects", example="--target visits --exposure years --columns age,arm --epsilon 1"
-    )
+    about = Description("Poisson regression", "effects", example="--target visits --columns age,arm --epsilon 1")
     Settings = PoissonSettings
     ratio, outcome_columns = "rate ratio", ("target", "exposure")
 
