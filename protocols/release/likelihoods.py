@@ -15,14 +15,17 @@ h_k there. With d_k events, their share r_k of the sum of the h_k and c = 0, 1 /
 
     q_k = sum of c / (1 - c r_k) / sum of 1 / (1 - c r_k).
 
-Then the equations of a_k and b are solved by Efron's estimate. q_k follows from the sums of the step before.
+Then the equations of a_k and b are solved by Efron's estimate. q_k follows from the sums of the step before. Efron's
+information of b is less by the spread, over the events of a bin, of the weighted means of x (`Cox.observed`). For that,
+the hazard of rows with events is summed by bin too, and that times x.
 **Poisson** has one bin, e = exposure e^(a + x.b), and y in the place of d.
 
-*Bounded hazards.* A row is followed until e would exceed a public limit L >= 1; it is censored before that bin. The
-decision precedes the bin's events, so scores have mean 0 at the true parameters for every L (the martingale of the
-stopped process). In Poisson's model e is at most the greatest count L. With sum h_k <= L the squared norms are at most
-L^2 (1 + Q) and L^2 (1 + Q + (Q^2 + Q) / 2): the score is a convex function of the h_k, so it is longest where one h_k
-is L and there is no event. (An event in another bin makes it 1 + L^2 + (L - 1)^2 Q, which is not more for Q >= 1.)
+*Bounded hazards.* A row is followed until e would exceed a public limit L >= 1; the bin of the limit counts in part,
+the row's event there too. The part precedes the bin's events, so scores have mean 0 at the true parameters for every L
+(the martingale of the stopped process). In Poisson's model e is at most the greatest count L. With sum h_k <= L the
+squared norms are at most L^2 (1 + Q) and L^2 (1 + Q + (Q^2 + Q) / 2), with ties L^2 (1 + Q) more. The score is a convex
+function of the h_k, so it is longest where one h_k is L and there is no event. (An event in another bin makes it
+1 + L^2 + (L - 1)^2 Q, which is not more for Q >= 1.)
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ Integers: TypeAlias = NDArray[np.int64]
 STEEPEST = 30.0  # greatest |x.theta|
 ENOUGH = 4.0  # standard deviations of noise in the events of a bin that is used
 TINY = 1e-30
+MOST_TIES = 1000  # events of a bin that Efron's sums take one by one; of more, evenly spaced ones
 LEAST_SHARE = 1e-6  # of rows with the outcome, for a start
 
 
@@ -63,7 +67,7 @@ class Point(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Sums over all rows at a point: the score, the information as a matrix, and the hazard of rows with events."""
+    """Sums over all rows at a point: the score, the information as a matrix, and the extra numbers."""
 
     score: Floats
     information: Floats
@@ -126,6 +130,10 @@ class Likelihood(ABC):
             noise: Standard deviation of the noise in a number of events.
         """
 
+    def observed(self, point: Point, reading: Reading) -> Floats:
+        """Return the information of the estimate at `point`, from the sums there."""
+        return reading.information
+
     def following(self, point: Point, reading: Reading, theta: Floats) -> Point:
         """Return the next point; `reading` are the sums at `point`."""
         return point._replace(theta=theta)
@@ -135,6 +143,11 @@ def _products(x: Floats) -> Floats:
     """Return the products of two coordinates, upper triangle, float64[lines, products]."""
     first, second = np.triu_indices(x.shape[1])
     return x[:, first] * x[:, second]
+
+
+def _crossed(bins: Floats, x: Floats) -> Floats:
+    """Return the products of each bin's number and each coordinate, float64[lines, bins * columns]."""
+    return (bins[:, :, None] * x[:, None, :]).reshape(len(x), -1)
 
 
 @dataclass(frozen=True)
@@ -169,7 +182,9 @@ class Logistic(Likelihood):
         share = min(max(reading.score[0] / rows + 0.5, LEAST_SHARE), 1 - LEAST_SHARE)
         theta = np.append(math.log(share / (1 - share)), np.zeros(self.columns))
         score = reading.score - (share - 0.5) * 4 * reading.information[0]
-        return point._replace(theta=theta), Reading(score, reading.information * (4 * share * (1 - share)), reading.tied)
+        return point._replace(theta=theta), Reading(
+            score, reading.information * (4 * share * (1 - share)), reading.tied
+        )
 
 
 @dataclass(frozen=True)
@@ -182,7 +197,7 @@ class Hazards(Likelihood):
     @override
     def norms(self) -> tuple[float, float]:
         square, most = max(self.square, 1.0), self.limit**2
-        return most * (1 + square), most * (1 + square + (square**2 + square) / 2 + bool(self.extra))
+        return most * (1 + square), most * (1 + square + (square**2 + square) / 2 + bool(self.extra) * (1 + square))
 
     @property
     @override
@@ -245,8 +260,8 @@ class Cox(Hazards):
 
     @property
     def extra(self) -> int:  # type: ignore[override]
-        """Number of bins, for Efron's ties."""
-        return self.steps if self.efron else 0
+        """Numbers of Efron's ties: the hazard of the rows with events in each bin, and that times each coordinate."""
+        return self.steps * (1 + self.columns) if self.efron else 0
 
     @override
     def start(self) -> Point:
@@ -260,7 +275,8 @@ class Cox(Hazards):
         used = point.used[:bins]
         hazard = np.exp(np.clip(line[:, None] + point.theta[:bins], -2 * STEEPEST, STEEPEST)) * used
         end = rows.time.astype(np.int64)
-        room = self.limit - (np.cumsum(hazard, axis=1) - hazard)
+        before = np.cumsum(np.hstack([np.zeros((len(hazard), 1)), hazard[:, :-1]]), axis=1)
+        room = self.limit - before
         followed = np.clip(room / np.maximum(hazard, TINY), 0.0, 1.0) * ((np.arange(bins) <= end[:, None]) & used)
         events = np.zeros(hazard.shape)
         events[lines, end] = rows.y * followed[lines, end]
@@ -268,23 +284,39 @@ class Cox(Hazards):
         hazard = hazard * followed - point.ties * tied
         whole = hazard.sum(axis=1)[:, None]
         residual = events.sum(axis=1)[:, None] - whole
-        cross = (hazard[:, :, None] * rows.x[:, None, :]).reshape(len(rows.x), -1)
-        parts = [events - hazard, residual * rows.x, hazard, cross, whole * _products(rows.x)]
-        return np.hstack([*parts, tied] if self.efron else parts)
+        parts = [events - hazard, residual * rows.x, hazard, _crossed(hazard, rows.x), whole * _products(rows.x)]
+        return np.hstack([*parts, tied, _crossed(tied, rows.x)] if self.efron else parts)
 
     @override
     def following(self, point: Point, reading: Reading, theta: Floats) -> Point:
         if not self.efron:
             return point._replace(theta=theta)
+        return Point(theta, point.used, np.array([(c * w).sum() / w.sum() for _, c, w in self._ties(point, reading)]))
+
+    @override
+    def observed(self, point: Point, reading: Reading) -> Floats:
+        """Return Efron's information: events of a bin are weighted by means that differ from event to event."""
+        if not self.efron:
+            return reading.information
+        bins = self.bins
+        information = reading.information.copy()
+        tied = reading.tied[bins:].reshape(bins, -1)
+        all_rows = information[:bins, bins:] + point.ties[:, None] * tied
+        hazards = np.diag(information)[:bins] + point.ties * reading.tied[:bins]
+        for k, (events, c, weights) in enumerate(self._ties(point, reading)):
+            if point.used[k]:
+                means = (all_rows[k] - c[:, None] * tied[k]) * (weights / max(hazards[k], TINY))[:, None]
+                apart = means - means.sum(axis=0) / len(c)
+                information[bins:, bins:] -= (apart[:, :, None] * apart[:, None, :]).sum(axis=0) * (events / len(c))
+        return information
+
+    def _ties(self, point: Point, reading: Reading) -> list[tuple[float, Floats, Floats]]:
+        """Return for each bin the number d of events, c = 0 .. (d - 1) / d, and 1 / (1 - c r); all may have noise."""
         expected = np.diag(reading.information)[: self.bins]
-        events = expected + reading.score[: self.bins]
-        ties = [_efron(d, t / max(a + q * t, 1e-9)) for d, t, a, q in zip(events, reading.tied, expected, point.ties, strict=True)]
-        return Point(theta, point.used, np.array(ties))
-
-
-def _efron(events: float, share: float) -> float:
-    """Return q of a bin from its number of events and their share of the hazard; both may have noise."""
-    number = max(round(events), 1)
-    steps = np.arange(number) / number
-    weights = 1 / (1 - steps * min(max(share, 0.0), 1.0))
-    return float((steps * weights).sum() / weights.sum())
+        ties = []
+        for k in range(self.bins):
+            events = max(float(round(expected[k] + reading.score[k])), 1.0)
+            hazard = max(expected[k] + point.ties[k] * reading.tied[k], TINY)
+            c = np.arange(steps := min(int(events), MOST_TIES)) / steps
+            ties.append((events, c, 1 / (1 - c * min(max(reading.tied[k] / hazard, 0.0), 1.0))))
+        return ties

@@ -1,17 +1,18 @@
 """Maximum likelihood by Newton's steps (Fisher's scoring) on noisy sums at public parameters.
 
-Ideal functionality. Public: a likelihood (`protocols.release.likelihoods`), T steps, the law of noise. In each step both
-parties know the parameters. Each enters the sums over its own rows of score and information at them. Both learn the sums
-over both tables, each number with independent discrete Gaussian noise, and compute the next parameters. Leakage: the
-public settings. No exact sum is opened, and neither party knows the noise (`protocols.release.numbers`).
+Ideal functionality. Public: a likelihood (`protocols.release.likelihoods`), T steps, the law of noise. In each step
+both parties know the parameters. Each enters the sums over its own rows of score and information at them. Both learn
+the sums over both tables, each number with independent discrete Gaussian noise, and compute the next parameters.
+Leakage: the public settings. No exact sum is opened, and neither party knows the noise (`protocols.release.numbers`).
 
 Privacy. A row adds a vector of norm at most sqrt(S + w^2 I), for the bounds S and I on the squared norms of its score
 and its information, and the public weight w of information. Each row's numbers are rounded to multiples of 2^-26, and
-each party's sums to multiples of 2^-20. `Scoring.squared` counts both. Each step is D^2 / (2 sigma^2)-zCDP.
+each party's sums to multiples of 2^-20 or coarser ones. `Scoring.squared` counts both. Each step is
+D^2 / (2 sigma^2)-zCDP.
 
 Estimate. The first step is at parameters without a look at rows; from its sums follows the model without columns, and
-a step from there. Let H_s and g_s be information and score, with noise, at theta_s, for the m steps s from the third
-on. Every later theta, and the estimate, is
+a step from there. Let H_s and g_s be information and score, with noise, at theta_s, for the m last steps, from the
+third on, that agree but for noise. Every later theta, and the estimate, is
 
     theta = (sum H_s)^-1 sum (H_s theta_s + g_s),
 
@@ -29,18 +30,18 @@ Cost: T times the numbers of a step as noisy sums.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from protocols.release.elimination import eliminated
 from protocols.release.likelihoods import Floats, Integers, Likelihood, Point, Reading, Rows
 
-FINE, COARSE, GRID = 26, 20, 24  # fraction bits: of a row's numbers, of sums, of parameters
+FINE, COARSE, GRID = 26, 20, 24  # fraction bits: of a row's numbers, at most of sums, of parameters
 SHARE = 0.4  # of the squared sensitivity that is the information's
 LONGEST = 8.0  # greatest sum of the absolute changes of coefficients in a step
 PIECE = 1 << 22  # numbers of rows that are computed at once
@@ -55,16 +56,17 @@ class Estimate:
 
     theta: Floats
     covariance: Floats | None
-    used: Floats
+    used: NDArray[np.bool_]
     is_settled: bool  # whether the steps agree but for noise
 
 
 @dataclass(frozen=True)
 class Scoring:
-    """Public settings, equal at both parties; `sigma` is the noise of a number in units of 2^-20."""
+    """Public settings, equal at both parties; `sigma` is the noise of a number in units of 2^-fraction."""
 
     likelihood: Likelihood
     sigma: float = 0.0
+    fraction: int = COARSE
 
     @property
     def numbers(self) -> int:
@@ -86,13 +88,13 @@ class Scoring:
         """
         score, information = self.likelihood.norms
         row = math.sqrt((score + self.weight**2 * information) * (1 + 1e-6)) + math.sqrt(self.numbers) / (1 << FINE)
-        change = rows * (2 if replaced else 1) * row * (1 << COARSE) + math.sqrt(self.numbers)
+        change = rows * (2 if replaced else 1) * row * (1 << self.fraction) + math.sqrt(self.numbers)
         return math.ceil(change**2) + 1
 
     def bound(self, max_rows: int) -> int:
         """Return a bound on the absolute value of one party's integer."""
         most = self.likelihood.most * max(1.0, self.weight * self.likelihood.most) + 1
-        return math.ceil(max_rows * most * (1 << COARSE))
+        return math.ceil(max_rows * most * (1 << self.fraction))
 
     @property
     def weights(self) -> Floats:
@@ -110,10 +112,11 @@ class Scoring:
         size = max(1, PIECE // self.numbers)
         for rows in pieces:
             for start in range(0, len(rows.x), size):
-                some = Rows(*(column[start : start + size] for column in rows))
+                part = slice(start, start + size)
+                some = Rows(rows.x[part], rows.y[part], rows.counts[part], rows.time[part])
                 scaled = self.likelihood.terms(some, point) * (self.weights * (1 << FINE))
                 whole += some.counts @ np.rint(scaled).astype(np.int64)
-        shift = FINE - COARSE
+        shift = FINE - self.fraction
         return (whole + (1 << (shift - 1))) >> shift
 
     def estimate(self, opened: Sequence[Sums]) -> Estimate:
@@ -136,7 +139,7 @@ class Walk:
     @property
     def _noise(self) -> tuple[float, float]:
         """Standard deviations of the noise of a score and of an information."""
-        score = self._problem.sigma / (1 << COARSE)
+        score = self._problem.sigma / (1 << self._problem.fraction)
         return score, score / self._problem.weight
 
     def take(self, sums: Sums) -> None:
@@ -182,8 +185,9 @@ class Walk:
     def estimate(self) -> Estimate:
         """Return the estimate from the steps so far."""
         used, steps, theta = self.point.used, len(self._steps), self.point.theta
-        mean = self._pooled()[0] / steps
-        inverse = _solve(mean, np.eye(len(mean)), self._floor / steps)
+        mean = Reading(*(sum(parts) / steps for parts in zip(*(r for _, r in self._steps), strict=True)))
+        information = self._problem.likelihood.observed(self.point, mean)[np.ix_(used, used)]
+        inverse = _solve(information, np.eye(len(information)), self._floor / steps)
         if inverse is None:
             return Estimate(theta, None, used, False)
         noise = sum(self._variance(theta, at) for at, _ in self._steps) / steps**2
@@ -204,14 +208,14 @@ class Walk:
     def _pooled(self) -> tuple[Floats, Floats]:
         """Return the sums of H and of H theta + g over the steps, for the used parameters."""
         used = self.point.used
-        matrix = sum(reading.information for _, reading in self._steps)
+        matrix = np.array([reading.information for _, reading in self._steps]).sum(axis=0)
         right = sum(r.score + (r.information * (theta * used)).sum(axis=1) for theta, r in self._steps)
-        return matrix[np.ix_(used, used)], right[used]
+        return matrix[np.ix_(used, used)], np.asarray(right)[used]
 
     def _read(self, sums: Sums) -> Reading:
         """Return the sums of a step as a score and a matrix."""
         likelihood, problem = self._problem.likelihood, self._problem
-        numbers = np.array(sums, dtype=np.float64) / (1 << COARSE) / problem.weights
+        numbers = np.array(sums, dtype=np.float64) / (1 << problem.fraction) / problem.weights
         rows, columns = likelihood.pairs
         information = np.zeros((likelihood.size, likelihood.size))
         score, upper, tied = np.split(numbers, [likelihood.size, likelihood.size + len(rows)])
@@ -228,7 +232,3 @@ def _solve(matrix: Floats, right: Floats, least: Floats, forced: bool = False) -
         if solved is not None or not forced:
             return None if solved is None else solved.reshape(right.shape)
     return np.zeros(right.shape)
-
-
-Own: TypeAlias = "Callable[[tuple[Sums, ...]], Integers]"
-Variance: TypeAlias = Fraction

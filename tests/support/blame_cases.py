@@ -66,8 +66,12 @@ TABLE: dict[str, dict[str, Any]] = {
     "survive cox": {"epsilon": 1.0, "time": "hours", "event": "play", "columns": ["wind"], "steps": 4},
     "regress logistic": {"epsilon": 1.0, "target": "play", "columns": ["wind"], "steps": 4},
     "regress poisson": {
-        "epsilon": 1.0, "target": "hours", "columns": ["wind"], "where": "hours in ['1', 4]", "steps": 4,
-    },  # fmt: skip
+        "epsilon": 1.0,
+        "target": "hours",
+        "columns": ["wind"],
+        "where": "hours in ['1', 4]",
+        "steps": 4,
+    },
     "survive compare": {"time": "hours", "event": "play", "arm": "wind"},
     "quantile": {"epsilon": 1.0, "column": "hours"},
     "quantile exact": {"exact": True, "column": "hours"},

@@ -221,7 +221,13 @@ def test_what_no_honest_peer_specifies(
 def test_a_specification_lacks_nothing(name: str, inputs: Callable[[dict[str, Any]], Inputs]) -> None:
     """A default that one side would fill in is no agreement: what is not said is refused, field by field."""
     job = made(inputs, protocol=name, **GOOD[name])
-    optional = {"of", "where"} if name in ("millionaires", "release count", "regress poisson") else {"k"} if name == "cluster" else set()
+    optional = (
+        {"of", "where"}
+        if name in ("millionaires", "release count", "regress poisson")
+        else {"k"}
+        if name == "cluster"
+        else set()
+    )
     keys = set(job.specification) - optional  # without it the task is another one, which is whole
     for key in keys:
         told = refusal(changed(job, {}, left_out=key))

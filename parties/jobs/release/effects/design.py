@@ -1,8 +1,8 @@
 """Coordinates of rows for a regression with intervals, by the schema alone, and effects in the units of the columns.
 
-A number becomes (x - middle) / half, by its public bounds. A column of m values becomes m - 1 coordinates, 1 minus 1 / m
-for the row's value and -1 / m for the others; the first value is the reference. So all coordinates are within 1, and
-an effect is a coordinate's coefficient, for a number divided by half.
+A number becomes (x - middle) / half, by its public bounds. A column of m values becomes m - 1 coordinates, 1 minus
+1 / m for the row's value and -1 / m for the others; the first value is the reference. So all coordinates are within 1,
+and an effect is a coordinate's coefficient, for a number divided by half.
 """
 
 from __future__ import annotations

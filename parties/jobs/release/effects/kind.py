@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from protocols.release.scoring import Estimate, Scoring
     from smc.engines import Engine
 
+MOST_SIGMA = 1 << 20  # of sums in units: coarser ones would add to the noise
+
 
 class Effects(Release):
     """A regression whose coefficients both parties learn, with standard errors and intervals that include the noise."""
@@ -108,9 +110,10 @@ class Effects(Release):
     @override
     def ask(self) -> Question:
         self.design.check()
+        self.outcomes({name: np.zeros(0, dtype=np.int64) for name in self.outcome(self.settings)})  # refuses here
         settings, scoring = self.settings, self.scoring
         words = f"the effects of {', '.join(settings.columns)} on {self.learnt}, of rows of both tables"
-        part = Part(settings.steps * scoring.numbers, scoring.bound(settings.max_rows), True, self.step_noise)
+        part = Part(settings.steps * scoring.numbers, scoring.bound(settings.max_rows), True, self._mechanism[0])
         part.check()
         return Question(
             f"{words}{self.where.words()}: in each of {settings.steps} steps {scoring.numbers:,} sums over rows, from "
@@ -119,7 +122,7 @@ class Effects(Release):
             self.own_scores,
             lambda engine, data: self.run(engine, data, None, lambda step: None),
             self.shown,
-            (self.step_noise,),
+            (self._mechanism[0],),
             subject=self.outcome(settings)[0],
             target=self.outcome(settings)[0],
             program=lambda engine: self.run(engine, OwnScores(scoring, lambda: iter(())), None, lambda step: None),
@@ -135,20 +138,25 @@ class Effects(Release):
         )
 
     @cached_property
-    def step_noise(self) -> Noise:
-        """Noise of a number of a step, with the loss of all steps."""
-        from protocols.release.scoring import Scoring
+    def _mechanism(self) -> tuple[Noise, Scoring]:
+        """Noise of a number of a step, with the loss of all steps, and the protocol's public settings.
 
-        settings = self.settings
-        squared = Scoring(self.likelihood).squared(settings.together, self.replaced)
-        return gauss_of_uses(self.epsilon, exact(settings.delta), settings.steps, squared, settings.adjacency)
+        Sums are as coarse as the noise allows: then a sample costs less.
+        """
+        from protocols.release.scoring import COARSE, Scoring
 
-    @cached_property
+        settings, epsilon, delta = self.settings, self.epsilon, exact(self.settings.delta)
+        for fraction in range(COARSE, -1, -1):
+            squared = Scoring(self.likelihood, fraction=fraction).squared(settings.together, self.replaced)
+            noise = gauss_of_uses(epsilon, delta, settings.steps, squared, settings.adjacency)
+            if noise.scale <= MOST_SIGMA:
+                break
+        return noise, Scoring(self.likelihood, float(noise.scale), fraction)
+
+    @property
     def scoring(self) -> Scoring:
         """The protocol's public settings."""
-        from protocols.release.scoring import Scoring
-
-        return Scoring(self.likelihood, float(self.step_noise.scale))
+        return self._mechanism[1]
 
     # Disclosure, cost and run.
 
@@ -208,7 +216,11 @@ class Effects(Release):
         fields = {key: getattr(self.settings, key) for key in self.outcome_columns}
         about: Document = {**{key: name for key, name in fields.items() if name is not None}, "ratio": self.ratio}
         about |= {"steps": self.settings.steps, **self.details(found)}
-        return {**about, **result.effects(self.design, found.theta, found.covariance, bins), "settled": found.is_settled}
+        return {
+            **about,
+            **result.effects(self.design, found.theta, found.covariance, bins),
+            "settled": found.is_settled,
+        }
 
     def details(self, found: Estimate) -> Document:
         """Return further fields of a result."""

@@ -89,12 +89,14 @@ def lines(document: Document) -> list[str]:
     test = document["wald"]
     text = aligned([head, *rows], 1)
     text.append(
-        f"Wald test that there is no effect: chi-square {test['chi_square']:.4g}, {test['degrees']} degrees of freedom, "
-        f"p = {test['p']:.3g}"
+        f"Wald test that there is no effect: chi-square {test['chi_square']:.4g}, {test['degrees']} degrees of "
+        f"freedom, p = {test['p']:.3g}"
     )
     if document.get("bins_left_out"):
-        text.append(f"bins of {shown(document['time'])} with too few events for this noise are left out: "
-                    + ", ".join(map(shown, document["bins_left_out"])))
+        text.append(
+            f"bins of {shown(document['time'])} with too few events for this noise are left out: "
+            + ", ".join(map(shown, document["bins_left_out"]))
+        )
     text.append("errors and intervals count the sample and the noise; rows with a missing value are left out")
     return text if document["settled"] else [*text, UNSETTLED]
 
