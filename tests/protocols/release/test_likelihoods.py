@@ -77,6 +77,19 @@ def test_a_row_changes_the_rounded_sums_no_more_than_is_promised(name: str, repl
         assert np.abs(problem.sums([rows], point)).max() <= problem.bound(MANY)
 
 
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_replaced_rows_change_more(name: str) -> None:
+    """Two rows far apart, at parameters where both have the greatest score: within the bound, and beyond that of one."""
+    model = MODELS[name]
+    theta = np.append([30.0], np.append(np.full(model.bins - 1, -30.0), np.zeros(COLUMNS)))
+    point = Point(theta, np.ones(model.size, dtype=bool), np.zeros(BINS))
+    rows = rows_of(model, 1)._replace(y=np.zeros(MANY))
+    problem = Scoring(model)
+    sums = np.array([problem.sums([Rows(*(column[at : at + 1] for column in rows))], point) for at in range(40)])
+    greatest = ((sums[:, None] - sums[None]) ** 2).sum(axis=2).max()
+    assert problem.squared(1, False) < greatest <= problem.squared(1, True)
+
+
 @pytest.mark.parametrize("name", ["logistic", "poisson"])
 def test_information_is_the_derivative_of_the_score(name: str) -> None:
     model, step = MODELS[name], 1e-5
