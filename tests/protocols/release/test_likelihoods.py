@@ -79,7 +79,7 @@ def test_a_row_changes_the_rounded_sums_no_more_than_is_promised(name: str, repl
 
 @pytest.mark.parametrize("name", sorted(MODELS))
 def test_replaced_rows_change_more(name: str) -> None:
-    """Two rows far apart, at parameters where both have the greatest score: within the bound, and beyond that of one."""
+    """Two rows far apart, where both have the greatest score: within the bound, and beyond that of one row."""
     model = MODELS[name]
     theta = np.append([30.0], np.append(np.full(model.bins - 1, -30.0), np.zeros(COLUMNS)))
     point = Point(theta, np.ones(model.size, dtype=bool), np.zeros(BINS))
