@@ -1658,6 +1658,26 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("np.clip(margins - target, -1, 1)", "margins - target"),
         ],
     ),
+    (
+        "protocols/release/likelihoods.py",
+        ("tests/protocols/release/test_likelihoods.py",),
+        [
+            ("(square**2 + square) / 32", "(square**2 + square) / 64"),
+            ("max(self.square, 1.0), self.limit**2", "max(self.square, 1.0), self.limit"),
+            ("np.minimum(rows.time * np.exp(line), self.limit)", "(rows.time * np.exp(line))"),
+            ("before = np.cumsum(np.hstack(", "before = 0 * np.cumsum(np.hstack("),
+        ],
+    ),
+    (
+        "protocols/release/scoring.py",
+        ("tests/protocols/release/test_likelihoods.py", "tests/protocols/release/test_scoring.py"),
+        [
+            ("rows * (2 if replaced else 1) * row", "rows * row"),
+            ("score + self.weight**2 * information", "score"),
+            ("inverse + noise * np.array", "inverse + 0 * noise * np.array"),
+            ("(theta * used)", "theta"),
+        ],
+    ),
     *(
         (file, (KINDS + f"{kind}-replace-None]",), [("self.noise(2 if self.replaced else 1)", "self.noise(1)")])
         for file, kind in (

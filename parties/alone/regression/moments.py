@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from parties.alone.regression.features import ONE, Column, Features
 from parties.base.arrays import Floats, Numbers
 from protocols.counts import Indices
+from protocols.release.elimination import eliminated
 
 EXACT = 1 << 24  # rows of a piece, up to which a sum of products below 2^28 is exact in floats
 DEVIATIONS = 1.96  # of an interval of 95%, for a nearly normal estimate
@@ -171,7 +172,7 @@ class Moments:
         rows = max(self.rows(moments), 1.0)
         for step in range(1 << 16):
             more = (regularisation * rows + step * noise / STEPS) * np.eye(len(matrix))
-            if (solved := _eliminated(matrix + more, right, noise)) is not None:
+            if (solved := eliminated(matrix + more, right, noise)) is not None:
                 return solved
         return None
 
@@ -180,28 +181,6 @@ class Moments:
         upper[np.triu_indices(self.size)] = moments
         whole: Floats = upper + upper.T - np.diag(np.diag(upper))
         return whole
-
-
-def _eliminated(matrix: Floats, right: Floats, least: float) -> Floats | None:
-    """Solve a symmetric system for right sides, float64[size, sides], by elimination; None if a pivot is too small.
-
-    Pivots must be above `least` and above 0.
-    """
-    table = np.column_stack([matrix, right])
-    size = len(matrix)
-    for index in range(size):
-        pivot = table[index, index]
-        if pivot <= least or pivot <= 0:
-            return None
-        below = table[index + 1 :, index] / pivot
-        table[index + 1 :, index:] -= below[:, None] * table[index, index:]
-    solved = np.zeros(right.shape)
-    for index in reversed(range(size)):
-        remainder = table[index, size:].copy()
-        for other in range(index + 1, size):  # one after the other, so that all machines round alike
-            remainder -= table[index, other] * solved[other]
-        solved[index] = remainder / table[index, index]
-    return solved
 
 
 def _sum(numbers: Floats) -> float:

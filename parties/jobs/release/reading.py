@@ -141,7 +141,7 @@ class Cells:
 
     def _grouped(self, rows: Rows) -> Iterator[tuple[Indices, Indices, Indices]]:
         """Yield own rows in pieces: group, value of the last column, and number of such rows."""
-        for codes, numbers in _pieces(rows, self.schema, self.by[-1], self.where, self.by):
+        for codes, numbers in pieces(rows, self.schema, self.by[-1], self.where, self.by):
             group = np.zeros(len(numbers), dtype=np.int64)
             for name, domain in zip(self.groups.by, self.groups.domains, strict=True):
                 group = group * len(domain) + codes[name]
@@ -212,14 +212,14 @@ def marginals(
     )
     *starts, cells = accumulate(map(math.prod, shapes), initial=0)
     counts = np.zeros(cells, dtype=np.int64)
-    for codes, numbers in _pieces(rows, schema, target, where, columns):
+    for codes, numbers in pieces(rows, schema, target, where, columns):
         table = np.array([*(codes[name] for name in columns), np.zeros_like(numbers)])
         count(table, np.ascontiguousarray(numbers), positions, sizes, np.array(starts), counts)
     tables = np.split(counts, starts[1:])
     return [table.reshape(shape) for table, shape in zip(tables, shapes, strict=True)]
 
 
-def _pieces(
+def pieces(
     rows: Rows, schema: Schema, target: str, where: Predicate, columns: Iterable[str]
 ) -> Iterator[tuple[dict[str, Indices], Indices]]:
     """Yield selected own rows in pieces: indices of the columns' values among the selected ones, and numbers of

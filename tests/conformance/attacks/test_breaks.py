@@ -49,6 +49,9 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     "evaluate report": [{"classifier": CLASSIFIER, "target_value": "bad", "bins": 4}],
     "boost": [{"target": "outcome", "columns": ["age", "visits"], "rounds": 1, "depth": 1}],
     "survive curve": [{"time": "visits", "event": "outcome", "event_value": "bad", "arm": "age"}],
+    "survive cox": [{"time": "visits", "event": "outcome", "event_value": "bad", "columns": ["age"], "steps": 4}],
+    "regress logistic": [{"target": "outcome", "target_value": "bad", "columns": ["age"], "steps": 4}],
+    "regress poisson": [{"target": "visits", "columns": ["age"], "steps": 4}],
     "quantile": [{"column": "visits"}],
     "rules": [{"columns": ["age", "outcome"], "first": 3}],
     "scorecard": [{"columns": ["age"], "target": "outcome"}],
@@ -74,7 +77,7 @@ CASES = [pytest.param(name, form, id=f"{name} {number}") for name in FORMS for n
 # Sums and choices of one form as others': `make test` breaks the others' sessions; a peer hangs up on all.
 ALIKE = {
     "release histogram", "release sum", "release median", "release edges", "evaluate report", "quantile",
-    "test proportions", "test trend", "release naive-bayes", "scorecard",
+    "test proportions", "test trend", "release naive-bayes", "scorecard", "regress logistic", "regress poisson",
 }  # fmt: skip
 BROKEN = [pytest.param(*case.values, id=case.id, marks=CAMPAIGN if case.values[0] in ALIKE else ()) for case in CASES]
 

@@ -64,6 +64,11 @@ JOBS: dict[str, list[dict[str, Any]]] = {
     "evaluate better": [{"classifier": CLASSIFIER, "than": "hours"}],
     "evaluate drift": [{"columns": ["hours", "rain"]}],
     "survive curve": [{"time": "hours", "event": "play", "arm": "wind", **NOISY}],
+    "survive cox": [{"time": "hours", "event": "play", "columns": ["wind"], "steps": 4, **NOISY}],
+    "regress logistic": [{"target": "play", "columns": ["hours"], "numeric": ["hours"], "steps": 4, **NOISY}],
+    "regress poisson": [
+        {"target": "hours", "columns": ["wind"], "where": "hours in ['1', 4]", "steps": 4, **NOISY},
+    ],
     "survive compare": [{"time": "hours", "event": "play", "arm": "wind"}],
     "quantile": [{"column": "hours", **NOISY}],
     "scorecard": [{"columns": ["wind"], "target": "play", **NOISY}],

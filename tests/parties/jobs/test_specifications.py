@@ -68,6 +68,12 @@ def noisy(
     return with_noise | fields(plain, table="days", exact=True, **always)
 
 
+EFFECTS = {
+    "adjacency": st.sampled_from(["add-remove", "replace"]),
+    "delta": st.sampled_from([1e-9, 1e-7]),
+    "steps": st.integers(4, 20),
+    "max_rows": st.integers(100, 100_000),
+}
 ELSEWHERE = {"where": st.sampled_from(["rain in [no, much]", "rain = no"])}  # times, targets are not restricted
 PUBLIC = {
     "id3": fields(
@@ -135,6 +141,30 @@ PUBLIC = {
     "evaluate drift": fields({"level": st.sampled_from([0.01, 0.1])}, table="days", columns=("hours", "rain")),
     "survive curve": noisy(
         {"event_value": st.sampled_from(["yes", "no"]), **ELSEWHERE}, time="hours", event="play", arm="wind"
+    ),
+    "survive cox": fields(
+        {**EFFECTS, "ties": st.sampled_from(["efron", "breslow"]), "limit": st.sampled_from([1.0, 2.5])},
+        table="days",
+        time="hours",
+        event="play",
+        columns=("wind", "rain"),
+        epsilon=1.0,
+    ),
+    "regress logistic": fields(
+        {**EFFECTS, "where": st.sampled_from(["wind = weak"]), "target_value": st.sampled_from(["yes", "no"])},
+        table="days",
+        target="play",
+        columns=("hours", "rain"),
+        numeric=("hours",),
+        epsilon=1.0,
+    ),
+    "regress poisson": fields(
+        {**EFFECTS, "exposure": st.just("hours")},
+        table="days",
+        target="hours",
+        columns=("wind",),
+        where="hours in ['1', 4]",
+        epsilon=1.0,
     ),
     "survive compare": fields(
         {"level": st.sampled_from([0.01, 0.1]), "max_rows": st.integers(100, 100_000)},

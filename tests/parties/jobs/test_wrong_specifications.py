@@ -12,6 +12,7 @@ from parties.node.proposal import read_job
 from smc.errors import InputError
 from tests.support.specified import CLASSIFIER, SCHEMA, changed, made, refusal
 
+WHOLE = "hours in ['1', 4]"  # numbers of events
 GOOD: dict[str, dict[str, Any]] = {
     "id3": {"table": "days"},
     "millionaires": {"table": "days", "of": "wind=weak"},
@@ -47,6 +48,9 @@ GOOD: dict[str, dict[str, Any]] = {
     "cluster": {"table": "days", "columns": ["hours"], "bounds": ["0:5"], "k": 2, "epsilon": 1},
     "boost": {"table": "days", "columns": ["wind", "hours"], "epsilon": 1},
     "regress joint": {"table": "days", "columns": ["wind", "hours"], "epsilon": 1},
+    "regress logistic": {"table": "days", "target": "play", "columns": ["wind", "hours"], "epsilon": 1},
+    "regress poisson": {"table": "days", "target": "hours", "columns": ["wind"], "where": WHOLE, "epsilon": 1},
+    "survive cox": {"table": "days", "time": "hours", "event": "play", "columns": ["wind"], "epsilon": 1},
     "release marginals": {"table": "days", "columns": ["rain", "play"], "epsilon": 1},
     "release triangles": {"table": "days", "columns": ["rain", "play"], "epsilon": 1},
     "synthesise": {"table": "days", "columns": ["rain", "play"], "epsilon": 1, "delta": 1e-9},
@@ -54,6 +58,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "publish joint-table": {"table": "days", "by": "rain", "epsilon": 1},
     "publish lattice": {"table": "days", "recode": ["wind", "rain"], "k": 5},
 }
+EFFECTS = ("regress logistic", "regress poisson", "survive cox")
 JOINT = [name for name, settings in GOOD.items() if "recode" in settings]
 NOISY = [name for name in GOOD if name.startswith(("release ", "cluster")) and "epsilon" in GOOD[name]]
 GAUSSIAN = ("release count", "release naive-bayes", "release marginals", "release triangles")  # those with a delta
@@ -183,6 +188,12 @@ WRONG = [
     *(("regress joint", {"steps": value}, "steps") for value in (0, 1001, *WRONG_NUMBERS)),
     *(("regress joint", {"method": value}, "method") for value in ("", "newton", 1, None)),
     *(("regress joint", {"schema": value}, "schema") for value in ([], {"attributes": []}, SCHEMA.public(), None)),
+    *((name, {"steps": value}, "steps") for name in EFFECTS for value in (3, 21, *WRONG_NUMBERS)),
+    *((name, {"columns": value}, "columns") for name in EFFECTS for value in ([], ["hail"], ["play"], "wind", None)),
+    *((name, {"epsilon": value}, "epsilon") for name in EFFECTS for value in (0, -1, 17, "1", True, None)),
+    *((name, {"delta": value}, "delta") for name in EFFECTS for value in (0, 1, -1e-9, "1", 1e-2)),
+    *(("survive cox", {"limit": value}, "limit") for value in (0.5, 21, "1", True, None)),
+    *(("survive cox", {"ties": value}, "ties") for value in ("exact", 1, None)),
     *(("cluster", {"columns": value}, "columns") for value in ([], ["rain"], ["hail"], "hours", None)),
     *(("cluster", {"bounds": value}, "bounds") for value in ([], ["5:0"], ["0"], ["0:x"], ["0:1", "0:1"], "0:5", None)),
     *(("cluster", {"k": value}, "k") for value in (0, 4, 101, *WRONG_NUMBERS)),
@@ -210,7 +221,13 @@ def test_what_no_honest_peer_specifies(
 def test_a_specification_lacks_nothing(name: str, inputs: Callable[[dict[str, Any]], Inputs]) -> None:
     """A default that one side would fill in is no agreement: what is not said is refused, field by field."""
     job = made(inputs, protocol=name, **GOOD[name])
-    optional = {"of", "where"} if name in ("millionaires", "release count") else {"k"} if name == "cluster" else set()
+    optional = (
+        {"of", "where"}
+        if name in ("millionaires", "release count", "regress poisson")
+        else {"k"}
+        if name == "cluster"
+        else set()
+    )
     keys = set(job.specification) - optional  # without it the task is another one, which is whole
     for key in keys:
         told = refusal(changed(job, {}, left_out=key))

@@ -1,0 +1,262 @@
+"""Base class of regressions with intervals: Newton steps on noisy sums of scores and information."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from typing_extensions import override
+
+from parties.base.arrays import Floats, Numbers
+from parties.base.settings import required
+from parties.jobs.kind import Counted, Disclosure, Document, Inputs, OnStep, State, States, Step, exact, opened_steps
+from parties.jobs.release import reading
+from parties.jobs.release.effects import result
+from parties.jobs.release.effects.design import Design, column
+from parties.jobs.release.effects.settings import EffectsSettings
+from parties.jobs.release.kind import Release
+from parties.jobs.release.noise import Noise, gauss_of_uses
+from parties.jobs.release.question import Part, Question
+from parties.jobs.release.settings import default_delta
+from parties.jobs.settings import check_names, public_parameters
+from parties.tables.schema import Schema
+from parties.tables.types import NumberType, type_of
+from protocols.shares import Following
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from protocols.counts import Rows as Source
+    from protocols.release.likelihoods import Likelihood, Rows
+    from protocols.release.scoring import Estimate, Scoring
+    from smc.engines import Engine
+
+MOST_SIGMA = 1 << 20  # of sums in units: coarser ones would add to the noise
+
+
+class Effects(Release):
+    """A regression whose coefficients both parties learn, with standard errors and intervals that include the noise."""
+
+    Settings: ClassVar[type[EffectsSettings]] = EffectsSettings
+    draws = staticmethod(result.draw_svg)
+    settings: Any
+    streamed = True
+    ratio: ClassVar[str]  # name of e^coefficient
+    outcome_columns: ClassVar[tuple[str, ...]]  # settings that name the columns of the outcome
+
+    # What a regression defines.
+
+    @property
+    @abstractmethod
+    def likelihood(self) -> Likelihood:
+        """Likelihood of the rows, from public numbers."""
+
+    @abstractmethod
+    def outcomes(self, codes: dict[str, Numbers]) -> tuple[Floats, Floats]:
+        """Return outcomes of rows, and their exposure or bin; nan if missing.
+
+        Args:
+            codes: Indices of each column's selected values.
+        """
+
+    @property
+    @abstractmethod
+    def learnt(self) -> str:
+        """Description of the model, part of a sentence."""
+
+    # Making a task.
+
+    @classmethod
+    def outcome(cls, settings: Any) -> list[str]:
+        """Return the columns of the outcome. Raise InputError if one is missing."""
+        needed = {parameter.key for parameter in public_parameters(cls.Settings) if parameter.is_needed}
+        named = {key: getattr(settings, key) for key in cls.outcome_columns}
+        return [required(name, f"{cls.name}.{key}") for key, name in named.items() if name or key in needed]
+
+    @classmethod
+    def numbers_of(cls, settings: Any) -> tuple[str, ...]:
+        """Return the columns of the outcome that are read as numbers."""
+        return ()
+
+    @classmethod
+    @override
+    def numbered(cls, settings: Any) -> tuple[str, ...]:
+        return (*cls.numbers_of(settings), *(settings.numeric or ()))
+
+    @classmethod
+    @override
+    def canonical(cls, settings: Any, schema: Schema) -> Effects:
+        """Return the task with columns in the schema's order, and the numeric ones by the schema's types."""
+        outcome, columns = cls.outcome(settings), required(settings.columns, f"{cls.name}.columns")
+        check_names("columns", columns, schema.attributes)
+        for name in outcome:
+            if name in columns:
+                raise InputError(f"columns: {name!r} is the outcome: name others")
+        ordered = tuple(name for name in schema.attributes if name in columns)
+        numeric = settings.numeric
+        if numeric is None:
+            numeric = tuple(n for n in ordered if isinstance(type_of(schema.attributes[n]), NumberType))
+        for name in numeric:
+            if name not in columns:
+                raise InputError(f"numeric: {name!r} is not one of the columns; name it in columns too")
+        numeric = tuple(name for name in ordered if name in numeric) or None
+        delta = settings.delta or default_delta(settings.max_rows)
+        update = {"columns": ordered, "numeric": numeric, "delta": delta}
+        return super().canonical(settings.model_copy(update=update), schema)
+
+    @override
+    def ask(self) -> Question:
+        self.design.check()
+        self.outcomes({name: np.zeros(0, dtype=np.int64) for name in self.outcome(self.settings)})  # refuses here
+        settings, scoring = self.settings, self.scoring
+        words = f"the effects of {', '.join(settings.columns)} on {self.learnt}, of rows of both tables"
+        part = Part(settings.steps * scoring.numbers, scoring.bound(settings.max_rows), True, self._mechanism[0])
+        part.check()
+        return Question(
+            f"{words}{self.where.words()}: in each of {settings.steps} steps {scoring.numbers:,} sums over rows, from "
+            "which they follow",
+            scoring.numbers,
+            self.own_scores,
+            lambda engine, data: self.run(engine, data, None, lambda step: None),
+            self.shown,
+            (self._mechanism[0],),
+            subject=self.outcome(settings)[0],
+            target=self.outcome(settings)[0],
+            program=lambda engine: self.run(engine, OwnScores(scoring, lambda: iter(())), None, lambda step: None),
+            parts=(part,),
+        )
+
+    @cached_property
+    def design(self) -> Design:
+        """Coordinates of the columns."""
+        numeric = self.settings.numeric or ()
+        return Design(
+            tuple(column(name, self.where.values(name, self.schema), name in numeric) for name in self.settings.columns)
+        )
+
+    @cached_property
+    def _mechanism(self) -> tuple[Noise, Scoring]:
+        """Noise of a number of a step, with the loss of all steps, and the protocol's public settings.
+
+        Sums are as coarse as the noise allows: then a sample costs less.
+        """
+        from protocols.release.scoring import COARSE, Scoring
+
+        settings, epsilon, delta = self.settings, self.epsilon, exact(self.settings.delta)
+        for fraction in range(COARSE, -1, -1):
+            squared = Scoring(self.likelihood, fraction=fraction).squared(settings.together, self.replaced)
+            noise = gauss_of_uses(epsilon, delta, settings.steps, squared, settings.adjacency)
+            if noise.scale <= MOST_SIGMA:
+                break
+        return noise, Scoring(self.likelihood, float(noise.scale), fraction)
+
+    @property
+    def scoring(self) -> Scoring:
+        """The protocol's public settings."""
+        return self._mechanism[1]
+
+    # Disclosure, cost and run.
+
+    @property
+    @override
+    def disclosure(self) -> Disclosure:
+        whole, what = super().disclosure, self.query.opens
+
+        def opened(state: State, step: int | None = None) -> dict[str, int]:
+            return {what: sum(map(len, state if step is None else state[step : step + 1]))}
+
+        return replace(whole, opened=opened)
+
+    @property
+    @override
+    def passes(self) -> int:
+        return int(self.settings.steps)
+
+    @override
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        numbers = (self.scoring.numbers,) * self.settings.steps
+        return replace(super().cost(inputs, extra), asked=lambda: numbers)
+
+    def own_scores(self, source: Source) -> OwnScores:
+        """Return this party's sums, step by step."""
+        return OwnScores(self.scoring, lambda: self._pieces(source))
+
+    def _pieces(self, source: Source) -> Iterator[Rows]:
+        from protocols.release.likelihoods import Rows
+
+        columns = [*self.settings.columns, *self.outcome(self.settings)]
+        for codes, counts in reading.pieces(source, self.schema, self.target, self.where, columns):
+            x, (y, time) = self.design.coordinates(codes), self.outcomes(codes)
+            whole = ~(np.isnan(x).any(axis=1) | np.isnan(y) | np.isnan(time))
+            yield Rows(x[whole], y[whole], counts[whole], time[whole])
+
+    @override
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
+        """Run the steps, and return the opened sums; `data` is the result of `own_scores`."""
+        (part,), steps = self.query.parts, self.settings.steps
+        opened = tuple(start or ())
+        while len(opened) < steps:
+            on_step(Step(len(opened), self.scoring.numbers, opened, f"step {len(opened) + 1} of {steps}"))
+            opened = (*opened, tuple(part.opened(engine, data.sums([*opened]))))
+        return opened
+
+    @property
+    @override
+    def states(self) -> States:
+        return opened_steps(lambda state: len(state) == self.settings.steps)
+
+    # Result.
+
+    def shown(self, state: Sequence[Sequence[int]]) -> Document:
+        """Return the effects with their intervals, and a Wald test of all of them."""
+        found, bins = self.scoring.estimate([tuple(step) for step in state]), self.likelihood.bins
+        fields = {key: getattr(self.settings, key) for key in self.outcome_columns}
+        about: Document = {**{key: name for key, name in fields.items() if name is not None}, "ratio": self.ratio}
+        about |= {"steps": self.settings.steps, **self.details(found)}
+        return {
+            **about,
+            **result.effects(self.design, found.theta, found.covariance, bins),
+            "settled": found.is_settled,
+        }
+
+    def details(self, found: Estimate) -> Document:
+        """Return further fields of a result."""
+        return {}
+
+    @classmethod
+    @override
+    def lines(cls, document: Document) -> list[str]:
+        return result.lines(document)
+
+    @classmethod
+    @override
+    def table(cls, document: Document) -> str:
+        """Return the effects as CSV."""
+        return result.table(document)
+
+
+class OwnScores(Following):
+    """Own rounded sums of scores and information at the parameters after some steps; zeros without rows."""
+
+    def __init__(self, scoring: Scoring, pieces: Callable[[], Iterator[Rows]]) -> None:
+        super().__init__()
+        self._scoring, self._pieces = scoring, pieces
+
+    @override
+    def begin(self) -> None:
+        from protocols.release.scoring import Walk
+
+        self._walk = Walk(self._scoring)
+
+    @override
+    def take(self, step: tuple[int, ...]) -> None:
+        if len(step) != self._scoring.numbers:
+            raise ValueError("the opened values are not those of a step")
+        self._walk.take(step)
+
+    @override
+    def own(self) -> Numbers:
+        return self._scoring.sums(self._pieces(), self._walk.point)

@@ -1,0 +1,124 @@
+"""Effects as a result: coefficients with errors, intervals and tests, as JSON, text, CSV and a picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from parties.base.arrays import Floats
+from parties.base.text import csv_text
+from parties.jobs.release.drawing import bars_svg
+from parties.jobs.release.effects.design import Design
+from parties.jobs.release.noise import WIDE
+from parties.jobs.release.presenting import INTERVAL, about, aligned, shown
+
+Document = Mapping[str, Any]
+DIGITS = 9  # decimal places of a coefficient
+TOO_NOISY = "the noise is too great for effects of these columns: name fewer columns, or give more epsilon"
+UNSETTLED = "the last two steps differ by more than noise explains: give more steps, or more epsilon"
+FIELDS = ("coefficient", "error", "low", "high", "z", "p", "ratio", "ratio_low", "ratio_high")
+
+
+def effects(design: Design, theta: Floats, covariance: Floats | None, bins: int) -> dict[str, Any]:
+    """Return the effects, a Wald test that all are 0, and the intercept if there is one.
+
+    Args:
+        design: Coordinates of the columns.
+        theta: Estimated parameters: intercepts of the bins, then coefficients.
+        covariance: Their covariance; None if the noise is too great.
+        bins: Number of intercepts.
+    """
+    if covariance is None:
+        return {"effects": [{**label, **dict.fromkeys(FIELDS)} for label in design.labels], "wald": None}
+    from protocols.quantiles import chi2_tail
+    from protocols.release.elimination import eliminated
+
+    slopes, spread = theta[bins:], covariance[bins:, bins:]
+    lines = [
+        {**label, **_numbers(slope * factor, math.sqrt(variance) * factor)}
+        for label, slope, variance, factor in zip(
+            design.labels, slopes.tolist(), np.diag(spread).tolist(), design.factors.tolist(), strict=True
+        )
+    ]
+    solved = eliminated(spread, slopes[:, None], 0.0)
+    wald = math.fsum((slopes * solved[:, 0]).tolist()) if solved is not None else math.nan
+    test = {"chi_square": _short(wald), "degrees": design.size, "p": _short(chi2_tail(max(wald, 0.0), design.size))}
+    if bins > 1:
+        return {"effects": lines, "wald": test}
+    at = np.append(1.0, design.origin)
+    variance = math.fsum((covariance * at[:, None] * at).ravel().tolist())
+    intercept = _numbers(math.fsum((theta * at).tolist()), math.sqrt(max(variance, 0.0)))
+    return {"intercept": intercept, "effects": lines, "wald": test}
+
+
+def _numbers(value: float, error: float) -> dict[str, float]:
+    from protocols.quantiles import chi2_tail
+
+    low, high = value - WIDE * error, value + WIDE * error
+    z = value / error if error else math.inf
+    numbers = [value, error, low, high, z, chi2_tail(z * z, 1), *map(_power, (value, low, high))]
+    return dict(zip(FIELDS, map(_short, numbers), strict=True))
+
+
+def _power(x: float) -> float:
+    return math.exp(min(max(x, -700.0), 700.0))
+
+
+def _short(x: float) -> float:
+    """Return a number with the digits that are equal on every machine."""
+    return float(f"{x:.{DIGITS}g}")
+
+
+def name(effect: Document) -> str:
+    """Return an effect's name: column, and its value and reference unless it is that of a number."""
+    if "value" not in effect:
+        return f"{shown(effect['column'])}, each 1 more"
+    return f"{shown(effect['column'])} = {shown(effect['value'])} against {shown(effect['reference'])}"
+
+
+def lines(document: Document) -> list[str]:
+    """Return the effects as lines of text."""
+    if document["wald"] is None:
+        return [TOO_NOISY]
+    head = ["", "coefficient", "error", document["ratio"], INTERVAL, "p"]
+    rows = [["intercept", *_cells(document["intercept"], False)]] if "intercept" in document else []
+    rows += [[name(effect), *_cells(effect, True)] for effect in document["effects"]]
+    test = document["wald"]
+    text = aligned([head, *rows], 1)
+    text.append(
+        f"Wald test that there is no effect: chi-square {test['chi_square']:.4g}, {test['degrees']} degrees of "
+        f"freedom, p = {test['p']:.3g}"
+    )
+    if document.get("bins_left_out"):
+        text.append(
+            f"bins of {shown(document['time'])} with too few events for this noise are left out: "
+            + ", ".join(map(shown, document["bins_left_out"]))
+        )
+    text.append("errors and intervals count the sample and the noise; rows with a missing value are left out")
+    return text if document["settled"] else [*text, UNSETTLED]
+
+
+def _cells(effect: Document, has_ratio: bool) -> list[str]:
+    low, high = ("ratio_low", "ratio_high") if has_ratio else ("low", "high")
+    ratio = f"{effect['ratio']:.4g}" if has_ratio else ""
+    interval = f"{effect[low]:.4g} to {effect[high]:.4g}"
+    return [f"{effect['coefficient']:.4g}", f"{effect['error']:.3g}", ratio, interval, f"{effect['p']:.3g}"]
+
+
+def table(document: Document) -> str:
+    """Return the effects as CSV."""
+    head = ["column", "value", "reference", *FIELDS]
+    return csv_text([head, *([effect.get(key, "") for key in head] for effect in document["effects"])])
+
+
+def draw_svg(document: Document) -> str:
+    """Return the coefficients with their intervals as an SVG document."""
+    title = f"Effects on {shown(next(document[key] for key in ('event', 'target') if key in document), 60)}"
+    if document["wald"] is None:
+        return bars_svg(title, [TOO_NOISY], [], [])
+    bars = [{"value": e["coefficient"], "low": e["low"], "high": e["high"]} for e in document["effects"]]
+    notes = [*about(document), f"coefficients, logarithms of the {document['ratio']}, with {INTERVAL} intervals"]
+    return bars_svg(title, notes, [name(effect) for effect in document["effects"]], bars)

@@ -1,0 +1,53 @@
+"""Settings of regressions with intervals."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from parties.base.settings import LocalPath
+from parties.jobs.release.settings import Delta, NoisySettings
+from parties.jobs.settings import AnyField, Columns, Name, output, public
+
+USUAL_STEPS = 6
+
+
+def target(help_text: str) -> AnyField:
+    """Return the field `target`: the column of outcomes."""
+    return public(None, "Target", help_text, column=True)
+
+
+class EffectsSettings(NoisySettings):
+    """Settings of every regression with intervals."""
+
+    columns: Columns | None = public(
+        None, "Columns", "Columns whose effects are estimated, separated by commas", column=True
+    )
+    numeric: Columns | None = public(
+        None,
+        "Columns of numbers",
+        "Columns that are numbers; their values in the schema are the public bounds",
+        none="those of the schema's types",
+        column=True,
+    )
+    delta: Delta | None = public(
+        None,
+        "Delta",
+        "Probability that the guarantee of epsilon fails",
+        none="the largest power of ten up to 1 / (2,000 max_rows)",
+    )
+    steps: Annotated[int, Field(strict=True, ge=4, le=20)] = public(
+        USUAL_STEPS, "Steps", "Newton steps, which share epsilon. The first two find a start", advanced=True
+    )
+    svg: LocalPath | None = output("Draw the effects with their intervals as SVG.")
+    csv: LocalPath | None = output("Write the effects with their intervals as CSV.", advanced=True)
+
+
+class ClassifiedSettings(EffectsSettings):
+    """Settings of a logistic regression."""
+
+    target: Name | None = target("Column of the outcome; it has two values")
+    target_value: Name | None = public(
+        None, "Value that is meant", "Value of the target whose odds are estimated", none="yes"
+    )

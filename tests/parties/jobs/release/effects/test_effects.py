@@ -1,0 +1,203 @@
+"""Regressions with intervals as jobs: statsmodels' numbers in the columns' units, resumed runs, results, refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from statsmodels.duration.hazard_regression import PHReg
+
+from parties.jobs import kinds
+from parties.jobs.release.effects.design import Design, column
+from parties.jobs.release.effects.kind import Effects
+from parties.jobs.release.noise import Noise
+from parties.jobs.result_files import picture as svg_of
+from parties.tables.schema import Schema
+from parties.tables.types import Domain, FlagType, IntegerType, RealType
+from protocols.release.scoring import Scoring
+from smc.engines import Profile, engine_of
+from smc.errors import InputError
+from smc.local import run_local
+from tests.support.questions import Known, counts
+
+EDGES = (6, 12, 24, 36)
+SCHEMA = Schema(
+    {
+        "age": Domain(IntegerType(low=18, high=90, edges=(40, 60), missing=True)),
+        "arm": ("placebo", "low", "high", "?"),
+        "died": Domain(FlagType(missing=True)),
+        "years": Domain(RealType(low=0.5, high=4, step=0.5, edges=(1, 2))),
+        "visits": Domain(IntegerType(low=0, high=6, edges=(2,))),
+        "months": Domain(IntegerType(low=0, high=60, edges=EDGES)),
+    }
+)
+SETTINGS: dict[str, dict[str, Any]] = {
+    "regress logistic": {"target": "died"},
+    "regress poisson": {"target": "visits", "exposure": "years"},
+    "survive cox": {"time": "months", "event": "died", "limit": 20.0},
+}
+Row = dict[str, str]
+
+
+def table(rows: int = 2500) -> tuple[list[Row], np.ndarray, dict[str, np.ndarray]]:
+    """Rows as texts, their design matrix with an intercept, and their outcomes."""
+    rng = np.random.default_rng(4)
+    age, arm = rng.integers(18, 91, rows), rng.integers(0, 3, rows)
+    line = 0.03 * (age - 50) + np.array([0, 0.4, -0.5])[arm]
+    died = rng.random(rows) < 1 / (1 + np.exp(0.5 - line))
+    years = rng.integers(1, 9, rows) / 2
+    visits = np.minimum(rng.poisson(0.2 * years * np.exp(line / 2)), 6)
+    months = np.minimum(rng.exponential(40 * np.exp(-line), rows), 60).astype(int)
+    bins = np.searchsorted(EDGES, months, side="right")
+    labels = [SCHEMA.attributes["months"][place] for place in bins]
+    lines = [
+        {
+            "age": str(age[i]), "arm": ("placebo", "low", "high")[arm[i]], "died": "yes" if died[i] else "no",
+            "years": f"{years[i]:g}", "visits": str(visits[i]), "months": labels[i],
+        }
+        for i in range(rows)
+    ]  # fmt: skip
+    design = np.column_stack([np.ones(rows), age, arm == 1, arm == 2]).astype(float)
+    return lines, design, {"died": died.astype(float), "years": years, "visits": visits, "bins": bins}
+
+
+def task_of(name: str, schema: Schema = SCHEMA, **settings: Any) -> Effects:
+    kind = kinds.find(name)
+    made = {"columns": ("arm", "age"), "epsilon": 2.0, "max_rows": 3000, **SETTINGS[name], **settings}
+    task = kind.canonical(kind.Settings.model_validate(made), schema)  # type: ignore[attr-defined]
+    assert isinstance(task, Effects)
+    return task
+
+
+def ran(task: Effects, parts: list[list[Row]], start: Any = (), engine: str = "clear") -> Any:
+    def party(session: Any) -> Any:
+        own = task.own_rows(counts(task, parts[session.party]))
+        return task.run(engine_of(session, Profile(engine)), own, start, lambda step: None)
+
+    one, other = run_local(party)
+    assert one == other
+    return one
+
+
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No noise, and errors that count none."""
+    monkeypatch.setattr(Noise, "law", lambda self, numbers: Known(0))
+    monkeypatch.setattr(Effects, "scoring", property(lambda self: Scoring(self.likelihood, 3.0)))
+
+
+def reference(name: str, design: np.ndarray, outcomes: dict[str, np.ndarray]) -> Any:
+    if name == "survive cox":
+        return PHReg(outcomes["bins"] + 1, design[:, 1:], status=outcomes["died"].astype(int), ties="efron").fit()
+    if name == "regress poisson":
+        family = sm.families.Poisson()
+        return sm.GLM(outcomes["visits"], design, family=family, offset=np.log(outcomes["years"])).fit(tol=1e-13)
+    return sm.Logit(outcomes["died"], design).fit(disp=0, tol=1e-12)
+
+
+@pytest.mark.usefixtures("silent")
+@pytest.mark.parametrize("name", sorted(SETTINGS))
+def test_without_noise_it_is_statsmodels(name: str) -> None:
+    """In the units of the columns, from the rows of two parties, some of which lack a value."""
+    lines, design, outcomes = table()
+    task = task_of(name, steps=16)
+    lacking = [{**lines[0], key: "?"} for key in ("age", "arm", *(["died"] if name != "regress poisson" else []))]
+    document = task.document(ran(task, [[*lacking, *lines[::3]], lines[1::3] + lines[2::3]]))
+    expected = reference(name, design, outcomes)
+    found = document["effects"] if name == "survive cox" else [document["intercept"], *document["effects"]]
+    low, high = expected.conf_int().T
+    fields = {"coefficient": expected.params, "error": expected.bse, "low": low, "high": high, "p": expected.pvalues}
+    for key, numbers in fields.items():
+        assert [line[key] for line in found] == pytest.approx(numbers, abs=1e-6), key
+    assert [line["ratio"] for line in found] == pytest.approx(np.exp(expected.params), rel=1e-5)
+    labels = [(line["column"], line.get("value"), line.get("reference")) for line in document["effects"]]
+    assert labels == [("age", None, None), ("arm", "low", "placebo"), ("arm", "high", "placebo")]
+    slopes = np.array(expected.params)[-3:]
+    covariance = np.array(expected.cov_params())[-3:, -3:]
+    chi = slopes @ np.linalg.solve(covariance, slopes)
+    assert document["wald"]["chi_square"] == pytest.approx(chi, rel=1e-5)
+    assert document["wald"]["degrees"] == 3
+    assert document["settled"]
+
+
+def test_a_run_goes_on_where_it_ended() -> None:
+    """The steps that are opened stay; the rest follows from them."""
+    lines, _, _ = table(300)
+    task = task_of("regress logistic", steps=4)
+    state = ran(task, [lines[::2], lines[1::2]])
+    states = task.states
+    assert states.steps(state) == 4
+    assert states.is_done(state)
+    cut = states.cut(state, 2)
+    again = ran(task, [lines[::2], lines[1::2]], states.decode(states.encode(cut)))
+    assert again[:2] == state[:2]
+    assert task.disclosure.opened(state) == {"number with noise": 4 * task.scoring.numbers}
+    assert task.disclosure.opened(state, 1) == {"number with noise": task.scoring.numbers}
+
+
+@pytest.mark.parametrize("name", sorted(SETTINGS))
+def test_a_result_is_read_and_drawn(name: str) -> None:
+    lines, _, _ = table()
+    task = task_of(name, epsilon=16.0, max_rows=2500, **({"limit": 1.0} if name == "survive cox" else {}))
+    document = task.document(ran(task, [lines[::2], lines[1::2]]))
+    text = task.text(document, 0)
+    assert task.ratio in text
+    assert "arm = high against placebo" in text
+    assert "epsilon 16, delta 1e-07" in text
+    assert "age, each 1 more" in svg_of(task.files(), document)
+    assert len(task.table(document).splitlines()) == 4
+    assert {line["low"] < line["coefficient"] < line["high"] for line in document["effects"]} == {True}
+    assert "3 sums" not in task.disclosure.reveals("b")[0]
+    assert f"{task.scoring.numbers} sums over rows" in task.disclosure.reveals("b")[0]
+
+
+@pytest.mark.parametrize("name", sorted(SETTINGS))
+def test_too_much_noise_is_no_result(name: str) -> None:
+    task = task_of(name, epsilon=0.1)
+    document = task.document(ran(task, [[], []]))
+    assert document["wald"] is None
+    assert "the noise is too great" in task.text(document, 0)
+    assert "the noise is too great" in svg_of(task.files(), document)
+    assert len(task.table(document).splitlines()) == 4
+
+
+def test_coordinates_keep_their_bounds() -> None:
+    """All within 1, no row longer than the bound; and the origin is the reference and the number 0."""
+    design = Design((column("arm", SCHEMA.attributes["arm"], False), column("n", ("-2", "6", "?", "10"), True)))
+    codes = {"arm": np.repeat(np.arange(3), 3), "n": np.tile([0, 1, 3], 3)}
+    rows = design.coordinates(codes)
+    assert np.abs(rows).max() <= 1
+    assert (rows**2).sum(axis=1).max() == pytest.approx(design.square)
+    assert design.origin == pytest.approx([*rows[0][:2], -4 / 6])
+    assert np.isnan(design.coordinates({"arm": np.array([3]), "n": np.array([2])})).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("regress logistic", {"columns": ("died", "age")}, "columns: 'died' is the outcome"),
+        ("regress logistic", {"columns": ()}, "columns"),
+        ("regress logistic", {"numeric": ("years",)}, "numeric: 'years' is not one of the columns"),
+        ("regress logistic", {"target": "arm", "columns": ("age",)}, "target: 'arm' has 3 values"),
+        (
+            "regress logistic",
+            {"target": "arm", "columns": ("age",), "where": "arm in [low, high]"},
+            "target_value: name",
+        ),
+        ("regress logistic", {"where": "arm = low"}, "columns: 'arm' has a single value"),
+        ("regress logistic", {"columns": ("age", "years"), "numeric": ("age",), "max_rows": 2**31}, ""),
+        ("regress poisson", {"target": "years", "exposure": None}, "target: numbers of events are 0, 1, 2"),
+        ("regress poisson", {"exposure": "visits", "target": "visits"}, "exposure: a time at risk is above 0"),
+        ("survive cox", {"where": "months = '[0, 6)'"}, "where"),
+        ("survive cox", {"time": "arm"}, "time: an order needs bounds|columns: 'arm' is the outcome"),
+        ("survive cox", {"event": "arm", "columns": ("age",)}, "event: 'arm' has 3 values"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(name: str, settings: dict[str, Any], message: str) -> None:
+    if not message:
+        assert task_of(name, **settings).query.parts[0].opened_width <= 63
+        return
+    with pytest.raises((InputError, ValueError), match=message):
+        task_of(name, **settings)
