@@ -100,6 +100,9 @@ SECTIONS = {  # titles in the list of commands
     "Help and tools": ("explain", "lesson", "identity", "bench"),
 }
 IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, in a group; its kinds of jobs are commands, too
+    "align": {
+        "check": ("parties.commands.align_check:check_command", "Show how your keys look, before anything is sent."),
+    },
     "regress": {
         "alone": ("parties.commands.regress_alone:alone", "Learn a linear model from your own rows, with noise."),
     },

@@ -66,9 +66,9 @@ def _ascii(text: str) -> str:
 
 
 def _phone(country: str) -> Callable[[str], str]:
-    import phonenumbers
-
     def read(text: str) -> str:
+        import phonenumbers
+
         try:
             number = phonenumbers.parse(text, country)
         except phonenumbers.NumberParseException:
@@ -108,7 +108,6 @@ class Form:
 
         Raises:
             InputError: A step does not exist, or lacks its argument.
-            ImportError: A step needs a library that is not installed.
 
         Examples:
             >>> Form.of("accents+case+spaces").normal("  Zoë  MÜLLER")
@@ -118,11 +117,17 @@ class Form:
         """
         return cls(text, tuple(_step(name.strip()) for name in text.split("+")))
 
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The optional packages that its steps import."""
+        return ("phonenumbers",) if "phone:" in self.text else ()
+
     def normal(self, cell: str | None) -> str | None:
         """Return the normal form of a cell; None if it is missing.
 
         Raises:
             UnreadableError: A step cannot read the cell.
+            ImportError: A step needs a library that is not installed.
         """
         if cell is None or (text := unicodedata.normalize("NFC", cell).strip()) in MISSING:
             return None
