@@ -5,6 +5,7 @@ Protocol: Meadows (IEEE S&P 1986); Huberman, Franklin, Hogg, "Enhancing Privacy 
 
     both      draw a scalar, and fill their tokens up to the agreed number with random points
     both      send scalar * H(token) for all tokens, shuffled
+    both      open a value of this session: the first moment from which a result can follow
     sender    returns sender's scalar * (each point of the receiver), cut to a few bytes; for a number in another order
     receiver  compares them with receiver's scalar * (each point of the sender): equal ones are common
 
@@ -76,6 +77,13 @@ class Matching:
         """Length of the returned products: the least with an error below 2^-40 over all pairs."""
         return min(POINT, -(-(ERROR_BITS + (prod(self.sizes) - 1).bit_length()) // 8))
 
+    @property
+    def opened_bits(self) -> int:
+        """Number of opened bits: one for each point of a party that learns its rows, or the width of the number."""
+        if self.number:
+            return min(self.sizes).bit_length()
+        return sum(size for party, size in enumerate(self.sizes) if self.learns_it(party))
+
     def learns_it(self, party: int) -> bool:
         """Return whether a party learns the result."""
         return self.learns == "both" or party == self.receiver
@@ -106,6 +114,7 @@ class Exchange:
         with session.phase("points"):
             self._swap_points(on_batch)
         self._work.check_once()
+        self._begin_result()
         with session.phase("products"):
             pairs = self._products()
         with session.phase("result"):
@@ -123,6 +132,16 @@ class Exchange:
                 self._work.take(part, session.receive("alignment.points", np.uint8, shape))
                 done += shape[0]
             on_batch(done)
+
+    def _begin_result(self) -> None:
+        """Open a public value of this session, so that a node charges the job before products leave.
+
+        A node repeats an opening that has left. A session that goes on after the products have left therefore opens the
+        value of an earlier session, and ends here: a peer cannot test other keys for one charge.
+        """
+        expected = np.frombuffer(self._session.derive("alignment"), dtype=np.uint8)
+        share = expected if self._session.party == 0 else np.zeros_like(expected)
+        self._work.check_session(self._session.openings.open(self._session, share), expected)
 
     def _products(self) -> Rows:
         """Return the pairs of own and peer's points with equal products at the receiver, else none, int64[2, pairs]."""
@@ -142,6 +161,7 @@ class Exchange:
     def _number(self, pairs: Rows) -> int | None:
         session, terms = self._session, self._terms
         number = pairs.shape[1]
+        session.meter.opened(terms.opened_bits)
         if terms.learns == "both":
             if self._receives:
                 session.send("alignment.number", np.array([number], dtype=np.int64))
@@ -153,6 +173,7 @@ class Exchange:
 
     def _rows(self, pairs: Rows) -> Rows | None:
         terms = self._terms
+        self._session.meter.opened(terms.opened_bits)
         own, theirs = pairs
         if self._receives:
             chosen = self._work.standing(own)
@@ -219,6 +240,14 @@ class Work:
         order = np.lexsort(self._peers.T)
         if (self._peers[order[1:]] == self._peers[order[:-1]]).all(axis=1).any():
             raise ProtocolError("the peer sent a point twice in the matching of keys")
+
+    def check_session(self, opened: Octets, expected: Octets) -> None:
+        """Raise ProtocolError if the value that was opened is not that of this session."""
+        if (opened != expected).any():
+            raise ProtocolError(
+                "products of an earlier session of this job have left, or the peer opened a wrong value; propose the job "
+                "anew"
+            )
 
     def products(self, cut: int, shuffled: bool) -> Octets:
         """Return the first bytes of the products of the peer's points, uint8[points, cut].

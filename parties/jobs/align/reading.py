@@ -122,19 +122,22 @@ def read_table(place: PlaceSettings, settings: AlignSettings, names: Mapping[str
     )
 
 
-def own_keys(table: TableKeys, settings: AlignSettings, party: int, label: str) -> OwnKeys:
+def own_keys(table: TableKeys, settings: AlignSettings, party: int, place: PlaceSettings) -> OwnKeys:
     """Return a party's data for a run.
 
     Args:
         table: The table's keys.
         settings: Settings of the job.
         party: Number of the party, 0 or 1.
-        label: The table, for messages.
+        place: The table or file, with its bounds.
 
     Raises:
-        InputError: There are too many rows, unreadable cells, or doubles that are refused.
+        InputError: There are too many rows, too few, unreadable cells, or doubles that are refused.
     """
-    for problem in problems(table, settings, party):
+    found, label = problems(table, settings, party), place.label
+    if isinstance(place, TableSettings) and not place.least_rows <= table.rows <= place.max_rows:
+        found = [f"{table.rows:,} rows, outside its bounds (least_rows, max_rows)"]
+    for problem in found:
         raise UnfitError(f"{label}: {problem}", f"{label}: its keys do not fit the job; see smc align check")
     return OwnKeys(table, tokens(table.keys, party))
 

@@ -111,22 +111,11 @@ class AlignExact(Kind):
     @override
     def disclosure(self) -> Disclosure:
         terms, rows = self.terms, self.settings.opens == "rows"
-        learnt = sum(size for party, size in enumerate(terms.sizes) if terms.learns_it(party))
+        opened = "whether a key is common" if rows else "number of common keys"
         return Disclosure(
             self._reveals,
-            lambda state, step=None: (
-                {"whether a key is common" if rows else "number of common keys": 0}
-                if state is None
-                else {"whether a key is common": learnt}
-                if rows
-                else {"number of common keys": 1}
-            ),
-            Bits.once(max(terms.sizes) if rows else (min(terms.sizes)).bit_length()),
-            exact=(
-                "each matched row shows that this person is in the other's table"
-                if rows
-                else "with keys that a party chooses, the number shows who of them is in the other's table"
-            ),
+            lambda state, step=None: {opened: 0 if state is None else terms.opened_bits if rows else 1},
+            Bits.once(terms.opened_bits),
             question=f"which rows are matched {self._matched()}"
             if rows
             else f"how many rows are matched {self._matched()}",
@@ -180,7 +169,7 @@ class AlignExact(Kind):
         if settings.aligned is not None and not (settings.opens == "rows" and task.terms.learns_it(party)):
             raise InputError("--aligned: this party learns no rows; remove it")
         table = read_table(place, settings, names_in(place))
-        return task, (own_keys(table, settings, party, place.label), None), []
+        return task, (own_keys(table, settings, party, place), None), []
 
     @override
     def of_nobody(self) -> Any:
@@ -195,7 +184,7 @@ class AlignExact(Kind):
             read = read_table(table, self.settings, names_in(table))
         except InputError as error:
             raise AwayError(without_cells(error)) from None
-        keys = own_keys(read, self.settings, inputs.party, table.label)
+        keys = own_keys(read, self.settings, inputs.party, table)
         yield Opened((keys, inputs.keep), keys.fingerprint)
 
     @override
