@@ -41,7 +41,7 @@ class Inputs:
     circuits: Mapping[str, Path] = field(default_factory=dict)
     typed: Mapping[str, Any] = field(default_factory=dict, repr=False)
     secret: bytes = field(default_factory=lambda: os.urandom(32), repr=False)
-    keep: Callable[[str], object] | None = field(default=None, repr=False)
+    keep: Callable[[str], object] | None = field(default=None, repr=False, compare=False)
 
     def required(self) -> tuple[TableSettings, Schema]:
         """Return the table and its schema. Raise InputError if the job has no table."""

@@ -199,13 +199,12 @@ class AlignExact(Kind):
         both = self.settings.learns == "both"
         if found is None:
             return {"matched": None}
-        if isinstance(found, int):
-            self._own = None if both else f"{found}\n"
-            number = found
-        else:
-            self._own, number = keys.aligned(found), len(found)
-        if keep is not None and self._own is not None:
-            keep(self._own)
+        number = found if isinstance(found, int) else len(found)
+        own = keys.aligned(found) if not isinstance(found, int) else f"{found}\n"
+        if keep is None:
+            self._own = own  # a command writes it
+        elif not (both and isinstance(found, int)):
+            keep(own)
         return {"matched": number if both else None}
 
     # Result.
