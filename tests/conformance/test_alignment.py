@@ -151,6 +151,7 @@ def test_more_keys_than_a_rule_permits_wait_for_consent_that_names_membership(pa
     assert view.state == "waiting"
     assert "So a learns who of the people that it enters is in our table, and the reverse." in view.reveals
     assert "a can enter guessed keys: up to 1,000 rows if it listens, up to 1,000 if it dials." in view.reveals
-    (remark,) = eventually(lambda: job(pair.b, identifier).remarks)
+    eventually(lambda: pair.b.client.job(identifier).remarks)
+    (remark,) = pair.b.client.job(identifier).remarks
     assert "1,000 people for membership, 100 times the rows" in remark
     pair.b.client.refuse(identifier, "too many keys")
