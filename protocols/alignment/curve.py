@@ -1,16 +1,17 @@
 """The group of Diffie-Hellman matching: Curve25519, by libsodium through PyNaCl.
 
-A point is the u-coordinate of X25519 (RFC 7748), 32 bytes. A text becomes a point by Elligator 2 with the cofactor
-cleared, `curve25519_XMD:SHA-512_ELL2_NU_` of RFC 9380 except for its hash to the field: SHA-256 here. The map reaches
-about half of the points, each from two field elements, and a preimage is easily found; so a random oracle can be
-programmed, and the decisional Diffie-Hellman assumption carries over to its images. A scalar is 8 times a uniform
-number of 251 bits, plus 2^254, as for X25519. So a product has no component of small order, and no more than one
-encoding: encodings of 2^255 - 19 and above, or with the highest bit set, are refused, as are points of small order.
-A u-coordinate that belongs to the twist is not refused. The twist is as hard, and no own point lies on it.
+A point is the u-coordinate of X25519 (RFC 7748), 32 bytes. A text becomes a point by Elligator 2, the map of
+`curve25519_XMD:SHA-512_ELL2_NU_` in RFC 9380, from SHA-256. The cofactor is cleared by the multiplication: a scalar is
+8 times a uniform number of 251 bits, plus 2^254. So a product has no component of small order, and one encoding. The
+map reaches about half of the points, each from two field elements, and a preimage is easily found; so a random oracle
+can be programmed, and the decisional Diffie-Hellman assumption carries over to its images.
+
+Encodings of 2^255 - 19 and above are refused, and so are points of small order. A u-coordinate of the twist is not
+refused. The twist is as hard, and no own point lies on it.
 
 Why not ristretto255 (RFC 9496): the libsodium of PyNaCl lacks it. A product takes 31 us here, and 45 us there.
 
-libsodium works without Python's lock, so threads use all cores.
+libsodium works without Python's lock, so threads use several cores: about eight, as the map needs the lock.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from smc.primitives.arrays import Octets
 
 POINT = 32
 PRIME = gmpy2.mpz(2**255 - 19)
+A = 486662  # of the curve v^2 = u^3 + A u^2 + u
+HALF_A = A // 2
+MASK = 2**255 - 1
 PIECE = 512  # points that a thread takes at once
 
 
@@ -68,17 +72,29 @@ class Curve:
 
 
 def _mapped(digests: Octets, out: Octets) -> None:
-    """Map digests to points of prime order, then take their u-coordinates: u = (1 + y) / (1 - y)."""
-    edwards = np.empty_like(out)
-    source, target = ffi.from_buffer("unsigned char[]", digests), ffi.from_buffer("unsigned char[]", edwards)
-    for start in range(0, digests.size, POINT):
-        lib.crypto_core_ed25519_from_uniform(target + start, source + start)
-    edwards[:, -1] &= 0x7F  # the sign of x
-    raw = edwards.tobytes()
-    heights = [gmpy2.mpz(int.from_bytes(raw[at : at + POINT], "little")) for at in range(0, len(raw), POINT)]
-    inverses = _inverses([1 - height for height in heights])
-    found = ((1 + height) * inverse % PRIME for height, inverse in zip(heights, inverses, strict=True))
-    out.reshape(-1)[:] = np.frombuffer(b"".join(int(u).to_bytes(POINT, "little") for u in found), dtype=np.uint8)
+    """Map field elements r to u-coordinates by Elligator 2.
+
+    Let w = -A / (1 + 2 r^2), and chi the quadratic character of w^3 + A w^2 + w. The u-coordinate is w if chi is 1,
+    else -A - w. It is computed as chi (w + A / 2) - A / 2, without a branch. The character is taken of the number times a
+    random square, so its time does not depend on a key.
+    """
+    elements, blinds = _numbers(digests), _numbers(np.frombuffer(os.urandom(digests.size), dtype=np.uint8))
+    inverses = _inverses([1 + 2 * element * element % PRIME for element in elements])
+    found = []
+    for inverse, blind in zip(inverses, blinds, strict=True):
+        w = -A * inverse % PRIME
+        value = w * (w * (w + A) + 1) % PRIME
+        character = gmpy2.legendre(value * blind % PRIME * blind % PRIME, PRIME)
+        found.append(int((character * (w + HALF_A) - HALF_A) % PRIME).to_bytes(POINT, "little"))
+    out.reshape(-1)[:] = np.frombuffer(b"".join(found), dtype=np.uint8)
+
+
+def _numbers(digests: Octets) -> list[gmpy2.mpz]:
+    """Return 255 bits of each digest as a number."""
+    raw = digests.tobytes()
+    return [
+        gmpy2.mpz(int.from_bytes(raw[start : start + POINT], "little") & MASK) for start in range(0, len(raw), POINT)
+    ]
 
 
 def _inverses(numbers: list[gmpy2.mpz]) -> list[gmpy2.mpz]:

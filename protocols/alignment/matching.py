@@ -245,8 +245,8 @@ class Work:
         """Raise ProtocolError if the value that was opened is not that of this session."""
         if (opened != expected).any():
             raise ProtocolError(
-                "products of an earlier session of this job have left, or the peer opened a wrong value; propose the job "
-                "anew"
+                "products of an earlier session of this job have left, or the peer opened a wrong value; propose the "
+                "job anew"
             )
 
     def products(self, cut: int, shuffled: bool) -> Octets:

@@ -37,16 +37,27 @@ def test_a_product_is_that_of_rfc_7748() -> None:
 
 
 def test_a_point_of_a_field_element_is_that_of_rfc_9380() -> None:
-    """Appendix J.4.2, curve25519_XMD:SHA-512_ELL2_NU_: the field element u[0] and the coordinate P.x."""
+    """Appendix J.4.2, curve25519_XMD:SHA-512_ELL2_NU_: the field element u[0] and the coordinate Q.x."""
     elements = [
         0x608D892B641F0328523802A6603427C26E55E6F27E71A91A478148D45B5093CD,
         0x46F5B22494BFEAA7F232CC8D054BE68561AF50230234D7D1D63D1D9ABECA8DA5,
     ]
     points = [
-        0x1BB913F0C9DAEFA0B3375378FFA534BDA5526C97391952A7789EB976EDFE4D08,
-        0x7C22950B7D900FA866334262FCAEA47A441A578DF43B894B4625C9B450F9A026,
+        0x51125222DA5E763D97F3C10FCC92EA6860B9CCBBD2EB1285728F566721C1E65B,
+        0x7D56D1E08CB0CCB92BAF069C18C49BB5A0DCD927EFF8DCF75CA921EF7F3E6EEB,
     ]
     assert (Curve().points(octets(*elements)) == octets(*points)).all()
+
+
+def test_products_of_points_have_no_component_of_small_order() -> None:
+    """The products k Q and k' P of RFC 9380, J.4.2, with P = 8 Q, are equal if 8 k' = k modulo the group's order."""
+    order = 2**252 + 27742317777372353535851937790883648493
+    scalar = 2**254 + 8 * 12345678901234567890
+    clamped = next(k for k in range(scalar * pow(8, -1, order) % order, 2**258, order) if k % 8 == 0 and k >> 254 == 1)
+    q = octets(0x51125222DA5E763D97F3C10FCC92EA6860B9CCBBD2EB1285728F566721C1E65B)
+    p = octets(0x1BB913F0C9DAEFA0B3375378FFA534BDA5526C97391952A7789EB976EDFE4D08)
+    left, right = (Curve().products(k.to_bytes(32, "little"), point) for k, point in ((scalar, q), (clamped, p)))
+    assert (left == right).all()
 
 
 def test_many_points_are_those_of_each_alone() -> None:
