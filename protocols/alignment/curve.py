@@ -75,8 +75,8 @@ def _mapped(digests: Octets, out: Octets) -> None:
     """Map field elements r to u-coordinates by Elligator 2.
 
     Let w = -A / (1 + 2 r^2), and chi the quadratic character of w^3 + A w^2 + w. The u-coordinate is w if chi is 1,
-    else -A - w. It is computed as chi (w + A / 2) - A / 2, without a branch. The character is taken of the number times a
-    random square, so its time does not depend on a key.
+    else -A - w. It is computed as chi (w + A / 2) - A / 2, without a branch. The character is taken of the number times
+    a random square, so its time does not depend on a key.
     """
     elements, blinds = _numbers(digests), _numbers(np.frombuffer(os.urandom(digests.size), dtype=np.uint8))
     inverses = _inverses([1 + 2 * element * element % PRIME for element in elements])

@@ -15,10 +15,12 @@ from protocols.alignment import matching
 from protocols.alignment.counting import count
 from protocols.alignment.keys import Tokens, tokens
 from protocols.alignment.matching import Exchange, Matching, Work, match
+from smc.channel import memory_pair
 from smc.counting.session import CountingSession
 from smc.errors import ProtocolError
 from smc.local import run_local
-from smc.session import Session
+from smc.primitives.prg import Prg
+from smc.session import Openings, Session
 
 SETS = st.tuples(*(st.sets(st.integers(0, 9).map(str), max_size=8) for _ in (0, 1)))
 Row = tuple[str | None, ...]
@@ -231,3 +233,50 @@ def test_what_a_party_receives_does_not_depend_on_the_rows_of_the_other() -> Non
         low.append(np.bincount(np.concatenate(seen)[:, :16].reshape(-1) >> 4, minlength=16))
     assert all(chisquare(counts).pvalue > 1e-9 for counts in low)
     assert chisquare(np.bincount(np.array(places) // 10, minlength=4)).pvalue > 1e-9
+
+
+def test_a_number_does_not_show_which_points_are_common() -> None:
+    """Each of 12 sessions returns one product in a random place of 64: all are in the right one once in 64^12."""
+    right = []
+
+    class Seeing(Work):
+        def common(self, returned: Any) -> Any:
+            own, theirs = super().common(returned)
+            right.append(bool((self._order[own] == 0).all()))
+            return np.stack([own, theirs])
+
+    def program(session: Session) -> Any:
+        terms = Matching((64, 64), number=True)
+        return Exchange(session, terms, Seeing(session, terms, of_rows([("a",)], session.party))).matched()
+
+    for _ in range(12):
+        assert run_local(program) == (1, 1)
+    assert not all(right)
+
+
+def test_points_change_with_the_session_and_its_scalar() -> None:
+    """One key has other points in each session, also under one scalar; and its place changes."""
+    terms, own = Matching((1, 1)), of_rows([("a",)], 0)
+    points = set()
+    for number in range(4):
+        _, channel = memory_pair()
+        work = Work(Session(0, channel, bytes([number // 2]) * 32, Prg(bytes([number % 2]) * 16)), terms, own)
+        points.add(work.points(slice(0, 1)).tobytes())
+    assert len(points) == 4
+    places = [Work(Session(0, channel, bytes(32)), Matching((64, 1)), own)._order.tolist().index(0) for _ in range(9)]
+    assert len(set(places)) > 1  # equal once in 64^8
+
+
+def test_products_leave_once() -> None:
+    """A session that goes on after its products have left opens the value of the earlier session, and ends."""
+
+    class Repeated(Openings):
+        def open(self, session: Session, share: Any) -> Any:
+            return super().open(session, share ^ np.uint8(session.party == 0))
+
+    def program(session: Session) -> Any:
+        session.openings = Repeated()
+        return match(session, Matching((4, 4)), of_rows([("a",)], session.party))
+
+    with pytest.raises(ProtocolError, match="propose the job anew"):
+        run_local(program)
