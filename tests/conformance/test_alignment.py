@@ -79,9 +79,9 @@ def test_only_the_number_for_one_party(processes: Processes) -> None:
     [
         (
             ["--by", "play"],
-            "key play: 2 rows have the key of an earlier row; remove them, or agree on duplicates = first",
+            "key play: rows with the key of an earlier row: 2; remove them, or agree on duplicates = first",
         ),
-        (["--by", "born", "--forms", "born=date:ymd"], "column born: 4 cells cannot be read in the form date:ymd"),
+        (["--by", "born", "--forms", "born=date:ymd"], "column born: cells that its normal form cannot read: 4"),
         (["--by", "tax", "--keys", "3"], "4 rows, more than the agreed 3 (keys)"),
         (["--by", "ssn"], "there is no column 'ssn'"),
         (["--by", "tax+"], "'tax+' is no list of columns; write it as name+born"),
@@ -105,7 +105,7 @@ def test_a_party_sees_its_keys_before_anything_is_sent(tmp_path: Path) -> None:
     assert shown["columns"][1]["normal"] == ["zoe muller", "bob smith", "cid king"]
     done = here(tmp_path, "align", "check", "bank.csv", "--by", "play")
     assert done.code == 1
-    assert "refused: key play: 2 rows have the key of an earlier row" in done.out
+    assert "refused: key play: rows with the key of an earlier row: 2" in done.out
     assert "only 4 rows have a key" in done.out
 
 

@@ -153,30 +153,17 @@ def problems(table: TableKeys, settings: AlignSettings, party: int) -> list[str]
     most = bounds(settings)[party]
     found = [f"{table.rows:,} rows, more than the agreed {most:,} (keys)"] if table.rows > most else []
     found += [
-        f"column {name}: {number:,} {_cells(number)} cannot be read in the form {_form(settings, name)}"
+        f"column {name}: cells that its normal form cannot read: {number:,}"
         for name, number in zip(table.columns, table.unreadable, strict=True)
         if number
     ]
-    if settings.duplicates == "refuse":
-        found += [
-            f"key {key}: {number:,} {_rows(number)} the key of an earlier row; remove them, or agree on "
-            "duplicates = first"
-            for key, number in zip(settings.by or (), table.doubles, strict=True)
-            if number
-        ]
+    doubles_of = zip(settings.by or (), table.doubles, strict=True) if settings.duplicates == "refuse" else ()
+    found += [
+        f"key {key}: rows with the key of an earlier row: {number:,}; remove them, or agree on duplicates = first"
+        for key, number in doubles_of
+        if number
+    ]
     return found
-
-
-def _form(settings: AlignSettings, name: str) -> str:
-    return next(text.partition("=")[2] for text in settings.forms or () if text.partition("=")[0].strip() == name)
-
-
-def _cells(number: int) -> str:
-    return "cell" if number == 1 else "cells"
-
-
-def _rows(number: int) -> str:
-    return "row has" if number == 1 else "rows have"
 
 
 def place_of(settings: AlignSettings) -> PlaceSettings:

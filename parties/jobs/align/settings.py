@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from parties.base.settings import LocalPath
 from parties.base.text import listed, quoted
@@ -15,6 +15,11 @@ from protocols.alignment.matching import Learns, Matching
 from smc.errors import InputError
 
 NAME = "align exact"
+LEARNERS = {
+    "both": "Both parties learn",
+    "listener": "The listening party learns",
+    "dialler": "The dialling party learns",
+}
 
 
 class AlignSettings(BooleanSettings, TabularSettings):
@@ -100,12 +105,3 @@ def terms_of(settings: AlignSettings, keys: int) -> Matching:
     each = tokens_per_row(keys)
     left, right = bounds(settings)
     return Matching((left * each, right * each), settings.learns, settings.opens == "number", keys)
-
-
-def learners(settings: Any) -> str:
-    """Return who learns the result, the beginning of a sentence."""
-    return {
-        "both": "Both parties learn",
-        "listener": "The party that listens learns",
-        "dialler": "The party that dials learns",
-    }[settings.learns]

@@ -12,7 +12,7 @@ from parties.base.extras import installed
 from parties.base.settings import required
 from parties.base.text import listed
 from parties.jobs.align.reading import OwnKeys, names_in, own_keys, place_of, read_table
-from parties.jobs.align.settings import NAME, AlignSettings, bounds, forms_of, key_columns, learners, terms_of
+from parties.jobs.align.settings import LEARNERS, NAME, AlignSettings, bounds, forms_of, key_columns, terms_of
 from parties.jobs.inputs import AwayError
 from parties.jobs.kind import (
     Bits,
@@ -127,7 +127,7 @@ class AlignExact(Kind):
         what = (
             "which of its own rows have a partner" if self.settings.opens == "rows" else "how many rows have a partner"
         )
-        lines = [f"{learners(self.settings)} {what} in the other's table, matched {self._matched()}."]
+        lines = [f"{LEARNERS[self.settings.learns]} {what} in the other's table, matched {self._matched()}."]
         if self.settings.learns != "both":
             lines.append("The other party learns no result.")
         elif self.settings.opens == "rows":
