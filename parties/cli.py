@@ -100,6 +100,10 @@ SECTIONS = {  # titles in the list of commands
     "Help and tools": ("explain", "lesson", "identity", "bench"),
 }
 IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, in a group; its kinds of jobs are commands, too
+    "align": {
+        "check": ("parties.commands.align_check:check_command", "Show how your keys look, before anything is sent."),
+        "rows": ("parties.commands.align_rows:rows_command", "Write the keys of your rows that a node's job matched."),
+    },
     "regress": {
         "alone": ("parties.commands.regress_alone:alone", "Learn a linear model from your own rows, with noise."),
     },

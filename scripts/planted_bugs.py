@@ -1839,4 +1839,23 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             )
         ],
     ),
+    (
+        "protocols/alignment/matching.py",
+        ("tests/protocols/alignment/test_matching.py",),
+        [
+            ("shuffled=self._terms.number)", "shuffled=False)"),
+            ("self._order = np.argsort(session.prg.words(size))", "self._order = np.arange(size)"),
+            ('hashlib.sha256(session.derive("alignment", size=32))', 'hashlib.sha256(b"alignment")'),
+            ("self._scalar = session.prg.bytes(POINT).tobytes()", "self._scalar = bytes(POINT)"),
+            ("        check_canonical(points)\n", ""),
+            ("        self._work.check_once()\n", ""),
+            ("        self._begin_result()\n", ""),
+            ("-(-(ERROR_BITS + (prod(self.sizes) - 1).bit_length()) // 8)", "8"),
+        ],
+    ),
+    (
+        "protocols/alignment/keys.py",
+        ("tests/protocols/alignment/test_keys.py",),
+        [("if not other & own)", "if other == 0)"), ("if value is None or twice[row]:", "if value is None:")],
+    ),
 )

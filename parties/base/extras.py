@@ -30,6 +30,7 @@ EXTRA_OF = {
     "pyspark": "spark",
     "scipy": "tables",
     "ray": "ray",
+    "phonenumbers": "phones",
     "pkcs11": "pkcs11",
     "sqlcipher3": "sealed",
     **dict.fromkeys(("sklearn", "narwhals", "onnx"), "notebook"),

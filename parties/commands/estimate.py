@@ -171,7 +171,7 @@ def _estimate_of(name: str) -> click.Command:
     )
     example = kind.about.estimate_example or kind.about.flags([option.flag for option in options])
     if issubclass(kind.Settings, TabularSettings):
-        example = f"--schema schema.toml {example}"
+        example = f"--schema schema.toml {example}" if "schema" in _names(options) else example
         estimate = TABLE(_CONFIG(holder_options(estimate, COUNTED)))
     return click.command(name, BriefCommand, help=help_, epilog=f"Example:  smc estimate {name} {example} --link wan")(
         options_of([*options, *extra, *engine])(estimate)

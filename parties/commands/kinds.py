@@ -52,13 +52,15 @@ _NODE = click.option(
     help="Ask through your running node. The peer types the same command, or approves.",
 )
 _PURPOSE = click.option("--purpose", metavar="TEXT", help="With --node: purpose of the job, shown to the peer.")
+OWN_ROWS = {"data": "--data mine.csv", "schema": "--schema schema.toml"}  # flags of an example
 PLAIN = {int: int, float: float, str: str}
 SEEN = "Other users of this machine can see a private value on the command line: prefer '-' or the configuration file."
 
 
 def example_of(kind: type[Kind]) -> str:
     """Return example flags of a kind's command."""
-    own_rows = "--data mine.csv --schema schema.toml " if "own_table" in kind.Settings.model_fields else ""
+    keys = {parameter.key for parameter in parameters(kind.Settings)}
+    own_rows = "".join(f"{flag} " for key, flag in OWN_ROWS.items() if key in keys)
     return f"{own_rows}{kind.about.example} --config party.toml".strip()
 
 

@@ -129,7 +129,7 @@ class Outputs:
         for file in self.kind.files():
             path = self.paths.get(file.option or "")
             if path is not None:
-                files.write_text(path, file.content(document))
+                files.write_text(path, file.content(document), file.private)
         report_path = self.paths.get("report")
         if report_path is not None:
             files.write_text(report_path, json.dumps(report, indent=2) + "\n")

@@ -31,7 +31,8 @@ class Inputs:
     """One party's side of a job.
 
     `schema` is the table's public schema; `typed` holds the private inputs by name. `secret` keys this party's own
-    random choices about its data; it stays the same throughout a job.
+    random choices about its data; it stays the same throughout a job. `keep` stores this party's own part of a result
+    on the node; None if a command writes it.
     """
 
     party: int = 0
@@ -40,6 +41,7 @@ class Inputs:
     circuits: Mapping[str, Path] = field(default_factory=dict)
     typed: Mapping[str, Any] = field(default_factory=dict, repr=False)
     secret: bytes = field(default_factory=lambda: os.urandom(32), repr=False)
+    keep: Callable[[str], object] | None = field(default=None, repr=False, compare=False)
 
     def required(self) -> tuple[TableSettings, Schema]:
         """Return the table and its schema. Raise InputError if the job has no table."""

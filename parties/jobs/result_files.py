@@ -17,7 +17,7 @@ class File:
 
     `content` makes the file's text from the result. `option` is the setting for the path where a command writes it.
 
-    `needs` names packages outside the core, as in `parties.base.extras`.
+    `needs` names packages outside the core, as in `parties.base.extras`. A `private` file is for its owner only.
     """
 
     name: str
@@ -25,6 +25,7 @@ class File:
     content: Callable[[Document], str]
     option: str | None = None
     needs: tuple[str, ...] = ()
+    private: bool = False
 
 
 class Drawing(Protocol):

@@ -20,6 +20,7 @@ from parties.node.peers import PeerIdentity, holders_of
 from parties.node.point.xacml import DecisionPointAnswer, said
 from parties.node.proposal import JobFile
 from parties.node.records import kinds, withdrawal
+from parties.node.records.sidecar_files import SidecarFiles
 from parties.operator.budget import Simulation
 from parties.operator.people import acting
 from smc.errors import InputError
@@ -240,6 +241,7 @@ class Decisions:
             word = withdrawal(self._log.peers.identity, job.digest, result, reason[:MAX_LINE], now())
             who = self._jobs.who(record)
             record = self._jobs.apply(record, withdrawn(who, "us", job.digest, word, acting.get()))
+            SidecarFiles(self._log.path).remove_own_result(record.id)
         return self._jobs.tell(record)
 
     def _people(self, record: Record) -> tuple[str, ...]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 from parties.jobs.inputs import Inputs
@@ -19,6 +21,7 @@ from parties.node.log.statement import BUDGET, OPERATOR, PROPOSER
 from parties.node.log.store import Record
 from parties.node.point.xacml import DecisionPointAnswer
 from parties.node.records import Committed, kinds
+from parties.node.records.sidecar_files import SidecarFiles
 from parties.tables.unfit import without_cells
 from smc.errors import InputError, LinkError, ProtocolError
 from smc.meter import Cost
@@ -103,7 +106,14 @@ class Runs:
 
     def inputs(self, record: Record) -> Inputs:
         """Return this party's inputs to a job. Raise InputError if its table no longer exists."""
-        return self._offers.inputs(record.party, record.table, self._inputs.of(record.id))
+        inputs = self._offers.inputs(record.party, record.table, self._inputs.of(record.id))
+        return replace(inputs, keep=partial(self._keep, record.id))
+
+    def _keep(self, identifier: str, text: str) -> None:
+        """Store our own part of a job's result."""
+        with self._log.reading():
+            place = SidecarFiles(self._log.path)
+        place.write_own_result(identifier, text.encode())
 
     def missing(self, record: Record) -> list[str]:
         """Return the inputs that the operator still has to type for a job."""

@@ -163,8 +163,13 @@ class NodeLog:
         What was intact before is not read again, unless another process has written to the database since.
         """
         with self.reading():
-            (*_, path), *_ = self.connection.execute("PRAGMA database_list")
-            return audit.state(self._checked(Path(path).parent))
+            return audit.state(self._checked(self.path.parent))
+
+    @property
+    def path(self) -> Path:
+        """The file of the database."""
+        (*_, path), *_ = self.connection.execute("PRAGMA database_list")
+        return Path(path)
 
     def _checked(self, directory: Path) -> Checked:
         checked = self.audit.checked([who.peer for who in self.peers])

@@ -83,7 +83,8 @@ class Retention:
                         to_archive(job.id, job.model_dump(mode="json"), self._log.audit.of_job(job.id))
                         for job in leaving
                     ]
-                    SidecarFiles(folder.parent / database.FILE_NAME).write_archive(path, "".join(texts).encode())
+                    beside = SidecarFiles(folder.parent / database.FILE_NAME)
+                    beside.write_archive(path, "".join(texts).encode())
                     is_there = True
                     for record, text in zip(leaving, texts, strict=True):
                         self._jobs.archive(record, hashlib.sha256(text.encode()).hexdigest())
@@ -91,6 +92,8 @@ class Retention:
                 if is_there:
                     path.unlink(missing_ok=True)
                 raise
+            for record in leaving:
+                beside.remove_own_result(record.id)
             self._spendings.reread()
             self._overwrite()
         return Archived(path, len(leaving))

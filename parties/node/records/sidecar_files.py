@@ -1,4 +1,4 @@
-"""Files beside a node's database, encrypted if the database is: archives, the accounts of people, the log's marker.
+"""Files beside a node's database, encrypted if the database is: archives, accounts of people, marker, own results.
 
 Each file is encrypted as a whole, by AES-256-GCM with a fresh nonce. The key is derived by scrypt, as for a private
 key's file (`keyfile`), from the database's passphrase and the salt of the SQLCipher database. The file's name and
@@ -27,7 +27,8 @@ from parties.node.records import sealed
 from parties.operator.accounts import FILE_NAME as ACCOUNTS
 from smc.errors import InputError
 
-MARKER, ARCHIVES = "log.json", "archive"  # in the state directory, beside the database; the latter is a folder
+# in the state directory, beside the database; the last two are folders
+MARKER, ARCHIVES, OWN_RESULTS = "log.json", "archive", "aligned"
 
 _START = b"smc encrypted file 1\n"
 _SALT_BYTES, _CHECK_BYTES, _NONCE_BYTES, _KEY_BYTES = 16, 8, 12, 32
@@ -85,6 +86,25 @@ class SidecarFiles:
             data: Content of the file.
         """
         files.create_private(path, self._encrypted(path, data, "archive"))
+
+    def own_result(self, job: str) -> Path:
+        """Return the file with this party's own part of a job's result."""
+        return self.database.with_name(OWN_RESULTS) / f"{job}.csv"
+
+    def write_own_result(self, job: str, data: bytes) -> None:
+        """Replace this party's own part of a job's result, for its owner only.
+
+        Args:
+            job: Identifier of the job.
+            data: Content of the file.
+        """
+        path = self.own_result(job)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        files.write_bytes(path, self._encrypted(path, data, "archive"), private=True)
+
+    def remove_own_result(self, job: str) -> None:
+        """Remove this party's own part of a job's result, if there is one."""
+        self.own_result(job).unlink(missing_ok=True)
 
     def _encrypted(self, path: Path, data: bytes, purpose: Purpose) -> bytes:
         if not sealed.is_sealed(self.database):
@@ -208,7 +228,11 @@ def sweep(database: Path, connection: sqlite3.Connection) -> list[Path]:
     """
     with connection:
         connection.execute("BEGIN IMMEDIATE")
-        leftovers = [path for folder in (".", ARCHIVES) for path in sorted((database.parent / folder).glob(_TEMPORARY))]
+        leftovers = [
+            path
+            for folder in (".", ARCHIVES, OWN_RESULTS)
+            for path in sorted((database.parent / folder).glob(_TEMPORARY))
+        ]
         for path in leftovers:
             with suppress(OSError):
                 path.unlink()
@@ -218,7 +242,8 @@ def sweep(database: Path, connection: sqlite3.Connection) -> list[Path]:
 def _files(database: Path) -> Iterator[tuple[Path, Purpose]]:
     """Yield the existing files and the purpose of each."""
     yield from ((path, purpose) for name, purpose in _PURPOSES.items() if (path := database.with_name(name)).is_file())
-    yield from ((path, "archive") for path in sorted(database.with_name(ARCHIVES).glob("*.jsonl")) if path.is_file())
+    for folder, pattern in ((ARCHIVES, "*.jsonl"), (OWN_RESULTS, "*.csv")):
+        yield from ((path, "archive") for path in sorted(database.with_name(folder).glob(pattern)) if path.is_file())
 
 
 def _passphrases(database: Path, path: Path, given: str) -> Iterator[tuple[str, str]]:

@@ -42,6 +42,10 @@ PEERS = "weak,1,no,yes\nstrong,4,much,no\nweak,2.5,some,no\nstrong,1,no,yes\nwea
 NOISY = {"epsilon": 1.0}
 JOBS: dict[str, list[dict[str, Any]]] = {
     "id3": [{}, {"max_depth": 1, **NOISY}, {"max_depth": 1, "trees": 2, "stop": "off", **NOISY}, {"k": 2}],
+    "align exact": [
+        {"by": ["wind+hours+rain"], "duplicates": "first"},
+        {"by": ["wind", "rain"], "duplicates": "first", "opens": "number", "learns": "dialler"},
+    ],
     "millionaires": [{"of": "rows", "bits": 5}, {"of": "rain=much", "bits": 5}],
     "equality": [{"of": "wind=weak", "bits": 8}],
     "majority": [{"target": "rain", "bits": 5}],
@@ -198,8 +202,9 @@ def test_tables_within_their_bounds_look_alike(table: Table, name: str, number: 
 @given(data=st.data())
 def test_a_table_that_is_not_fit_looks_like_none(table: Table, name: str, number: int, data: st.DataObject) -> None:
     """By turns it has too many rows, too few, or a row that is none; a campaign has all for each job."""
-    turn = EVERY.index((name, number)) // 2 % len(UNFIT)
-    rows = data.draw(st.one_of(UNFIT) if EXPLORING else UNFIT[turn])
+    unfit = UNFIT[:2] if name == "align exact" else UNFIT  # any text is a key
+    turn = EVERY.index((name, number)) // 2 % len(unfit)
+    rows = data.draw(st.one_of(unfit) if EXPLORING else unfit[turn])
     away = table.away(name, number)
     assert not away.met
     assert (away.ended, away.told) == ("AwayError", "PeerAwayError: the peer's table is not available now")

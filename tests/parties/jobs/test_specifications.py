@@ -166,6 +166,17 @@ PUBLIC = {
         where="hours in ['1', 4]",
         epsilon=1.0,
     ),
+    "align exact": fields(
+        {
+            "forms": st.sampled_from([("hours=zeros",), ("hours=digits", "wind=case+accents")]),
+            "opens": st.sampled_from(["rows", "number"]),
+            "learns": st.sampled_from(["both", "listener", "dialler"]),
+            "listener_keys": st.integers(100, 10**6),
+            "duplicates": st.sampled_from(["refuse", "first"]),
+        },
+        table="days",
+        by=("hours", "wind+rain"),
+    ),
     "survive compare": fields(
         {"level": st.sampled_from([0.01, 0.1]), "max_rows": st.integers(100, 100_000)},
         table="days",

@@ -1,0 +1,73 @@
+"""`smc align check`: the keys of your own table, before anything is sent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from parties.base import console
+from parties.base.report import Report
+from parties.base.settings import merge
+from parties.base.text import parts_of
+from parties.commands.rows import CONFIG, TABLE, chosen
+from parties.commands.signature import argument, command, option
+from parties.jobs.align.reading import names_in, problems, read_table
+from parties.jobs.align.settings import AlignSettings
+
+FEW = 10  # keys: an answer about fewer describes single people
+SHOWN = 3  # normal forms of a column
+
+
+@command("check", "smc align check mine.csv --by tax_number,name+born --forms name=accents+case,born=date:dmy")
+def check_command(
+    data: str = argument(metavar="DATA"),
+    table: str | None = TABLE,
+    by: str = option("Key columns, tried in order; + joins the columns of one key.", "LIST"),
+    forms: str | None = option("Normal form of key columns: name=accents+case,born=date:dmy", "LIST"),
+    keys: int | None = option("Public upper bound on the rows of a party  [none]"),
+    config_file: Path | None = CONFIG,
+) -> Report:
+    """Show how your keys look, and what would keep your table from an alignment. Nothing is sent.
+
+    The report counts rows without a key, doubles and cells that a normal form cannot read, and shows a few normal
+    forms. They are private: the report is for you alone. Exit code 1 means that smc align exact would refuse the table.
+    """
+    given = {"by": parts_of(by), "forms": None if forms is None else parts_of(forms), "keys": keys}
+    settings = merge(AlignSettings(), given)
+    with console.progress("reading"):
+        place = chosen(data, table, config_file)
+        found = read_table(place, settings, names_in(place))
+    reasons = [one for one in problems(found, settings, 1) if keys is not None or "(keys)" not in one]
+    usable = found.rows - found.keyless
+    report = Report(
+        {
+            "rows": found.rows,
+            "rows_without_key": found.keyless,
+            "keys": [
+                {"key": key, "rows": sum(value is not None for value in values), "doubles": doubles}
+                for key, values, doubles in zip(settings.by or (), found.keys, found.doubles, strict=True)
+            ],
+            "columns": [
+                {
+                    "column": name,
+                    "empty": sum(cell is None for cell in normal) - unreadable,
+                    "unreadable": unreadable,
+                    "normal": list(dict.fromkeys(cell for cell in normal if cell is not None))[:SHOWN],
+                }
+                for name, normal, unreadable in zip(found.columns, found.normal, found.unreadable, strict=True)
+            ],
+            "problems": reasons,
+        },
+        is_foreign=True,
+        exit_code=int(bool(reasons)),
+    )
+    report.facts({"rows": "{rows:,}", "rows without any key": "{rows_without_key:,}"})
+    report.table({"key": "{key}", "rows with it": ">{rows:,}", "doubles": ">{doubles:,}"}, report.data["keys"])
+    report.table(
+        {"column": "{column}", "empty": ">{empty:,}", "unreadable": ">{unreadable:,}", "normal form": "~{normal:list}"},
+        report.data["columns"],
+    )
+    for reason in reasons:
+        report.line(f"refused: {reason}")
+    if usable < FEW:
+        report.line(f"only {usable:,} rows have a key: an answer about fewer than {FEW} describes single people")
+    return report

@@ -1,0 +1,1 @@
+"""Alignment: which rows of two tables are about one person."""

@@ -1,0 +1,182 @@
+"""A party's keys: read from its table, in their normal form, with the problems that the operator should know."""
+
+from __future__ import annotations
+
+import csv
+import hmac
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from parties.base.extras import require
+from parties.jobs.align.settings import AlignSettings, bounds, forms_of, key_columns
+from parties.sources.settings import PlaceSettings, TableSettings
+from parties.tables.unfit import UnfitError
+from protocols.alignment.forms import normal_column
+from protocols.alignment.keys import Rows, Tokens, doubles, joined, tokens
+from smc.errors import InputError
+
+Cells = list[str | None]
+Value = tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class TableKeys:
+    """The key columns of a table.
+
+    Attributes:
+        columns: Names of the key columns.
+        cells: The cells of each column, as written.
+        normal: Their normal forms; None if one is missing or unreadable.
+        unreadable: Number of unreadable cells of each column.
+        keys: For each key the value of each row, None if the row lacks it.
+    """
+
+    columns: tuple[str, ...]
+    cells: list[Cells] = field(repr=False)
+    normal: list[Cells] = field(repr=False)
+    unreadable: tuple[int, ...]
+    keys: list[list[Value]] = field(repr=False)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return len(self.cells[0])
+
+    @property
+    def keyless(self) -> int:
+        """Number of rows without any key."""
+        return sum(all(value is None for value in row) for row in zip(*self.keys, strict=True))
+
+    @property
+    def doubles(self) -> list[int]:
+        """For each key the number of rows whose value an earlier row has."""
+        return [int(doubles(values).sum()) for values in self.keys]
+
+
+@dataclass(frozen=True)
+class OwnKeys:
+    """A party's data in a run."""
+
+    table: TableKeys
+    tokens: Tokens = field(repr=False)
+
+    def aligned(self, matched: Rows) -> str:
+        """Return the keys of matched rows as CSV, as they are written in the table.
+
+        Args:
+            matched: The matched tokens, in the order that both parties share.
+        """
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.table.columns)
+        writer.writerows(
+            ["" if cells[row] is None else cells[row] for cells in self.table.cells]
+            for row in self.tokens.rows[matched].tolist()
+        )
+        return text.getvalue()
+
+    def fingerprint(self, key: bytes) -> bytes:
+        """Return a keyed digest of the keys, which does not depend on the order of rows."""
+        state = hmac.new(key, b"smc keys 1\0", "sha256")
+        for text in sorted(self.tokens.texts):
+            state.update(len(text).to_bytes(8, "little") + text)
+        return state.digest()
+
+
+def read_table(place: PlaceSettings, settings: AlignSettings, names: Mapping[str, str]) -> TableKeys:
+    """Return the key columns of a table.
+
+    Args:
+        place: The table or file.
+        settings: Settings of the job: keys and forms.
+        names: Name of a key column in the table, if it differs.
+
+    Raises:
+        InputError: The table cannot be read or lacks a column.
+    """
+    from parties.sources.opening import open_rows  # loads slowly
+
+    keys = key_columns(settings.by or ())
+    columns = tuple(dict.fromkeys(name for key in keys for name in key))
+    forms = forms_of(settings, columns)
+    for name in columns:
+        require(f"forms: {name}", *forms[name].needs)
+    cells: list[Cells] = [[] for _ in columns]
+    with open_rows(place) as rows:
+        own_names = [names.get(name, name) for name in columns]
+        rows.select(own_names)  # raises an error for a missing column
+        if rows.engine.lists:
+            rows.engine.backend.raw_sql("SET preserve_insertion_order = true")
+        for batch in rows.engine.batches(rows.spelled(own_names)):
+            for column, some in zip(cells, batch.columns, strict=True):
+                column.extend(some.to_pylist())
+    normal = [normal_column(forms[name], column) for name, column in zip(columns, cells, strict=True)]
+    by_name = dict(zip(columns, (column for column, _ in normal), strict=True))
+    return TableKeys(
+        columns,
+        cells,
+        list(by_name.values()),
+        tuple(number for _, number in normal),
+        [joined([by_name[name] for name in key]) for key in keys],
+    )
+
+
+def own_keys(table: TableKeys, settings: AlignSettings, party: int, place: PlaceSettings) -> OwnKeys:
+    """Return a party's data for a run.
+
+    Args:
+        table: The table's keys.
+        settings: Settings of the job.
+        party: Number of the party, 0 or 1.
+        place: The table or file, with its bounds.
+
+    Raises:
+        InputError: There are too many rows, too few, unreadable cells, or doubles that are refused.
+    """
+    found, label = problems(table, settings, party), place.label
+    if isinstance(place, TableSettings) and not place.least_rows <= table.rows <= place.max_rows:
+        found = [f"{table.rows:,} rows, outside its bounds (least_rows, max_rows)"]
+    for problem in found:
+        raise UnfitError(f"{label}: {problem}", f"{label}: its keys do not fit the job; see smc align check")
+    return OwnKeys(table, tokens(table.keys, party))
+
+
+def problems(table: TableKeys, settings: AlignSettings, party: int) -> list[str]:
+    """Return why a table cannot take part, a clause each.
+
+    Args:
+        table: The table's keys.
+        settings: Settings of the job.
+        party: Number of the party, 0 or 1.
+    """
+    most = bounds(settings)[party]
+    found = [f"{table.rows:,} rows, more than the agreed {most:,} (keys)"] if table.rows > most else []
+    found += [
+        f"column {name}: cells that its normal form cannot read: {number:,}"
+        for name, number in zip(table.columns, table.unreadable, strict=True)
+        if number
+    ]
+    doubles_of = zip(settings.by or (), table.doubles, strict=True) if settings.duplicates == "refuse" else ()
+    found += [
+        f"key {key}: rows with the key of an earlier row: {number:,}; remove them, or agree on duplicates = first"
+        for key, number in doubles_of
+        if number
+    ]
+    return found
+
+
+def place_of(settings: AlignSettings) -> PlaceSettings:
+    """Return the place of a command's own rows. Raise InputError if none is named."""
+    if settings.own_table is not None:
+        return settings.own_table
+    if settings.data is None:
+        raise InputError("--data is missing: give the flag, or your rows as [tables.NAME] in --config")
+    return PlaceSettings(source=str(settings.data))
+
+
+def names_in(place: PlaceSettings) -> dict[str, str]:
+    """Return the column of each attribute that party.toml renames."""
+    table = place if isinstance(place, TableSettings) else place.party_table
+    columns = {} if table is None else table.columns
+    return {name: column.column for name, column in columns.items() if column.column is not None}

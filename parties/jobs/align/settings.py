@@ -1,0 +1,107 @@
+"""Settings of an alignment, and its public terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from parties.base.settings import LocalPath
+from parties.base.text import listed, quoted
+from parties.jobs.settings import MAX_ROWS, BooleanSettings, Columns, RowBound, output, public
+from parties.jobs.tabular import TabularSettings
+from protocols.alignment.forms import AS_WRITTEN, Form
+from protocols.alignment.keys import MOST_KEYS, tokens_per_row
+from protocols.alignment.matching import Learns, Matching
+from smc.errors import InputError
+
+NAME = "align exact"
+LEARNERS = {
+    "both": "Both parties learn",
+    "listener": "The listening party learns",
+    "dialler": "The dialling party learns",
+}
+
+
+class AlignSettings(BooleanSettings, TabularSettings):
+    """Settings of `smc align exact`."""
+
+    schema_file: LocalPath | None = None  # a table of party.toml has one; keys are not in it
+
+    by: Columns | None = public(
+        None, "Keys", "Key columns, tried in order; + joins the columns of one key: tax_number,name+born"
+    )
+    forms: Columns | None = public(
+        None,
+        "Normal forms",
+        "Normal form of key columns: name=accents+case,born=date:dmy",
+        none="all keys are compared as they are written",
+    )
+    opens: Literal["rows", "number"] = public(
+        "rows", "Opened", "What is learnt: rows = which own rows are matched, number = only how many"
+    )
+    learns: Learns = public(
+        "both", "Learns it", "Who learns the result: both parties, or the one that listens or dials"
+    )
+    keys: RowBound = public(MAX_ROWS, "Keys entered", "Public upper bound on the rows with which a party takes part")
+    listener_keys: RowBound | None = public(
+        None,
+        "Keys of the listening party",
+        "Upper bound on the rows of the party that listens, if its table is much smaller or larger",
+        none="that of both parties",
+        advanced=True,
+    )
+    duplicates: Literal["refuse", "first"] = public(
+        "refuse", "Doubles", "If several own rows have one key: refuse the table, or take the first row"
+    )
+
+    aligned: LocalPath | None = output("Write the keys of own matched rows as CSV, in an order that both share.")
+
+
+def key_columns(by: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the columns of each key. Raise InputError if a key is not made of columns."""
+    keys = [tuple(part.strip() for part in key.split("+")) for key in by]
+    if len(keys) > MOST_KEYS:
+        raise InputError(f"by: names {len(keys)} keys; at most {MOST_KEYS} are tried")
+    for key in keys:
+        if "" in key or len(set(key)) < len(key):
+            raise InputError(f"by: {quoted('+'.join(key))} is no list of columns; write it as name+born")
+    if len(set(keys)) < len(keys):
+        raise InputError(f"by: name each key once, not {listed(list(by))}")
+    return keys
+
+
+def forms_of(settings: AlignSettings, columns: Sequence[str]) -> dict[str, Form]:
+    """Return the normal form of each key column. Raise InputError if a form is wrong.
+
+    Args:
+        settings: Settings of the job.
+        columns: All key columns.
+    """
+    forms = dict.fromkeys(columns, AS_WRITTEN)
+    for text in settings.forms or ():
+        name, sign, form = (part.strip() for part in text.partition("="))
+        if not sign:
+            raise InputError(f"forms: {quoted(text)} must be COLUMN=FORM, such as name=accents+case")
+        if name not in forms:
+            raise InputError(f"forms: {quoted(name)} is no key column; the keys have {listed(list(columns))}")
+        if forms[name] is not AS_WRITTEN:
+            raise InputError(f"forms: {quoted(name)} has two forms; join their steps by +")
+        forms[name] = Form.of(form)
+    return forms
+
+
+def bounds(settings: AlignSettings) -> tuple[int, int]:
+    """Return the most rows with which party 0, which listens, and party 1 take part."""
+    return settings.listener_keys or settings.keys, settings.keys
+
+
+def terms_of(settings: AlignSettings, keys: int) -> Matching:
+    """Return the terms of the protocol.
+
+    Args:
+        settings: Settings of the job.
+        keys: Number of keys that are tried.
+    """
+    each = tokens_per_row(keys)
+    left, right = bounds(settings)
+    return Matching((left * each, right * each), settings.learns, settings.opens == "number", keys)

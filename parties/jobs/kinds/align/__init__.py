@@ -1,0 +1,1 @@
+"""Find the rows of two tables that are about one person."""

@@ -1,0 +1,234 @@
+"""Find the rows whose keys both tables have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+from typing_extensions import override
+
+from parties.base.extras import installed
+from parties.base.settings import required
+from parties.base.text import listed
+from parties.jobs.align.reading import OwnKeys, names_in, own_keys, place_of, read_table
+from parties.jobs.align.settings import LEARNERS, NAME, AlignSettings, bounds, forms_of, key_columns, terms_of
+from parties.jobs.inputs import AwayError
+from parties.jobs.kind import (
+    Bits,
+    Counted,
+    Description,
+    Disclosure,
+    Document,
+    File,
+    Inputs,
+    Kind,
+    KindSettings,
+    OnStep,
+    Opened,
+    State,
+    Step,
+)
+from parties.tables.unfit import without_cells
+from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from smc.engines import Engine
+
+
+class AlignExact(Kind):
+    """Find the rows of two tables that have equal keys: which, or only how many.
+
+    Keys are compared in a public normal form. Doubles are refused. `smc align check` looks at your keys before.
+    """
+
+    name = NAME
+    about = Description(
+        "Rows about people in both tables",
+        "alignment",
+        "--by tax_number,name+born --forms name=accents+case,born=date:dmy",
+        estimate_example="--by tax_number --keys 100000",
+        afterwards="The file --aligned lists the keys of your matched rows, in an order that both parties share.",
+    )
+    Settings = AlignSettings
+    settings: AlignSettings
+
+    def __init__(self, settings: KindSettings) -> None:
+        super().__init__(settings)
+        self._keys = key_columns(required(self.settings.by, f"{NAME}.by"))
+        self._forms = forms_of(self.settings, self.columns)
+        self.terms = terms_of(self.settings, len(self._keys))
+        self._own: str | None = None  # keys of our matched rows, as CSV, after a run of a command
+
+    @property
+    @override
+    def columns(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for key in self._keys for name in key))
+
+    @override
+    def specification(self) -> Document:
+        lists = {name: list(value) for name in ("by", "forms") if (value := getattr(self.settings, name)) is not None}
+        return super().specification() | lists
+
+    @override
+    def parameters(self) -> dict[str, Any]:
+        return {name: ", ".join(v) if isinstance(v, tuple) else v for name, v in super().parameters().items()}
+
+    @property
+    @override
+    def reads_table(self) -> bool:
+        return True
+
+    @override
+    def misfit(self, inputs: Inputs) -> str | None:
+        """Return the reason if the table may have more rows than agreed, or a normal form needs a package."""
+        table, _ = inputs.required()
+        if table.max_rows > bounds(self.settings)[inputs.party]:
+            name = "listener_keys" if inputs.party == 0 and self.settings.listener_keys else "keys"
+            return f"{name} of the job must be at least {table.max_rows}, the public bound of the table here"
+        if not installed(*(package for form in self._forms.values() for package in form.needs)):
+            return "the normal form of telephone numbers needs a package that is not installed here"
+        return None
+
+    @override
+    def remarks(self, inputs: Inputs) -> list[str]:
+        table, _ = inputs.required()
+        theirs = bounds(self.settings)[1 - inputs.party]
+        if self.settings.opens == "number" or theirs <= table.max_rows:
+            return []
+        return [
+            f"The peer may test {theirs:,} people for membership, {theirs / table.max_rows:.3g} times the rows of this "
+            "table."
+        ]
+
+    # Disclosure.
+
+    def _matched(self) -> str:
+        keys = listed(["+".join(key) for key in self._keys], len(self._keys))
+        return f"by {keys}" if len(self._keys) == 1 else f"by the first key that both rows have of {keys}"
+
+    @property
+    @override
+    def disclosure(self) -> Disclosure:
+        terms, rows = self.terms, self.settings.opens == "rows"
+        opened = "whether a key is common" if rows else "number of common keys"
+        return Disclosure(
+            self._reveals,
+            lambda state, step=None: {opened: 0 if state is None else terms.opened_bits if rows else 1},
+            Bits.once(terms.opened_bits),
+            question=f"which rows are matched {self._matched()}"
+            if rows
+            else f"how many rows are matched {self._matched()}",
+            subject=self.columns[0],
+        )
+
+    def _reveals(self, peer: str) -> list[str]:
+        left, right = bounds(self.settings)
+        what = (
+            "which of its own rows have a partner" if self.settings.opens == "rows" else "how many rows have a partner"
+        )
+        lines = [f"{LEARNERS[self.settings.learns]} {what} in the other's table, matched {self._matched()}."]
+        if self.settings.learns != "both":
+            lines.append("The other party learns no result.")
+        elif self.settings.opens == "rows":
+            lines.append(f"So {peer} learns who of the people that it enters is in our table, and the reverse.")
+        if len(self._keys) > 1 and self.settings.opens == "rows":
+            lines.append(
+                "For a matched row it also learns by which key, and whether the partner lacks the earlier keys."
+            )
+        guess = f"{peer} can enter guessed keys: up to {left:,} rows if it listens"
+        lines.append(f"{guess}, up to {right:,} if it dials.")
+        lines.append(f"{peer} learns nothing else of our rows, and we nothing else of {peer}'s; sizes are padded.")
+        return lines
+
+    # Cost and run.
+
+    @override
+    def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        def program(engine: Any) -> None:
+            from protocols.alignment.counting import count
+
+            count(engine.session, self.terms)
+
+        return Counted(program)
+
+    @classmethod
+    @override
+    def proposed(cls, settings: KindSettings, inputs: Inputs) -> Self:
+        """Use the table's bound unless the job has its own."""
+        table, _ = inputs.required()
+        if "keys" not in settings.model_fields_set:
+            settings = settings.model_copy(update={"keys": table.max_rows})
+        return cls(settings)
+
+    @classmethod
+    @override
+    def alone(cls, settings: Any, party: int) -> tuple[Self, Any, list[str]]:
+        """Return the task with this party's keys read from a file or table."""
+        task, place = cls.planned(settings), place_of(settings)
+        if settings.aligned is not None and not (settings.opens == "rows" and task.terms.learns_it(party)):
+            raise InputError("--aligned: this party learns no rows; remove it")
+        table = read_table(place, settings, names_in(place))
+        return task, (own_keys(table, settings, party, place), None), []
+
+    @override
+    def of_nobody(self) -> Any:
+        raise InputError("align: both parties need rows")
+
+    @contextmanager
+    @override
+    def open(self, inputs: Inputs) -> Iterator[Opened]:
+        """Read the keys of the table."""
+        table, _ = inputs.required()
+        try:
+            read = read_table(table, self.settings, names_in(table))
+        except InputError as error:
+            raise AwayError(without_cells(error)) from None
+        keys = own_keys(read, self.settings, inputs.party, table)
+        yield Opened((keys, inputs.keep), keys.fingerprint)
+
+    @override
+    def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
+        """Match the keys. The result is the number of matched rows if both learn it; own rows are kept apart."""
+        from protocols.alignment.matching import match
+
+        keys: OwnKeys
+        keys, keep = data
+        on_step(Step(0, sum(self.terms.sizes), start, "matching keys"))
+        found = match(engine.session, self.terms, keys.tokens)
+        both = self.settings.learns == "both"
+        if found is None:
+            return {"matched": None}
+        number = found if isinstance(found, int) else len(found)
+        own = keys.aligned(found) if not isinstance(found, int) else f"{found}\n"
+        if keep is None:
+            self._own = own  # a command writes it
+        elif not (both and isinstance(found, int)):
+            keep(own)
+        return {"matched": number if both else None}
+
+    # Result.
+
+    @override
+    def document(self, state: State) -> Document:
+        own = {} if self._own is None else {"own": self._own}
+        return {"by": ["+".join(key) for key in self._keys], "opens": self.settings.opens, **state, **own}
+
+    @classmethod
+    @override
+    def text(cls, document: Document, party: int) -> str:
+        own, number = document.get("own", ""), document["matched"]
+        if number is None and not own:
+            return "matched: only the party that learns it has the answer\n"
+        if number is None:
+            number = int(own) if document["opens"] == "number" else own.count("\n") - 1
+        return f"matched: {number:,} {'row' if number == 1 else 'rows'}\n"
+
+    @classmethod
+    @override
+    def files(cls) -> tuple[File, ...]:
+        """Add the keys of own matched rows."""
+        return (
+            *super().files(),
+            File("aligned.csv", "text/csv", lambda document: document.get("own", ""), "aligned", private=True),
+        )

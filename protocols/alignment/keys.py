@@ -1,0 +1,105 @@
+"""Composite keys, tried in order, as texts that are equal at both parties exactly if two rows match.
+
+A *key* is one column or several, such as `tax_number` or `name+born`. Two rows match by the first key that both have.
+So a second key counts only if one of the two rows lacks the first key. Therefore a *token* names the key, its values,
+and the sets of earlier keys that either row has. A row makes one token for each set of the other row that is disjoint
+from its own set. With k keys a row has at most 2^(k - 1) tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+MOST_KEYS = 3
+Rows = NDArray[np.int64]
+
+
+def tokens_per_row(keys: int) -> int:
+    """Return the most tokens of a row for a number of keys."""
+    return 1 << (keys - 1)
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """A party's tokens, and the row and the key of each."""
+
+    texts: list[bytes]
+    rows: Rows
+    keys: Rows
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+def doubles(values: Sequence[tuple[str, ...] | None]) -> NDArray[np.bool_]:
+    """Return for each row whether an earlier row has its value, bool[rows].
+
+    Args:
+        values: The value of a key in each row; None if the row lacks the key.
+    """
+    seen: set[tuple[str, ...]] = set()
+    twice = np.zeros(len(values), dtype=bool)
+    for row, value in enumerate(values):
+        if value is not None:
+            twice[row] = value in seen
+            seen.add(value)
+    return twice
+
+
+def joined(columns: Sequence[Sequence[str | None]]) -> list[tuple[str, ...] | None]:
+    """Return the value of a composite key in each row; None if a part is missing.
+
+    Args:
+        columns: The normal forms of its columns.
+    """
+    return [None if None in parts else parts for parts in zip(*columns, strict=True)]
+
+
+def tokens(keys: Sequence[Sequence[tuple[str, ...] | None]], party: int) -> Tokens:
+    """Return the tokens of a party's rows. Of several rows with one value of a key only the first has a token of it.
+
+    Args:
+        keys: For each key, in the order in which they are tried, the value of each row.
+        party: Number of the party, 0 or 1.
+    """
+    texts: list[bytes] = []
+    rows: list[int] = []
+    numbers: list[int] = []
+    has = np.zeros(len(keys[0]), dtype=np.int64)  # a bit for each earlier key that the row has
+    for number, values in enumerate(keys):
+        twice = doubles(values)
+        for row, value in enumerate(values):
+            if value is None or twice[row]:
+                continue
+            for other in _disjoint(int(has[row]), number):
+                sets = (int(has[row]), other) if party == 0 else (other, int(has[row]))
+                parts = (part.encode() for part in value)
+                texts.append(
+                    bytes((number, *sets)) + b"".join(len(part).to_bytes(4, "little") + part for part in parts)
+                )
+                rows.append(row)
+                numbers.append(number)
+        has |= np.array([value is not None for value in values], dtype=np.int64) << number
+    return Tokens(texts, np.array(rows, dtype=np.int64), np.array(numbers, dtype=np.int64))
+
+
+def _disjoint(own: int, keys: int) -> Iterator[int]:
+    """Yield the sets of earlier keys that have no key of the set `own`."""
+    return (other for other in range(1 << keys) if not other & own)
+
+
+def first_of_each_row(rows: Rows, keys: Rows) -> NDArray[np.bool_]:
+    """Return which matched tokens stand for their row: of each row the token of its first key, bool[matches].
+
+    Args:
+        rows: Row of each matched token.
+        keys: Key of each matched token.
+    """
+    order = np.lexsort((keys, rows))
+    is_first = np.ones(len(rows), dtype=bool)
+    is_first[order[1:]] = rows[order[1:]] != rows[order[:-1]]
+    return is_first

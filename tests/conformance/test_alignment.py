@@ -1,0 +1,157 @@
+"""Alignment of two tables: by hand between two processes, and by two nodes with a rule, consent and records."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.nodes import Nodes, cost_as_predicted, job
+from tests.support.processes import Processes, here
+from tests.support.waiting import eventually
+
+BANK = """tax,name,born,play
+1,Zoë Müller,1.2.1990,yes
+2,Bob Smith,3.4.1980,no
+,Cid King,5.6.1970,yes
+4,Dan,7.8.1960,no
+"""
+SHOP = """tax,name,born,play
+9,CID KING,1970-06-05,no
+1,zoe muller,01.02.1990,yes
+,Bob Smith,3.4.1980,no
+5,Dan,7.8.1960,yes
+"""
+KEYS = ["--by", "tax,name+born", "--forms", "name=accents+case,born=date:dmy"]
+MATCHED = {("Zoë Müller", "zoe muller"), ("Bob Smith", "Bob Smith"), ("Cid King", "CID KING")}
+SCHEMA = 'target = "play"\n[attributes]\nplay = ["yes", "no"]\n'
+RULE = """max_rows = {rows}
+
+[[policy]]
+name = "few"
+effect = "permit"
+protocol = "align exact"
+keys.at_most = 10
+purpose = "research"
+"""
+
+
+def names(path: Path) -> list[str]:
+    with path.open(newline="") as file:
+        return [row["name"] for row in csv.DictReader(file)]
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Processes]:
+    (tmp_path / "bank.csv").write_text(BANK)
+    (tmp_path / "shop.csv").write_text(SHOP)
+    started = Processes(tmp_path)
+    yield started
+    started.stop()
+
+
+def test_by_hand_each_party_has_its_matched_rows_in_one_order(processes: Processes, tmp_path: Path) -> None:
+    words = ["align", "exact", *KEYS, "--keys", "10", "--json"]
+    estimates = json.loads(here(tmp_path, "estimate", *words[:-1], "--json").out)["estimates"]
+    done = processes.pair(
+        [*words, "--data", "bank.csv", "--aligned", "0.csv"], [*words, "--data", "shop.csv", "--aligned", "1.csv"]
+    )
+    assert [one.code for one in done] == [0, 0], done[0].err + done[1].err
+    left, right = (json.loads(one.out) for one in done)
+    assert left["matched"] == right["matched"] == 3
+    assert set(zip(names(tmp_path / "0.csv"), names(tmp_path / "1.csv"), strict=True)) == MATCHED
+    assert (tmp_path / "0.csv").stat().st_mode & 0o777 == 0o600
+    assert left["cost"]["bytes_sent"] == estimates[0]["party0_sends"]
+    assert right["cost"]["bytes_sent"] == estimates[0]["party1_sends"]
+
+
+def test_only_the_number_for_one_party(processes: Processes) -> None:
+    words = ["align", "exact", *KEYS, "--opens", "number", "--learns", "dialler"]
+    done = processes.pair([*words, "--data", "bank.csv"], [*words, "--data", "shop.csv"])
+    assert [one.out for one in done] == ["matched: only the party that learns it has the answer\n", "matched: 3 rows\n"]
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (
+            ["--by", "play"],
+            "key play: rows with the key of an earlier row: 2; remove them, or agree on duplicates = first",
+        ),
+        (["--by", "born", "--forms", "born=date:ymd"], "column born: cells that its normal form cannot read: 4"),
+        (["--by", "tax", "--keys", "3"], "4 rows, more than the agreed 3 (keys)"),
+        (["--by", "ssn"], "there is no column 'ssn'"),
+        (["--by", "tax+"], "'tax+' is no list of columns; write it as name+born"),
+        (["--by", "tax", "--forms", "name=case"], "'name' is no key column; the keys have 'tax'"),
+        (["--by", "tax", "--learns", "dialler", "--aligned", "x.csv"], "this party learns no rows; remove it"),
+    ],
+)
+def test_a_table_that_cannot_take_part_is_a_line(tmp_path: Path, words: list[str], line: str) -> None:
+    (tmp_path / "bank.csv").write_text(BANK)
+    done = here(tmp_path, "align", "exact", "--data", "bank.csv", "--listen", "127.0.0.1:0", *words)
+    assert done.code == 2
+    assert line in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_a_party_sees_its_keys_before_anything_is_sent(tmp_path: Path) -> None:
+    (tmp_path / "bank.csv").write_text(BANK)
+    shown = json.loads(here(tmp_path, "align", "check", "bank.csv", *KEYS, "--json").out)
+    assert (shown["rows"], shown["rows_without_key"], shown["problems"]) == (4, 0, [])
+    assert shown["keys"] == [{"key": "tax", "rows": 3, "doubles": 0}, {"key": "name+born", "rows": 4, "doubles": 0}]
+    assert shown["columns"][1]["normal"] == ["zoe muller", "bob smith", "cid king"]
+    done = here(tmp_path, "align", "check", "bank.csv", "--by", "play")
+    assert done.code == 1
+    assert "refused: key play: rows with the key of an earlier row: 2" in done.out
+    assert "only 4 rows have a key" in done.out
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    nodes = Nodes(tmp_path_factory.mktemp("alignment"))
+    nodes.furnish((BANK, SHOP), SCHEMA, (RULE.format(rows=10), RULE.format(rows=10)))
+    try:
+        nodes.start()
+        yield nodes
+    finally:
+        nodes.close()
+
+
+def test_by_nodes_under_a_rule_that_bounds_the_keys(pair: Nodes) -> None:
+    fields = {"protocol": "align exact", "table": "rows", "by": ["tax", "name+born"]}
+    fields |= {"forms": ["name=accents+case", "born=date:dmy"], "purpose": "research"}
+    identifier = pair.a.client.submit(fields).id
+    left, right = pair.finished(identifier)
+    assert (left.state, right.state) == ("done", "done"), (left.why, right.why)
+    assert right.ours.by == "rule few"
+    found = []
+    for node in (pair.a, pair.b):
+        result = node.client.result(identifier)
+        assert result.document["matched"] == 3
+        assert "own" not in result.document
+        assert result.opened == {"whether a key is common": 40}
+        assert "whole" in here(node.directory, "audit", "verify").out
+        assert here(node.directory, "align", "rows", identifier[:8], "--out", "aligned.csv").code == 0
+        found.append(names(node.directory / "aligned.csv"))
+        kept = node.directory / "state" / "aligned" / f"{identifier}.csv"
+        assert kept.stat().st_mode & 0o777 == 0o600
+    assert set(zip(*found, strict=True)) == MATCHED
+    cost_as_predicted(pair.a, left)
+    pair.a.client.withdraw(identifier, "wrong keys")
+    assert not (pair.a.directory / "state" / "aligned" / f"{identifier}.csv").exists()
+
+
+def test_more_keys_than_a_rule_permits_wait_for_consent_that_names_membership(pair: Nodes) -> None:
+    fields = {"protocol": "align exact", "table": "rows", "by": ["tax"], "keys": 1000, "purpose": "research"}
+    identifier = pair.a.client.submit(fields).id
+    view = job(pair.b, identifier)
+    assert view.state == "waiting"
+    assert "So a learns who of the people that it enters is in our table, and the reverse." in view.reveals
+    assert "a can enter guessed keys: up to 1,000 rows if it listens, up to 1,000 if it dials." in view.reveals
+    eventually(lambda: pair.b.client.job(identifier).remarks)
+    (remark,) = pair.b.client.job(identifier).remarks
+    assert "1,000 people for membership, 100 times the rows" in remark
+    pair.b.client.refuse(identifier, "too many keys")
