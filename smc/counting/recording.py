@@ -215,15 +215,17 @@ class _Inner(SharedInner):
 
     def __init__(self, engine: _Recorder, steps: list[Step]) -> None:
         super().__init__(engine, None)  # type: ignore[arg-type]
-        self._steps = steps
+        self._steps, self._recorded = steps, engine.session
 
     @override
     def owned(self, sizes: Sequence[Size], vectors: Vectors, kind: type[Any]) -> list[Numbers]:
+        self._recorded.is_silent = False  # the other party calls `chosen`
         self._steps.append(lambda engine, _: engine.inner.owned(sizes, vectors, kind))
         return [_zeros(kind, entries) for _, entries in sizes]
 
     @override
     def chosen(self, sizes: Sequence[Size], bits: Vectors, kind: type[Any]) -> list[Numbers]:
+        self._recorded.is_silent = False
         self._steps.append(lambda engine, _: engine.inner.chosen(sizes, bits, kind))
         return [_zeros(kind, entries) for _, entries in sizes]
 

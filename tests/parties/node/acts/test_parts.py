@@ -83,7 +83,9 @@ def test_a_node_that_is_a_holder_by_its_role_computes_no_job(group: Group) -> No
     set_file(group, "b", node=NodeSettings(role="holder"))
     job = group.propose()
     group.hear("a", "b")
-    assert group["b"].jobs.known(job) is None
+    record = group["b"].jobs.known(job)  # kept, so that it can answer the holders
+    assert record is not None
+    assert record.ours.verdict == "refused"
     assert "this node is a holder" in group.said["b", "a"][-1].decode()
 
 
