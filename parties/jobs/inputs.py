@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # jobs without a table do not load these
     from parties.sources.settings import TableSettings
     from parties.sources.source import Source
     from parties.tables.schema import Schema
+    from parties.tables.split import Part
 
 
 class AwayError(InputError):
@@ -51,7 +52,12 @@ class Inputs:
 
     @contextmanager
     def counts(
-        self, target: str, columns: Sequence[str], job_schema: Schema | None = None, streamed: bool = False
+        self,
+        target: str,
+        columns: Sequence[str],
+        job_schema: Schema | None = None,
+        streamed: bool = False,
+        part: Part | None = None,
     ) -> Iterator[Source]:
         """Open the table as a source of counts and check its rows.
 
@@ -63,6 +69,7 @@ class Inputs:
             columns: The columns to count by, in this order, with the target among them.
             job_schema: Schema of the job; it may ask for single numbers where the table's schema has ranges.
             streamed: Whether rows are read in pieces, by `Source.batches`.
+            part: The part of the rows to read; None for all.
 
         Raises:
             InputError: The rows do not fit the schema or the bounds.
@@ -75,7 +82,7 @@ class Inputs:
         ours = schema.attributes | (job_schema.attributes if job_schema is not None else {})
         ordered = Schema({name: ours[name] for name in [*columns, *ours]})
         try:
-            source = open_table(table, ordered, target, columns, streamed)
+            source = open_table(table.only(part), ordered, target, columns, streamed)
         except InputError as error:
             raise AwayError(without_cells(error)) from None
         try:

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, Union, get_args, get_origin
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic.fields import FieldInfo
 
 from parties.base.settings import LocalPath, Settings
@@ -369,6 +369,26 @@ def row_bound() -> AnyField:
         "Row bound",
         "Public upper bound on the rows of each party. Raise it for a larger table; some costs grow with it",
         advanced=True,
+    )
+
+
+def _in_twentieths(share: float) -> float:
+    """Return the share. Raise ValueError unless models of two shares differ by a twentieth of all rows at least."""
+    if round(share * 20) / 20 != share:
+        raise ValueError("must be a multiple of 0.05, so that models of two shares differ by many rows")
+    return share
+
+
+HeldOut = Annotated[float, Field(strict=True, ge=0.05, le=0.5), AfterValidator(_in_twentieths)]
+
+
+def held_out() -> AnyField:
+    """Return the field `held_out`: share of the rows that a model is not trained on."""
+    return public(
+        None,
+        "Held out",
+        "Share of rows (or people) left out of training; smc evaluate judges the model on them",
+        none="none",
     )
 
 

@@ -31,6 +31,7 @@ from parties.jobs.settings import ENGINE, MOST_ROWS, own_file, public_parameters
 from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
+from parties.tables.split import Part, Split
 from parties.tables.types import rounded_numbers
 from smc.errors import InputError
 
@@ -133,6 +134,22 @@ class BySchema(Kind):
         """Column by whose values a source counts."""
         return self.columns[0]
 
+    @property
+    def split(self) -> Split | None:
+        """The split that holds rows out of the training of a model, for its judgement; None if all rows train it."""
+        share: float | None = getattr(self.settings, "held_out", None)
+        return None if share is None else Split(share, () if self.at_most else tuple(sorted(self.columns)))
+
+    @property
+    def part(self) -> Part | None:
+        """The part of the rows that takes part; None for all rows."""
+        return None if self.split is None else Part(self.split, False)
+
+    @property
+    def split_fields(self) -> Document:
+        """The split as fields of a model file; empty without a split."""
+        return {} if self.split is None else self.split.fields()
+
     @abstractmethod
     def own_rows(self, source: Any) -> Any:
         """Return this party's rows as `run` takes them.
@@ -220,7 +237,7 @@ class BySchema(Kind):
                 + ": `person` and `at_most` of [tables.NAME] in --config say whose rows they are"
             )
         mapping = {name: column for name, column in table.columns.items() if name in schema.attributes}
-        mapped = table.model_copy(update={"max_rows": bound, "columns": mapping})
+        mapped = table.model_copy(update={"max_rows": bound, "columns": mapping}).only(self.part)
         source = open_table(mapped, schema, target, streamed=self.streamed)
         atexit.register(source.close)  # a tree queries it level by level until the command ends
         source.check()
@@ -276,7 +293,7 @@ class BySchema(Kind):
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         """Open the table for one session; yield this party's data and their fingerprint."""
-        with inputs.counts(self.target, self.columns, self.schema, self.streamed) as source:
+        with inputs.counts(self.target, self.columns, self.schema, self.streamed, self.part) as source:
             data = self.data_of(source, inputs.secret)
             yield Opened(data, self.fingerprint(source, data))
 

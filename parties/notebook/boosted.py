@@ -34,7 +34,7 @@ from smc.errors import InputError
 @parameters(
     BoostSettings, "target",
     then=("rounds", "depth", "bins", "rate", "reg_lambda", "gamma", "min_child_weight", "epsilon", "delta", "exact",
-          "max_rows"),
+          "max_rows", "held_out"),
     fixed={"rounds": None, "rate": None, "epsilon": None, "delta": None, "exact": False},
     defaults=True, renamed={"reg_lambda": "regularisation"},
 )  # fmt: skip

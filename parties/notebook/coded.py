@@ -15,7 +15,7 @@ from parties.jobs.execution.running import Connection, Report
 from parties.jobs.holders import Givers
 from parties.jobs.tabular import BySchema
 from parties.link.settings import LinkSettings
-from parties.notebook.fitting import NEVER, Log, at_node
+from parties.notebook.fitting import NEVER, Log, at_node, taking_part
 from parties.party_file import load
 from parties.tables import categories
 from parties.tables import schema as schemas
@@ -84,11 +84,13 @@ def counted(task: BySchema, columns: Sequence[categories.Column]) -> RowCounts:
 
     Args:
         task: The task, with its schema and settings.
-        columns: Columns of the attributes, and last that of the target.
+        columns: Columns of the attributes, and last that of the target; columns before that the task does not read
+            may identify rows (see `taking_part`).
 
     Raises:
         InputError: A cell is outside the schema, or there are more rows than agreed.
     """
+    columns = taking_part(task, columns)
     places = _places(task, columns)
     domains = [len(task.schema.attributes[column.name]) for column in columns]
     rows = np.array(places[:-1], dtype=np.int64).reshape(len(domains) - 1, len(places[-1])).T  # also without attributes

@@ -44,7 +44,8 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.operator.interface import Operator
-ALIKE = ("criterion", "k", "l", "splits", "prune", "plain", "tolerance", "min_rows", "max_depth", "max_rows", "engine")
+LIMITS = ("min_rows", "max_depth", "max_rows", "held_out")
+ALIKE = ("criterion", "k", "l", "splits", "prune", "plain", "tolerance", *LIMITS, "engine")
 
 
 @parameters(
@@ -167,6 +168,8 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
             self._take_names(agreed.features(target))
             classes = np.array(agreed.attributes[target], dtype=object)
         elif callable(getattr(type(X), "level", None)):  # of the type: a frame may have a column of that name
+            if settings.held_out is not None:
+                raise InputError("held_out: a source of counts cannot part its rows; give a frame or an array")
             if schema is None or y is not None:
                 raise InputError("a source of counts needs its own schema, and no y")
             rows, agreed, target = X, schema, schema.choose_target(self.target)

@@ -5,18 +5,22 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import compress
 
 import numpy as np
 
 from parties.base import console
+from parties.base.text import quoted
 from parties.jobs.execution.running import Connection, Report
 from parties.jobs.holders import Givers
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import State
+from parties.jobs.tabular import BySchema
 from parties.jobs.tree.joint import JointTree
 from parties.link.settings import LinkSettings
 from parties.operator.interface import ENDED, JobResult, JobView, Operator
-from parties.tables.categories import Column
+from parties.tables.categories import Column, spell
 from protocols.counts import RowCounts, Rows
 from smc.errors import InputError, LinkError
 
@@ -62,6 +66,7 @@ def counted(task: JointTree, columns: Sequence[Column], classes: Column) -> RowC
     Raises:
         InputError: A cell is outside the schema, or there are more rows than agreed.
     """
+    *columns, classes = taking_part(task, [*columns, classes])
     count, bound, schema = len(classes.cells), task.own_bound, task.schema
     if count > bound:
         raise InputError(f"{count} rows are more than the agreed bound of {bound} (max_rows)")
@@ -69,6 +74,29 @@ def counted(task: JointTree, columns: Sequence[Column], classes: Column) -> RowC
     for position, column in enumerate(columns):
         rows[:, position] = column.schema_codes(schema.attributes[column.name])
     return RowCounts(task.domains, task.classes, rows, classes.schema_codes(schema.attributes[classes.name]))
+
+
+def taking_part(task: BySchema, columns: Sequence[Column]) -> list[Column]:
+    """Return the columns that the task reads, with the rows of its part: all, or those (not) held out of training.
+
+    Args:
+        task: The task.
+        columns: The task's columns, and others that identify rows.
+
+    Raises:
+        InputError: The part is one of people, or a column that identifies rows is missing.
+    """
+    kept = [column for column in columns if column.name in task.schema.attributes]
+    if task.part is None:
+        return kept
+    names = task.part.split.columns
+    if not names:
+        raise InputError("X: the model was trained without some people, whom a frame does not name; ask your node")
+    if absent := [name for name in names if name not in {column.name for column in columns}]:
+        raise InputError(f"X: the column {quoted(absent[0])} is missing, by which rows were held out of training")
+    cells = {column.name: column.cells for column in columns}
+    taken = task.part.has([[spell(cell) for cell in cells[name]] for name in names])
+    return [replace(column, cells=[*compress(column.cells, taken)]) for column in kept]
 
 
 def with_peer(

@@ -144,7 +144,9 @@ class JointStudy(JointEstimator):
 
     def _rows_of(self, task: BySchema, X: Any, y: Any) -> Any:
         """Return rows as the source of counts that the task reads."""
-        order = (*task.schema.features(task.target), task.target)
+        by = () if task.part is None else task.part.split.columns  # to tell which rows take part
+        read = (*task.schema.features(task.target), *by)
+        order = (*dict.fromkeys(name for name in read if name != task.target), task.target)
         return coded.counted(task, coded.columns_of(categories.named_frame(X).to_native(), order))
 
     def _take(self, document: dict[str, Any], agreed: Schema | None) -> Self:

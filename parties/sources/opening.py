@@ -112,6 +112,10 @@ def open_rows(settings: PlaceSettings) -> RowQuery:
             from parties.sources.derived import with_derived
 
             rows = with_derived(rows, settings.derives, settings.format)
+        if table is not None and table.part is not None:
+            from parties.sources.split import part_of
+
+            rows = part_of(rows, table, table.part)
         return rows
     except BaseException:
         rows.engine.close()

@@ -40,26 +40,26 @@ def chosen_rows(rows: RowQuery, chosen: exp.Select, settings: TableSettings) -> 
         InputError: `person` is wrong, or there is no key.
     """
     assert settings.at_most is not None
-    person, digest, copy, place = _free_names(rows.types, "person", "row", "copy", "place")
+    person, digest, copy, place = free_names(rows.types, "person", "row", "copy", "place")
     dialect = str(rows.engine.backend.dialect.__name__).lower()
     cells = [exp.column(name, table="t", quoted=True) for name in rows.types]
-    known = exp.Select().select(*cells, _person(rows, settings).as_(person)).from_(chosen.subquery("t"))
+    known = exp.Select().select(*cells, person_of(rows, settings).as_(person)).from_(chosen.subquery("t"))
     rows_of = exp.Select().select(exp.column(person), exp.Count(this=exp.Star()).as_(copy)).from_(known.subquery("t"))
     left_out = exp.Select().select(*_beyond(person, copy, settings.at_most))
     left_out = left_out.from_(rows_of.group_by(exp.column(person)).subquery("t"))
 
-    hashed = exp.Select().select("*", _sha256(_row_text(rows), dialect).as_(digest)).from_(known.subquery("t"))
+    hashed = exp.Select().select("*", sha256(row_text(rows), dialect).as_(digest)).from_(known.subquery("t"))
     hashed = hashed.where(exp.column(person).is_(exp.Null()).not_())
-    numbered = exp.Select().select("*", _number([person, digest], exp.column(digest)).as_(copy))
+    numbered = exp.Select().select("*", number_of([person, digest], exp.column(digest)).as_(copy))
     numbered = numbered.from_(hashed.subquery("t"))
     keyed = [exp.Literal.string(_key(settings)), exp.column(digest), exp.cast(exp.column(copy), "TEXT")]
-    placed = exp.Select().select("*", _number([person], _sha256(_joined(keyed), dialect)).as_(place))
+    placed = exp.Select().select("*", number_of([person], sha256(concatenated(keyed), dialect)).as_(place))
     placed = placed.from_(numbered.subquery("t"))
     few = exp.Select().select(*(cell.copy() for cell in cells)).from_(placed.subquery("t"))
     return few.where(exp.LTE(this=exp.column(place), expression=exp.convert(settings.at_most))), left_out
 
 
-def _person(rows: RowQuery, settings: TableSettings) -> exp.Expr:
+def person_of(rows: RowQuery, settings: TableSettings) -> exp.Expr:
     """Return the SQL expression of a row's person as text; NULL for a row without a person."""
     assert settings.person is not None
     engine, spelled = rows.engine, settings.person.strip()
@@ -113,31 +113,37 @@ def column_text(rows: RowQuery, column: str, key: str) -> exp.Expr:
         raise InputError(f"{where}: {error}") from None
 
 
-def _row_text(rows: RowQuery) -> exp.Expr:
+def row_text(rows: RowQuery) -> exp.Expr:
     """Return a row's cells as one unambiguous text: `|` ends a cell, `!` escapes either mark within a cell."""
     texts = []
     for name, dtype in rows.types.items():
         if rows.unfit(name) is not None:
             continue  # its type is never counted
-        text = Cell(ColumnRule(name, name), dtype, rows.engine.lists).text
-        for mark in "!|":
-            text = exp.func("REPLACE", text, exp.Literal.string(mark), exp.Literal.string(f"!{mark}"))
-        texts += [exp.Coalesce(this=text, expressions=[exp.Literal.string("!0")]), exp.Literal.string("|")]
-    return _joined(texts)
+        text = escaped(Cell(ColumnRule(name, name), dtype, rows.engine.lists).text)
+        texts.append(exp.Coalesce(this=text, expressions=[exp.Literal.string("!0|")]))
+    return concatenated(texts)
 
 
-def _joined(texts: Sequence[exp.Expr]) -> exp.Expr:
+def escaped(text: exp.Expr) -> exp.Expr:
+    """Return a cell's text with its end mark: `|` ends a cell, `!` escapes either mark within a cell."""
+    for mark in "!|":
+        text = exp.func("REPLACE", text, exp.Literal.string(mark), exp.Literal.string(f"!{mark}"))
+    return concatenated([text, exp.Literal.string("|")])
+
+
+def concatenated(texts: Sequence[exp.Expr]) -> exp.Expr:
+    """Return the texts as one; NULL if one is NULL."""
     return exp.Concat(expressions=list(texts), safe=False, coalesce=False)
 
 
-def _sha256(text: exp.Expr, dialect: str) -> exp.Expr:
+def sha256(text: exp.Expr, dialect: str) -> exp.Expr:
     """Return SHA-256 of a text's UTF-8, in hexadecimal."""
     if dialect == "postgres":  # its function takes bytes
         text = exp.Anonymous(this="convert_to", expressions=[text, exp.Literal.string("UTF8")])
     return exp.SHA2(this=text, length=exp.convert(256))
 
 
-def _number(parts: Sequence[str], order: exp.Expr) -> exp.Window:
+def number_of(parts: Sequence[str], order: exp.Expr) -> exp.Window:
     """Return a row's number, from 1, in the given order among the rows with equal values in `parts`."""
     by = exp.Order(expressions=[exp.Ordered(this=order)])
     return exp.Window(this=exp.RowNumber(), partition_by=[exp.column(part) for part in parts], order=by)
@@ -157,7 +163,7 @@ def total(number: exp.Expr) -> exp.Expr:
     return exp.cast(exp.Coalesce(this=exp.Sum(this=number), expressions=[exp.convert(0)]), "BIGINT")
 
 
-def _free_names(taken: Iterable[str], *names: str) -> list[str]:
+def free_names(taken: Iterable[str], *names: str) -> list[str]:
     """Return names that no column has."""
     prefix = "smc_"
     while any(name.lower().startswith(prefix) for name in taken):

@@ -88,6 +88,7 @@ from parties.base.text import canonical_fingerprint, listed, quoted
 from parties.sources.forms import FORMS, checked_form, columns_of, in_order
 from parties.sources.rights import RightsSettings
 from parties.tables.delimited import MISSING
+from parties.tables.split import Part
 from parties.tables.types import as_text, unusable
 from protocols.release.promise import check_delta
 from smc.errors import InputError
@@ -516,6 +517,7 @@ class TableSettings(PlaceSettings):
     rights: RightsSettings | None = None
     combine: Combine = "deny-overrides"
     _identity: Path | None = PrivateAttr(None)
+    _part: Part | None = PrivateAttr(None)
 
     def owned_by(self, identity: Path | None) -> None:
         """Set the file with this party's private key."""
@@ -555,10 +557,23 @@ class TableSettings(PlaceSettings):
         """Return the table for this party's own use, with `max_rows` replaced by this number and `least_rows` by 0."""
         return self.model_copy(update={"max_rows": rows, "least_rows": 0})
 
+    def only(self, part: Part | None) -> TableSettings:
+        """Return the table with the rows of a part; `least_rows` bounds all rows, so it is 0. None: all rows."""
+        if part is None:
+            return self
+        table = self.model_copy(update={"least_rows": 0})
+        table._part = part
+        return table
+
+    @property
+    def part(self) -> Part | None:
+        """The part of the rows that takes part; None for all rows."""
+        return self._part
+
     @property
     def is_chosen(self) -> bool:
         """True if the settings leave out some rows of the place."""
-        parts = (self.query, self.where, self.consent, self.objections, self.person)
+        parts = (self.query, self.where, self.consent, self.objections, self.person, self._part)
         return any(part is not None for part in parts)
 
     @model_validator(mode="after")

@@ -464,7 +464,7 @@ class Boost(BySchema):
             about |= self.noise.fields(Fraction(1, 1 << self.point))
         about |= {} if self.at_most is None else {"at_most": self.at_most}
         about |= {"rounded": self.rounded} if self.rounded else {}
-        about |= {"schema_digest": self.schema.digest(), "target": self.target}
+        about |= {"schema_digest": self.schema.digest(), "target": self.target, **self.split_fields}
         rounds = self._grown(state).rounds
         middle, span = map(float, self.scaled)
         if self.classes:

@@ -305,7 +305,7 @@ class ExactTree(JointTree, StoppingKind):
     # Results.
 
     @override
-    def tree_file(self, state: State) -> TreeFile:
+    def file_of(self, state: State) -> TreeFile:
         from parties.models.trees.tree import TreeFile
 
         first, *others = self.named(state)

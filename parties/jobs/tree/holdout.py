@@ -142,10 +142,10 @@ class HoldoutTree(StagedTree):
     # Results.
 
     @override
-    def tree_file(self, state: State) -> TreeFile:
+    def file_of(self, state: State) -> TreeFile:
         from protocols.holdout import pruned
 
-        return super().tree_file(pruned(state.tree, state.after))
+        return super().file_of(pruned(state.tree, state.after))
 
     @override
     def state_of_trees(self, tree_file: TreeFile) -> State:

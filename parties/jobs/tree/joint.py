@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from protocols.edges import Questions
     from smc.counting import Program
 
-OPTIONAL = ("at_most", "shards")  # in a specification only if they are given
+OPTIONAL = ("at_most", "held_out", "shards")  # in a specification only if they are given
 Levels = Sequence[tuple[int, int, int]]  # nodes, splits, and greatest number of attributes left at a node
 BY_SCHEMA = ("target", "columns")  # a specification gives these through its schema
 
@@ -127,7 +128,7 @@ class JointTree(BySchema):
 
     @override
     def remarks(self, inputs: Inputs) -> list[str]:
-        with inputs.counts(self.target, self.columns, self.schema) as source:
+        with inputs.counts(self.target, self.columns, self.schema, part=self.part) as source:
             return [*ranges_as_classes(self.target, self.schema.attributes[self.target]), *self.leaks(source)]
 
     def leaks(self, source: Rows) -> list[str]:
@@ -343,8 +344,12 @@ class JointTree(BySchema):
         return trees if self.votes else trees[0]
 
     @abstractmethod
-    def tree_file(self, state: State) -> TreeFile:
+    def file_of(self, state: State) -> TreeFile:
         """Return the result with the schema's names, and the schema's digest and target."""
+
+    def tree_file(self, state: State) -> TreeFile:
+        """Return the result of `file_of`, with the split of the rows."""
+        return replace(self.file_of(state), split=self.split)
 
     def state_of(self, tree_file: TreeFile) -> State:
         """Return the state in a tree file, the inverse of `tree_file`. Raise InputError if schema or target differ."""

@@ -240,7 +240,7 @@ class PrivateTree(JointTree):
         return LARGEST_COUNTED // (1 + self.problem.max_depth)
 
     @override
-    def tree_file(self, state: State) -> TreeFile:
+    def file_of(self, state: State) -> TreeFile:
         from parties.models.trees.tree import Noise, TreeFile
 
         settings = self.settings

@@ -13,6 +13,7 @@ from parties.jobs.settings import (
     AnyField,
     Distance,
     Diversity,
+    HeldOut,
     K,
     L,
     MostBytes,
@@ -25,6 +26,7 @@ from parties.jobs.settings import (
     diverse,
     diversity,
     fewest_rows,
+    held_out,
     most_bytes_field,
     of_people,
     output,
@@ -100,6 +102,7 @@ class ExactSettings(TabularSettings):
     )
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()
+    held_out: HeldOut | None = held_out()
     splits: Splits | None = splits(None, "binary (plain: multiway; epsilon: ordered)")
     prune: Literal["off", "mdl", "chi2", "pessimistic"] = public("off", "Pruning", WORTH)
     weights: Annotated[tuple[Name, ...], Field(min_length=1)] | None = public(

@@ -138,12 +138,12 @@ class SupportedTree(StagedTree):
         return (tuple(map(tuple, value)),) if value else ()
 
     @override
-    def tree_file(self, state: State) -> TreeFile:
+    def file_of(self, state: State) -> TreeFile:
         from parties.models.trees.tree import Support
 
         classes, reach = self.schema.attributes[self.target], (self.noise.reach(self.classes), self.noise.reach())
         supports = iter([Support(dict(zip(classes, row, strict=True)), *reach) for row in state.after[0]])
-        whole = super().tree_file(state.tree)
+        whole = super().file_of(state.tree)
         return replace(whole, tree=named(state.tree, self.schema, self.target, self.questions, supports))
 
     @override

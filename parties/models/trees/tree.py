@@ -8,6 +8,7 @@ protects people); a forest, whose trees vote, has {"trees": [NODE, ...]} instead
 NODE such as {"attribute": "age", "from": "40 to 64", "branches": {"< 40": NODE, ">= 40": NODE}}: the second branch is
 for this value and those after it in "ordered": {"age": ["under 18", "18 to 39", "40 to 64", "65 and over"], ...}, which
 stands beside the trees. With "is" instead of "from" the second branch is for this value alone, one between others.
+"split", if there, describes the rows that were held out of training (`parties.tables.split`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any, TypeAlias
 
 from parties.base import file_kinds, files
 from parties.base.text import printable, quoted
+from parties.tables.split import Split as RowSplit
 from smc.errors import InputError
 
 MAX_DEPTH = 200  # well below Python's recursion limit for everything here that descends a tree
@@ -147,6 +149,7 @@ class TreeFile:
     tree: Node
     noise: Noise | None = None
     others: tuple[Node, ...] = ()
+    split: RowSplit | None = None  # rows that were held out of training
 
     @property
     def trees(self) -> tuple[Node, ...]:
@@ -161,7 +164,9 @@ class TreeFile:
         splits = [place.node for tree in self.trees for place in places(tree) if isinstance(place.node, Split)]
         orders = {split.attribute: list(split.order) for split in splits if split.edge}
         ordered = {"ordered": orders} if orders else {}
-        return {"schema_digest": self.schema_digest, "target": self.target, **noise, **ordered, **tree_fields}
+        held_out = self.split.fields() if self.split is not None else {}
+        question = {"schema_digest": self.schema_digest, "target": self.target}
+        return {**question, **noise, **held_out, **ordered, **tree_fields}
 
     def dump(self, path: Path) -> None:
         """Write `tree.json`. Raise InputError if the file cannot be written."""
@@ -257,7 +262,9 @@ def _tree_file(fields: object) -> TreeFile:
     ordered = fields.get("ordered") if isinstance(fields, dict) else None
     orders = _orders(ordered) if ordered is not None else {}
     keys = ("schema_digest", "target", *privacy, "trees" if is_forest else "tree")
-    digest, target, *how, content = _fields(fields, "$", keys, ("ordered",) if orders else ())
+    split = RowSplit.parse(fields)
+    more = (*(("ordered",) if orders else ()), *(("split",) if split is not None else ()))
+    digest, target, *how, content = _fields(fields, "$", keys, more)
     if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
         raise ValueError("$.schema_digest: must be 64 hexadecimal digits")
     noise = _noise(*how) if len(how) > 1 else None
@@ -274,7 +281,7 @@ def _tree_file(fields: object) -> TreeFile:
     trees = [
         parser.node(tree, place, ()) for tree, place in zip(content if is_forest else [content], places, strict=True)
     ]
-    return TreeFile(digest, target, tolerance, trees[0], noise, tuple(trees[1:]))
+    return TreeFile(digest, target, tolerance, trees[0], noise, tuple(trees[1:]), split)
 
 
 def _orders(value: object) -> dict[str, tuple[str, ...]]:

@@ -70,8 +70,8 @@ class Report(Scoring):
         noise = self.noise(2 if self.replaced else 1)
         of_groups = f", by {known.by}" if known.by else ""
         return sums(
-            f"how many rows of both tables{self.where.words()} with either value of {known.target} are in each of "
-            f"{len(known.edges) - 1} bins of {known.words}{of_groups}",
+            f"how many rows of both tables{self.where.words()}{self.words_of_rows} with either value of {known.target} "
+            f"are in each of {len(known.edges) - 1} bins of {known.words}{of_groups}",
             [Part(number, rows, False, noise)],
             lambda counts: own_vector(known.count(counts)),
             lambda state: self.shown(state, known, noise),
@@ -95,6 +95,7 @@ class Report(Scoring):
         distance, place = figures.distance()
         start = int(np.searchsorted(edges[:-1], self.settings.cutoff))
         result = {
+            **self.judged,
             "target": known.target,
             "value": known.positive,
             "scores": known.column or self.words_of_model,

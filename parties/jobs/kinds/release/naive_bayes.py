@@ -22,7 +22,7 @@ from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.question import Part, Question, own_vector, sums
 from parties.jobs.release.reading import pairs
 from parties.jobs.release.settings import GaussianSettings, default_delta, with_features
-from parties.jobs.settings import Columns, Name, public
+from parties.jobs.settings import Columns, HeldOut, Name, held_out, public
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -45,6 +45,7 @@ class NaiveBayesSettings(GaussianSettings):
     columns: Columns | None = public(
         None, "Columns", "Columns to predict from, separated by commas", none="all of the schema", column=True
     )
+    held_out: HeldOut | None = held_out()
 
 
 class NaiveBayes(Release):
@@ -119,6 +120,7 @@ class NaiveBayes(Release):
             return {
                 "schema_digest": schema.digest(),
                 "target": target,
+                **self.split_fields,
                 "classes": dict(zip(classes, rows, strict=True)),
                 "columns": {
                     column: dict(zip(values[column], table, strict=True))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -30,9 +31,14 @@ from parties.models.load import columns_of, numbers_of
 from parties.models.trees.tree import TreeFile
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
+from parties.tables.split import Part, Split
 from smc.errors import InputError
 
 MOST_MODEL = 200_000  # characters of a model in a job
+TOO_GOOD = {  # remarks on the rows that judge a model, by the setting `judged_on`
+    "training": "judged on its own training rows: too good",
+    None: "judged on rows that may have trained it: too good if they did (--held-out trains a model without some rows)",
+}
 
 
 class TargetSettings(BooleanSettings, TabularSettings):
@@ -53,6 +59,12 @@ class TargetSettings(BooleanSettings, TabularSettings):
         none="scores are a column",
         node=True,
     )
+    judged_on: Literal["held-out", "training", "new"] | None = public(
+        None,
+        "Judged on",
+        "Rows that judge a model: held out of its training, its training's, or all of other tables (new)",
+        none="those held out, if the model names them, else all",
+    )
     bins: Annotated[int, Field(strict=True, ge=2, le=MOST_BINS)] = public(
         20, "Bins", "Number of equal ranges (bins) for a model's scores. A score column has the ranges of the schema"
     )
@@ -61,6 +73,15 @@ class TargetSettings(BooleanSettings, TabularSettings):
 @lru_cache(maxsize=16)
 def _model(text: str) -> models.Model:
     return models.read(text)
+
+
+@lru_cache(maxsize=16)
+def _split(text: str) -> Split | None:
+    """Return the split that a model file names. Raise InputError if it is invalid."""
+    try:
+        return Split.parse(json.loads(text))
+    except ValueError as error:
+        raise InputError(f"model: {error}") from None
 
 
 @dataclass(frozen=True)
@@ -114,6 +135,16 @@ def _rank(places: Sequence[int]) -> Any:
     return ranks
 
 
+def _judged_on(settings: Any) -> str | None:
+    """Return the setting `judged_on` for a model, by default the rows held out. Raise InputError if there are none."""
+    split, judged_on = _split(settings.classifier), settings.judged_on
+    if split is None and judged_on in ("held-out", "training"):
+        raise InputError("judged_on: the model names no rows that were held out; remove judged_on, or give new")
+    if split is not None and not split.columns and settings.at_most is None and judged_on != "new":
+        raise InputError("judged_on: people were held out of training; give tables with person and at_most, or new")
+    return judged_on or (None if split is None else "held-out")
+
+
 class Scoring(Release):
     """A question about scores of rows."""
 
@@ -139,6 +170,8 @@ class Scoring(Release):
         """Read columns as numbers if the model does."""
         if (settings.scores is None) == (settings.classifier is None):
             raise InputError("scores: name the column of scores, or give a model (--model; classifier in a job)")
+        if settings.judged_on is not None and settings.classifier is None:
+            raise InputError("judged_on: goes with a model; remove judged_on, or give a model")
         if settings.classifier is not None:
             model = _model(settings.classifier)
             target = settings.target or model.target
@@ -149,7 +182,7 @@ class Scoring(Release):
             for name in (target, *columns_of(model)):
                 if name not in schema.attributes:
                     raise InputError(f"model: {models.ANOTHER}: there is no column {quoted(name)}")
-            settings = settings.model_copy(update={"target": target})
+            settings = settings.model_copy(update={"target": target, "judged_on": _judged_on(settings)})
             schema = schema.numeric(numbers_of(model))
         return super().canonical(settings, schema)
 
@@ -177,6 +210,34 @@ class Scoring(Release):
         """Return the public settings; a model is named by its description and digest."""
         values = super().parameters()
         return {**values, "classifier": None if self.model is None else self.words_of_model}
+
+    @property
+    @override
+    def split(self) -> Split | None:
+        return None if self.settings.classifier is None else _split(self.settings.classifier)
+
+    @property
+    @override
+    def part(self) -> Part | None:
+        rows = self.settings.judged_on
+        return None if self.split is None or rows == "new" else Part(self.split, rows == "held-out")
+
+    @property
+    def words_of_rows(self) -> str:
+        """Description of the part of the rows that judges the model, for a question; empty for all rows."""
+        if self.part is None:
+            return ""
+        return f", {'of' if self.part.is_held_out else 'without'} {self.part.split.words}"
+
+    @property
+    def judged(self) -> Document:
+        """The rows that judge the model, and a remark if they are not new to it, as fields of the result."""
+        if self.settings.classifier is None:
+            return {}
+        rows = self.settings.judged_on
+        words = TOO_GOOD.get(rows, "judged on rows that the model has not seen")
+        held_out = f": {self.split.words}" if rows == "held-out" and self.split is not None else ""
+        return {"judged": rows or "unknown", "headline": words + held_out}
 
     @property
     def words_of_model(self) -> str:
@@ -221,6 +282,13 @@ class Scoring(Release):
         group_indices = tuple(i for i, v in enumerate(self.schema.attributes[by]) if v != MISSING) if by else ()
         return Scored(target, positive, edges, words, groups, self, column, by, (group_indices, labels, places))
 
+    @classmethod
+    @override
+    def text(cls, document: Document, party: int) -> str:
+        """Begin with the headline: the rows that judge the model."""
+        headline = f"{document['headline']}\n" if "headline" in document else ""
+        return headline + super().text(document, party)
+
     def decided(
         self, known: Scored, learnt: str, numbers: int, count: Any, decide: Any, about: dict[str, Any]
     ) -> Question:
@@ -237,9 +305,9 @@ class Scoring(Release):
 
         def show(state: Any) -> dict[str, Any]:
             scores = known.column or self.words_of_model
-            return {"target": known.target, "scores": scores, **about, "answer": bool(state[0])}
+            return {**self.judged, "target": known.target, "scores": scores, **about, "answer": bool(state[0])}
 
         return Question(
-            learnt + self.where.words(), numbers, count, decide, show, opens="decision", bits=1,
+            learnt + self.where.words() + self.words_of_rows, numbers, count, decide, show, opens="decision", bits=1,
             subject=known.target, target=known.target,
         )  # fmt: skip

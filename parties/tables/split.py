@@ -1,0 +1,86 @@
+"""Split of rows into those that train a model and those that judge it, by a public keyed hash of each row's identity.
+
+The hash of a person, or of the text of a row's cells, is uniform. Rows whose hash is below the held-out share are held
+out. So all who have a person's rows hold out the same person, at any time and without a message. Equal rows are
+numbered, and each has a hash of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from parties.tables.delimited import MISSING
+
+KEY = "smc held-out rows 1|"
+DIGITS = 13  # hexadecimal digits of the bound of held-out hashes
+
+
+@dataclass(frozen=True)
+class Split:
+    """The share of rows that are held out, and the columns whose cells identify a row; without columns, the person."""
+
+    held_out: float
+    columns: tuple[str, ...] = ()
+
+    @property
+    def bound(self) -> str:
+        """Hexadecimal text: hashes before it belong to held-out rows."""
+        return f"{int(self.held_out * 16**DIGITS):0{DIGITS}x}"
+
+    @property
+    def words(self) -> str:
+        """Description of the held-out rows."""
+        return f"the {self.held_out:.0%} of {'rows' if self.columns else 'people'} that were held out of training"
+
+    def fields(self) -> dict[str, Any]:
+        """Return the split as the field `split` of a model file."""
+        return {"split": {"held_out": self.held_out, **({"columns": list(self.columns)} if self.columns else {})}}
+
+    @classmethod
+    def parse(cls, fields: Any) -> Split | None:
+        """Return the split in a model file's content; None if it names none. Raise ValueError if it is invalid."""
+        if not isinstance(fields, dict) or (split := fields.get("split")) is None:
+            return None
+        share, columns = (split.get(name) for name in ("held_out", "columns")) if isinstance(split, dict) else (0, None)
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
+            raise ValueError("split.held_out: must be a number between 0 and 1")
+        if columns is not None and not (isinstance(columns, list) and columns and all(map(_is_name, columns))):
+            raise ValueError("split.columns: must be names of columns")
+        return cls(float(share), tuple(columns or ()))
+
+
+class Part(NamedTuple):
+    """One part of the rows: those held out, or the others."""
+
+    split: Split
+    is_held_out: bool
+
+    def has(self, cells: Sequence[Sequence[str]]) -> list[bool]:
+        """Return whether each row belongs to the part.
+
+        Args:
+            cells: Texts of the cells in each of the split's columns.
+        """
+        seen, members = Counter[str](), []
+        for row in zip(*cells, strict=True):
+            row_hash = _sha256(KEY + "".join(map(_escaped, row)))
+            seen[row_hash] += 1
+            members.append((_sha256(f"{row_hash}{seen[row_hash]}") < self.split.bound) == self.is_held_out)
+        return members
+
+
+def _escaped(cell: str) -> str:
+    """Return a cell with its end mark: `|` ends a cell, `!` escapes either mark within a cell."""
+    return "!0|" if cell in ("", MISSING) else cell.replace("!", "!!").replace("|", "!|") + "|"
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
