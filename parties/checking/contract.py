@@ -34,6 +34,7 @@ from parties.jobs.inputs import Inputs
 from parties.jobs.spending import Adjacency, ConcentratedLoss, exact, rho_within
 from parties.node.budget.composition import composed
 from parties.tables.schema import Schema
+from parties.tables.split import Part
 from protocols.counts import RowCounts
 from protocols.release.ladder import below
 from smc.channel import Buffer, Channel, check_message
@@ -386,7 +387,12 @@ class TinyInputs(Inputs):
     @contextmanager
     @override
     def counts(
-        self, target: str, columns: Sequence[str], wanted: Schema | None = None, streamed: bool = False
+        self,
+        target: str,
+        columns: Sequence[str],
+        wanted: Schema | None = None,
+        streamed: bool = False,
+        part: Part | None = None,
     ) -> Iterator[Any]:
         assert wanted is not None
         yield TinyRows(wanted, target, self.rows)  # type: ignore[attr-defined]

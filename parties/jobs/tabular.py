@@ -141,7 +141,7 @@ class BySchema(Kind):
         return None if share is None else Split(share, () if self.at_most else tuple(sorted(self.columns)))
 
     @property
-    def part(self) -> Part | None:
+    def rows_taken(self) -> Part | None:
         """The part of the rows that takes part; None for all rows."""
         return None if self.split is None else Part(self.split, False)
 
@@ -237,7 +237,7 @@ class BySchema(Kind):
                 + ": `person` and `at_most` of [tables.NAME] in --config say whose rows they are"
             )
         mapping = {name: column for name, column in table.columns.items() if name in schema.attributes}
-        mapped = table.model_copy(update={"max_rows": bound, "columns": mapping}).only(self.part)
+        mapped = table.model_copy(update={"max_rows": bound, "columns": mapping}).only(self.rows_taken)
         source = open_table(mapped, schema, target, streamed=self.streamed)
         atexit.register(source.close)  # a tree queries it level by level until the command ends
         source.check()
@@ -293,7 +293,7 @@ class BySchema(Kind):
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         """Open the table for one session; yield this party's data and their fingerprint."""
-        with inputs.counts(self.target, self.columns, self.schema, self.streamed, self.part) as source:
+        with inputs.counts(self.target, self.columns, self.schema, self.streamed, self.rows_taken) as source:
             data = self.data_of(source, inputs.secret)
             yield Opened(data, self.fingerprint(source, data))
 

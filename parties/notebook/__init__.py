@@ -9,14 +9,20 @@ with importing("parties.notebook"):
     from parties.notebook.binning import bin_labels, equal_width
     from parties.notebook.blurred import BlurredTreeClassifier
     from parties.notebook.boosted import JointBoostClassifier, JointBoostRegressor
+    from parties.notebook.clustering import JointKMeans
     from parties.notebook.consortium import Contributor, Holders
     from parties.notebook.estimator import JointID3Classifier
     from parties.notebook.evaluation import JointEvaluation
     from parties.notebook.forest import JointForestClassifier
     from parties.notebook.inference import JointQuantile, JointRanking, JointTest
+    from parties.notebook.models import JointLogisticRegression, JointNaiveBayes, JointRidge, JointScorecard
     from parties.notebook.pseudonymiser import Pseudonymiser
+    from parties.notebook.questions import joint
     from parties.notebook.rules import JointRules
     from parties.notebook.survival import JointLogRank, JointSurvival
+    from parties.notebook.synthesizer import JointSynthesizer
+
+    release = joint.release
 
 __all__ = [
     "Anonymiser",
@@ -28,16 +34,24 @@ __all__ = [
     "JointEvaluation",
     "JointForestClassifier",
     "JointID3Classifier",
+    "JointKMeans",
     "JointLogRank",
+    "JointLogisticRegression",
+    "JointNaiveBayes",
     "JointQuantile",
     "JointRanking",
+    "JointRidge",
     "JointRules",
+    "JointScorecard",
     "JointSurvival",
+    "JointSynthesizer",
     "JointTest",
     "Preparer",
     "Pseudonymiser",
     "bin_labels",
     "equal_width",
+    "joint",
+    "release",
 ]
 
 

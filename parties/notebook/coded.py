@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from parties.jobs.execution.running import Connection, Report
 from parties.jobs.holders import Givers
+from parties.jobs.inputs import Inputs
 from parties.jobs.tabular import BySchema
 from parties.link.settings import LinkSettings
 from parties.notebook.fitting import NEVER, Log, at_node, taking_part
@@ -160,18 +161,17 @@ class InBaskets:
         return self.lines
 
 
-def alone(task: BySchema, counts: Any, rows_of: Callable[[Any], Any] | None = None) -> Any:
+def alone(task: BySchema, counts: Any) -> Any:
     """Run a task in this process without a peer, on the clear engine with a second party without rows.
 
     Args:
         task: The task, with its schema and settings.
         counts: Your rows, or a source of their counts.
-        rows_of: Function from `counts` to the rows in the task's form. Default: the task's `own_rows`.
 
     Returns:
         The task's final state.
     """
-    schema, rows_of = task.schema, rows_of or task.own_rows
+    schema, rows_of = task.schema, _data_of(task)
     domains = [len(schema.attributes[name]) for name in schema.features(task.target)]
     nothing = np.zeros((0, len(domains) + 2), dtype=np.int64)
     classes = len(schema.attributes[task.target])
@@ -183,6 +183,11 @@ def alone(task: BySchema, counts: Any, rows_of: Callable[[Any], Any] | None = No
         return task.run(engine_of(session, profile), rows, task.states.beginning, lambda step: None)
 
     return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
+
+
+def _data_of(task: BySchema) -> Callable[[Any], Any]:
+    """Return the function from a source of rows to the data that the task's `run` takes."""
+    return lambda source: task.data_of(source, Inputs().secret)
 
 
 def link_to(peer: LinkSettings | Path | str | None) -> LinkSettings | None:
@@ -210,7 +215,7 @@ def learnt(
         return alone(task, counts), None
     if givers is not None:
         task.take_shares()
-    data = task.of_nobody() if counts is None else task.own_rows(counts)
+    data = task.of_nobody() if counts is None else _data_of(task)(counts)
     return Connection(link).run_task(task, data, Log(), givers=givers)
 
 

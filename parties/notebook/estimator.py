@@ -22,7 +22,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from parties.base.settings import validated
 from parties.jobs.execution.running import Report
-from parties.jobs.inputs import Inputs
 from parties.jobs.kinds.forest import Forest
 from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.settings import Id3Settings
@@ -184,7 +183,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         task.check()
         cost: Report | None = None
         if link is None:
-            tree = coded.alone(task, rows, lambda source: task.own_rows(source, Inputs().secret))
+            tree = coded.alone(task, rows)
         else:
             tree, cost = fitting.with_peer(link, task, rows, givers)
         tree_file = task.tree_file(tree)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from typing_extensions import override
 
-from parties.base import files
 from parties.jobs.kinds.evaluate.report import Report
 from parties.notebook.parameters import parameters
 from parties.notebook.study import JointStudy
@@ -31,12 +29,6 @@ class JointEvaluation(JointStudy):
     """
 
     kind = Report
-
-    @override
-    def _settings(self) -> dict[str, Any]:
-        settings = super()._settings()
-        model = settings.pop("model", None)
-        return settings if model is None else {**settings, "classifier": files.read_text(Path(model))}
 
     @override
     def _take(self, document: dict[str, Any], agreed: Schema | None) -> JointEvaluation:

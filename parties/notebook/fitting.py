@@ -87,15 +87,15 @@ def taking_part(task: BySchema, columns: Sequence[Column]) -> list[Column]:
         InputError: The part is one of people, or a column that identifies rows is missing.
     """
     kept = [column for column in columns if column.name in task.schema.attributes]
-    if task.part is None:
+    if task.rows_taken is None:
         return kept
-    names = task.part.split.columns
+    names = task.rows_taken.split.columns
     if not names:
         raise InputError("X: the model was trained without some people, whom a frame does not name; ask your node")
     if absent := [name for name in names if name not in {column.name for column in columns}]:
         raise InputError(f"X: the column {quoted(absent[0])} is missing, by which rows were held out of training")
     cells = {column.name: column.cells for column in columns}
-    taken = task.part.has([[spell(cell) for cell in cells[name]] for name in names])
+    taken = task.rows_taken.has([[spell(cell) for cell in cells[name]] for name in names])
     return [replace(column, cells=[*compress(column.cells, taken)]) for column in kept]
 
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from parties.base.settings import Settings
+from parties.jobs.kind import Kind
+from parties.jobs.settings import public_parameters
 
 Class = TypeVar("Class", bound=type)
 KINDS = inspect.Parameter
@@ -87,6 +89,24 @@ def parameters(
         return estimator
 
     return decorated
+
+
+def of_kind(kind: type[Kind], **fixed: Any) -> Callable[[Class], Class]:
+    """Give a class all public settings of a kind of job as parameters. Columns that the kind needs may be positional.
+
+    Args:
+        kind: The kind of job.
+        fixed: Default values, in place of None, which leaves a setting out.
+
+    Returns:
+        A decorator, see `parameters`.
+    """
+    chosen = [one for one in public_parameters(kind.Settings) if not one.is_engine and one.key != "classifier"]
+    first = [one.field for one in chosen if one.column and one.is_needed]
+    models = ["model"] if "classifier" in kind.Settings.model_fields else []
+    then = [*(one.field for one in chosen if one.field not in first), *models, "engine"]
+    described = {one.field: one.help for one in chosen} | dict.fromkeys(models, "the JSON file of a model")
+    return parameters(kind.Settings, *first, then=then, fixed=fixed, described=described)
 
 
 def _help(settings: type[Settings], name: str) -> str:

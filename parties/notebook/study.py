@@ -11,13 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
+from parties.base import files
+from parties.base.console import size
 from parties.base.settings import validated
 from parties.jobs.execution.running import Report
 from parties.jobs.result_files import picture
+from parties.jobs.settings import public_parameters
 from parties.jobs.tabular import BySchema
 from parties.notebook import coded
 from parties.notebook.consortium import Holders
@@ -73,6 +77,7 @@ class JointStudy(JointEstimator):
     """
 
     kind: Any  # of job, a class of `BySchema`
+    _learns_alone: ClassVar[bool] = False  # whether it runs on your own rows though the kind's command does not
     schema: Schema | Path | str | None
 
     def fit(
@@ -117,9 +122,13 @@ class JointStudy(JointEstimator):
             view, result = coded.by_node(cast("Operator", self.peer), fields, job, deadline)
             self.job_ = view.id
             return self._take(result.document, agreed)
+        if settings.get("at_most") is not None:
+            raise InputError("at_most: a frame does not name its people; remove at_most, or ask your node")
         has_rows, link = self._gives(X), coded.link_to(self.peer)
         if missing := self._missing(X, y, agreed) if has_rows else "" if agreed else "schema is missing":
             raise InputError(missing)
+        if link is None and not (self._learns_alone or kind.runs_alone):
+            raise InputError(f"peer: is missing; {kind.name} needs two parties: give a party.toml or your node")
         valid, givers = validated(kind.Settings, settings), None
         if self.holders is not None:
             valid, givers = self.holders.joined(valid, link)
@@ -131,11 +140,18 @@ class JointStudy(JointEstimator):
     def _settings(self) -> dict[str, Any]:
         """Return the job's settings: the parameters that are set."""
         values = {name: getattr(self, name) for name in self.get_params(deep=False) if name not in NOT_SETTINGS}
-        return {
-            name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
-            for name, value in values.items()
-            if value is not None
-        }
+        if (model := values.pop("model", None)) is not None:
+            values["classifier"] = files.read_text(Path(model))
+        known = {parameter.field: parameter for parameter in public_parameters(self.kind.Settings)}
+        settings: dict[str, Any] = {}
+        for name, value in values.items():
+            if isinstance(value, str) and name in known and known[name].type is tuple:
+                value = [value]
+            elif isinstance(value, Sequence) and not isinstance(value, str):
+                value = list(value)
+            if value is not None:
+                settings[known[name].key if name in known else name] = value
+        return settings
 
     def _missing(self, X: Any, y: Any, agreed: Schema | None) -> str:
         """Return an error message if `fit` lacks an argument that it needs without a node, else an empty text."""
@@ -144,7 +160,7 @@ class JointStudy(JointEstimator):
 
     def _rows_of(self, task: BySchema, X: Any, y: Any) -> Any:
         """Return rows as the source of counts that the task reads."""
-        by = () if task.part is None else task.part.split.columns  # to tell which rows take part
+        by = () if task.rows_taken is None else task.rows_taken.split.columns  # to tell which rows take part
         read = (*task.schema.features(task.target), *by)
         order = (*dict.fromkeys(name for name in read if name != task.target), task.target)
         return coded.counted(task, coded.columns_of(categories.named_frame(X).to_native(), order))
@@ -152,6 +168,23 @@ class JointStudy(JointEstimator):
     def _take(self, document: dict[str, Any], agreed: Schema | None) -> Self:
         self.document_, self.schema_ = document, agreed
         return self
+
+    @property
+    def text_(self) -> str:
+        """The result as text, as the command prints it."""
+        check_is_fitted(self)
+        text: str = self.kind.text(self.document_, 0)
+        return text
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """Return the parameters; after fit also the epsilon that was spent, and the cost."""
+        text: str = super().__repr__(N_CHAR_MAX=N_CHAR_MAX)
+        if not self.__sklearn_is_fitted__():
+            return text
+        epsilon, total = self.document_.get("epsilon"), (self.cost_ or {}).get("total")
+        spent = [] if epsilon is None else [f"epsilon {epsilon:g} spent"]
+        cost = [] if total is None else [f"{size(total['bytes_sent'] + total['bytes_received'])} both ways"]
+        return f"{text}  # {', '.join([*spent, *cost]) or 'nothing spent, no traffic'}"
 
     def _repr_svg_(self) -> str | None:
         """Return the result as a picture, for programs that show pictures; None before fit, or if it has no picture."""

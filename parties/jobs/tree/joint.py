@@ -128,7 +128,7 @@ class JointTree(BySchema):
 
     @override
     def remarks(self, inputs: Inputs) -> list[str]:
-        with inputs.counts(self.target, self.columns, self.schema, part=self.part) as source:
+        with inputs.counts(self.target, self.columns, self.schema, part=self.rows_taken) as source:
             return [*ranges_as_classes(self.target, self.schema.attributes[self.target]), *self.leaks(source)]
 
     def leaks(self, source: Rows) -> list[str]:

@@ -58,11 +58,11 @@ def test_a_regression_tree() -> None:
 
 
 def test_what_is_missing_is_said() -> None:
-    with pytest.raises(InputError, match="schema is missing"):
+    with pytest.raises(InputError, match="X and schema are needed"):
         JointBoostClassifier(exact=True).fit(FRAME, ILL)
     with pytest.raises(InputError, match="epsilon: is missing"):
         JointBoostClassifier(SCHEMA).fit(FRAME, ILL)
-    with pytest.raises(InputError, match="X and y are missing"):
+    with pytest.raises(InputError, match="lacks the column 'ill'"):
         JointBoostClassifier(SCHEMA, exact=True).fit(FRAME)
     with pytest.raises(InputError, match="'z' is not in the schema"):
         JointBoostClassifier(SCHEMA, exact=True).fit(FRAME.assign(town="z"), ILL)

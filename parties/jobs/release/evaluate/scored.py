@@ -218,16 +218,16 @@ class Scoring(Release):
 
     @property
     @override
-    def part(self) -> Part | None:
+    def rows_taken(self) -> Part | None:
         rows = self.settings.judged_on
         return None if self.split is None or rows == "new" else Part(self.split, rows == "held-out")
 
     @property
     def words_of_rows(self) -> str:
         """Description of the part of the rows that judges the model, for a question; empty for all rows."""
-        if self.part is None:
+        if self.rows_taken is None:
             return ""
-        return f", {'of' if self.part.is_held_out else 'without'} {self.part.split.words}"
+        return f", {'of' if self.rows_taken.is_held_out else 'without'} {self.rows_taken.split.words}"
 
     @property
     def judged(self) -> Document:
