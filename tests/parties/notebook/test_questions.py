@@ -9,12 +9,22 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.utils import estimator_checks
 
 from parties.jobs import kinds
 from parties.jobs.tabular import BySchema
 from parties.link.identity import Identity
 from parties.link.settings import LinkSettings
-from parties.notebook import joint, release
+from parties.notebook import (
+    JointKMeans,
+    JointLogisticRegression,
+    JointNaiveBayes,
+    JointRidge,
+    JointScorecard,
+    JointSynthesizer,
+    joint,
+    release,
+)
 from parties.notebook.questions import study
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, FlagType, IntegerType
@@ -104,6 +114,49 @@ def test_every_kind_is_asked_here() -> None:
     assert {"mean", "naive_bayes"} <= set(dir(release))
     with pytest.raises(AttributeError, match="there is no question 'men'"):
         release.men  # noqa: B018
+
+
+CHECKS = (
+    estimator_checks.check_do_not_raise_errors_in_init_or_set_params, estimator_checks.check_estimator_cloneable,
+    estimator_checks.check_estimator_repr, estimator_checks.check_get_params_invariance,
+    estimator_checks.check_no_attributes_set_in_init, estimator_checks.check_parameters_default_constructible,
+    estimator_checks.check_set_params, estimator_checks.check_mixin_order,
+)  # fmt: skip
+MODELS = (JointNaiveBayes, JointLogisticRegression, JointRidge, JointScorecard, JointKMeans, JointSynthesizer)
+
+
+@pytest.mark.parametrize("estimator", [*map(study, OF_ROWS), *MODELS])
+def test_scikit_learn_checks_of_parameters(estimator: Any) -> None:
+    """The other checks make up data of their own, for which there is no public schema."""
+    for check in CHECKS:
+        check(estimator.__name__, estimator())
+
+
+@pytest.mark.parametrize("model", [JointNaiveBayes, JointLogisticRegression, JointScorecard])
+def test_classes_keep_the_type_of_y(model: Any) -> None:
+    schema = Schema({"arm": ("a", "b"), "ill": ("0", "1")}, "ill")
+    ill = np.where((FRAME.arm == "a") ^ (DRAW.random(60) < 0.05), 1, 0)
+    whole = pandas.concat([FRAME[["arm"]].assign(ill=ill)] * 20)
+    apart = model(schema, epsilon=16.0).fit(whole[["arm"]], whole.ill)
+    within = pickle.loads(pickle.dumps(model(schema, epsilon=16.0).fit(whole)))  # noqa: S301 (of our own)
+    for found in (apart, within):
+        assert found.classes_.tolist() == [0, 1]
+        assert found.score(whole, whole.ill) > 0.9
+        assert found.predict_proba(whole).sum(axis=1) == pytest.approx(1.0)
+
+
+def test_numbers_centres_and_rows() -> None:
+    schema = Schema({"age": Domain(IntegerType(low=0, high=99)), "kg": Domain(IntegerType(low=0, high=99))}, "kg")
+    people = pandas.DataFrame({"age": [1, 2, 90, 91] * 50, "kg": [3, 4, 80, 85] * 50})
+    ridge = JointRidge(schema, numeric="age", epsilon=16.0).fit(people)
+    assert ridge.score(people, people.kg) > 0.95
+    means = JointKMeans(schema, ["age", "kg"], k=2, epsilon=16.0).fit(people)
+    first = means.predict(people)
+    assert (first[:4] == first[0]).tolist() == [True, True, False, False]
+    rows = JointSynthesizer(SCHEMA, columns=["arm", "ill"], epsilon=1.0, delta=1e-9).fit(FRAME).sample_
+    assert set(rows) == {"arm", "ill"}
+    with pytest.raises(InputError, match="at_most: a frame does not name its people"):
+        release.count(FRAME, epsilon=1.0, schema=SCHEMA, at_most=2)
 
 
 @pytest.fixture
