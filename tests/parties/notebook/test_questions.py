@@ -55,6 +55,7 @@ FRAME = pandas.DataFrame(
 )
 EXACT = {"exact": True}
 ASKED: dict[str, dict[str, Any]] = {
+    "align exact": {},
     "boost": {"exact": True, "rounds": 1, "depth": 1},
     "circuit": {},
     "cluster": {"columns": ["age"], "k": 2, "epsilon": 1.0, "method": "grid"},
@@ -73,6 +74,8 @@ ASKED: dict[str, dict[str, Any]] = {
     "quantile": {"column": "age", "at": 0.5, **EXACT},
     "rank": {"columns": ["arm", "stage"]},
     "regress joint": {"columns": ["arm"], "epsilon": 1.0, "steps": 1},
+    "regress logistic": {"columns": ["arm"], "target": "ill", "epsilon": 4.0, "steps": 4},
+    "regress poisson": {"columns": ["arm"], "target": "stage", "epsilon": 4.0, "steps": 4},
     "release choose": {"column": "stage", "scores": "x: 0=1; y: 1=1", "epsilon": 1.0},
     "release correlation": {"numeric": ["age", "stage"], **EXACT},
     "release count": {"where": "arm = a", **EXACT},
@@ -90,6 +93,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "rules": {"support": 0.3, "max_length": 2},
     "scorecard": {"columns": ["arm"], **EXACT},
     "survive compare": {"time": "age", "event": "ill", "arm": "arm"},
+    "survive cox": {"time": "age", "event": "ill", "columns": ["arm"], "epsilon": 4.0, "steps": 4},
     "survive curve": {"time": "age", "event": "ill", **EXACT},
     "synthesise": {"columns": ["arm", "ill"], "epsilon": 1.0, "delta": 1e-9},
     "test chi2": {"columns": ["arm", "ill"]},
