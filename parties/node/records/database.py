@@ -147,6 +147,23 @@ def copied(connection: sqlite3.Connection) -> sqlite3.Connection:
     return copy
 
 
+def copy_file(path: Path, target: Path) -> None:
+    """Write a snapshot to a new file, encrypted if the database is; a node may be writing to the database.
+
+    Args:
+        path: The database.
+        target: The new file.
+
+    Raises:
+        InputError: The database cannot be read.
+    """
+    with usable(path), closing(_open(path, "ro")) as connection:
+        connection.execute("VACUUM INTO ?", (str(target),))
+    target.chmod(0o600)
+    if sealed.is_sealed(path):
+        sealed.know(target, sealed.passphrase(path)[0])
+
+
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a snapshot of the database, to read only; a node may be writing to it.
