@@ -160,7 +160,8 @@ class Control:
                         self._succeeded()
                     self._converse(link)
             except Exception as error:  # whatever the error, the link must come back
-                self._failed(error)
+                if self._successor is None or attempt % 2 == 0:  # else the peer's other certificate comes next
+                    self._failed(error)
             pause = 0.2 if time.monotonic() - began_at > DIAL_SECONDS + 1 else min(2 * pause, LONGEST_PAUSE)
 
     def _failed(self, error: Exception) -> None:
