@@ -70,6 +70,7 @@ class PartyFile(CommandTables):
     decision: Any = None
     peers: Any = None
     policy: Any = None
+    template: Any = None
 
 
 STATE = "state"  # default of node.state: a directory beside party.toml
