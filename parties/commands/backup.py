@@ -37,18 +37,18 @@ def backup(
     The file has party.toml, the keys, certificates and schemas that it names, and the state: jobs, log, budgets,
     accounts and archives. It has no rows of tables and no passphrases. The copy is checked as by smc audit verify.
     """
-    from parties.node.records import sidecar_files
     from parties.node.starting import backup as backups
 
     config = required_party_file(config_file)
     check_new({"FILE": file}, [], config, force)
     word = new_secret("passphrase", passphrase_file) if encrypted or passphrase_file is not None else ""
     with console.progress("copying"):
-        manifest, data = backups.take(config)
-    sidecar_files.write_backup(file, data, word)
+        taken = backups.take(config)
+        backups.write(file, taken, word)
+    manifest = taken.manifest
     report = Report(manifest.model_dump(mode="json") | {"file": str(file), "encrypted": bool(word)})
     what = "encrypted" if word else "not encrypted: whoever reads it has your keys"
-    report.line(f"written: {file}, {len(manifest.files)} files, log up to entry {manifest.head.number} ({what})")
+    report.line(f"written: {file}, {len(manifest.files)} files, log up to entry {manifest.entries} ({what})")
     return report
 
 
@@ -85,11 +85,11 @@ def restore(
                 del unasked[who.peer_name]
                 backups.refuse_seen(who.peer_name, held, node, checked)
 
-    restored = backups.restore(found, config_file or Path(backups.PARTY_FILE), refuse_older)
-    head = found.manifest.head
-    written, kept = (list(map(str, paths)) for paths in restored)
-    report = Report({"written": written, "kept": kept, "not_asked": unasked, "head": head.model_dump()})
-    report.line(f"restored: {len(written)} files of {found.manifest.at}, log up to entry {head.number}")
+    filled = backups.restore(found, config_file or Path(backups.PARTY_FILE), refuse_older)
+    written, kept = (list(map(str, paths)) for paths in filled)
+    at, entries = found.manifest.at, found.manifest.entries
+    report = Report({"written": written, "kept": kept, "not_asked": unasked, "entries": entries, "at": at})
+    report.line(f"restored: {len(written)} files of {at}, log up to entry {entries}")
     report.lines(f"kept, and differs from the backup's: {path}" for path in kept)
     for peer, why in unasked.items():
         report.line(f"not asked: {printable(peer)} ({printable(why)}); the nodes compare the logs when they connect")

@@ -1,15 +1,5 @@
 """Templates: questions that a data owner has approved once, with parameters that a proposer chooses within bounds.
 
-    [template."income by group"]
-    protocol = "release mean"
-    table = "people"
-    purpose = "research"
-    column = "income"
-
-    [template."income by group".parameters]
-    by = ["education", "sex"]
-    epsilon = { at_least = 0.1, at_most = 0.5 }
-
 Every other setting has the value that the template gives, or else its default. A rule with `template` permits the jobs.
 """
 

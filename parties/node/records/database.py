@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+from parties.base import temporary
 from parties.node.records import sealed, sidecar_files
 from parties.node.records.chain import EMPTY, Row, SignedHead
 from parties.node.records.sealed import errors
@@ -147,21 +148,16 @@ def copied(connection: sqlite3.Connection) -> sqlite3.Connection:
     return copy
 
 
-def copy_file(path: Path, target: Path) -> None:
-    """Write a snapshot to a new file, encrypted if the database is; a node may be writing to the database.
+def snapshot(path: Path) -> bytes:
+    """Return the database as of one moment, encrypted if it is; a node may be writing to it.
 
-    Args:
-        path: The database.
-        target: The new file.
-
-    Raises:
-        InputError: The database cannot be read.
+    Raise InputError as `reading`.
     """
-    with usable(path), closing(_open(path, "ro")) as connection:
-        connection.execute("VACUUM INTO ?", (str(target),))
-    target.chmod(0o600)
-    if sealed.is_sealed(path):
-        sealed.know(target, sealed.passphrase(path)[0])
+    with reading(path):  # there is a log
+        pass
+    with usable(path), temporary.HeldDirectory("snapshot") as folder, closing(_open(path, "ro")) as connection:
+        connection.execute("VACUUM INTO ?", (copy := f"{folder}/{FILE_NAME}",))
+        return Path(copy).read_bytes()
 
 
 @contextmanager

@@ -3,21 +3,23 @@
 The copy of a running node is consistent: the database is copied as of one moment, and the copy of the whole state is
 checked like the state itself. If the node wrote between two files, the copy is taken again.
 
-The file is a ZIP archive, encrypted on request (`sidecar_files`). Its manifest has the digest of each other file.
+The file is a ZIP archive, encrypted on request (`sidecar_files`). Its manifest has the digest of each other file. Files
+of the state directory are in `state/`, the others in `named/` under their path from the folder of party.toml.
 """
 
 from __future__ import annotations
 
 import hashlib
 import io
+import re
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from parties import party_file
 from parties.base import files
@@ -26,75 +28,72 @@ from parties.base.temporary import HeldDirectory
 from parties.link.identity import fingerprint, read_certificate
 from parties.node import records, settings
 from parties.node.log import integrity
-from parties.node.records import Evidence, Head, database, marker, sealed, sidecar_files
+from parties.node.records import Evidence, database, marker, sealed, sidecar_files
 from parties.node.records.chain import Checked
 from parties.node.settings import NodeFile
 from parties.operator.accounts import FILE_NAME as ACCOUNTS
-from smc import __version__
 from smc.errors import InputError
 
-PARTY_FILE, MANIFEST = "party.toml", "manifest.json"
+PARTY_FILE, MANIFEST, NAMED, STATE = "party.toml", "manifest.json", "named/", "state/"
 ROWS = ("source", "files", "data", "file")  # keys of party.toml for rows of tables, and for the shipped log
 TRIES = 3  # to copy the state of a node that writes meanwhile
 
 
+_MEMBER = re.compile(r"named/.+|state/(node\.sqlite|operators\.json|log\.json|archive/[^/]+\.jsonl)")
+
+
 class Manifest(BaseModel):
-    """Contents of a backup: the log's last entry, and the SHA-256 digest of each file by its name in the archive."""
+    """Contents of a backup: the number of entries of the log, and the SHA-256 digest of each file by its name."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     format: Literal[1] = 1
-    release: str
     at: str
-    head: Head
+    entries: int
     files: dict[str, str]
 
 
 class Backup(NamedTuple):
-    """A backup: its manifest, the files of party.toml by path, and the files of the state directory by name."""
+    """A backup: its manifest, and the content of each file by its name in the archive."""
 
     manifest: Manifest
-    named: dict[str, bytes]
-    state: dict[str, bytes]
+    contents: dict[str, bytes]
 
 
-class Restored(NamedTuple):
-    """The result of a restoration: files that were written, and others that existed already with other content."""
+def take(config: Path) -> Backup:
+    """Return a new backup of the node of a party.toml, which may be running.
 
-    written: list[Path]
-    kept: list[Path]
-
-
-def take(config: Path) -> tuple[Manifest, bytes]:
-    """Return the manifest and the bytes of a new backup; the node may be running.
-
-    Args:
-        config: The party.toml of the node.
-
-    Raises:
-        InputError: There are no records, or they are not whole.
+    Raise InputError if there are no records, or they are not whole.
     """
     state = party_file.state_directory(config)
-    contents = {f"named/{name}": files.read_bytes(path) for name, path in _named(config).items()}
+    named = {NAMED + name: files.read_bytes(path) for name, path in _named(config, state).items()}
     for _ in range(TRIES):
-        with HeldDirectory("backup") as folder:
-            _copy(state, Path(folder))
-            checked = _checked(config, Path(folder))
-            if not checked.problems:
-                contents |= {f"state/{name}": data for name, data in _state_files(Path(folder)).items()}
-                break
+        # the marker before the database, so that it names an entry of the copied log
+        contents = named | {STATE + name: files.read_bytes(path) for name, path in _beside(state).items()}
+        contents[STATE + database.FILE_NAME] = database.snapshot(state / database.FILE_NAME)
+        checked = _checked(config, contents)
+        if not checked.problems:
+            break
     else:
         raise InputError(f"the records in {state} are not whole, so there is no backup: {checked.problems[0]}")
     last = max(checked.hashes, default=0)
-    digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
-    head = Head(number=last, hash=checked.hashes.get(last, "0" * 64))
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    manifest = Manifest(release=__version__, at=at, head=head, files=digests)
+    return Backup(Manifest(at=at, entries=last, files=_digests(contents)), contents)
+
+
+def write(path: Path, backup: Backup, word: str) -> None:
+    """Write a backup to a file in one step.
+
+    Args:
+        path: The file.
+        backup: The backup.
+        word: The passphrase that encrypts it; empty for none.
+    """
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in {MANIFEST: manifest.model_dump_json().encode(), **contents}.items():
+        for name, data in {MANIFEST: backup.manifest.model_dump_json().encode(), **backup.contents}.items():
             archive.writestr(name, data)
-    return manifest, stream.getvalue()
+    sidecar_files.write_backup(path, stream.getvalue(), word)
 
 
 def read(path: Path, word: str = "") -> Backup:
@@ -111,21 +110,17 @@ def read(path: Path, word: str = "") -> Backup:
         with zipfile.ZipFile(io.BytesIO(sidecar_files.read_backup(path, word))) as archive:
             contents = {name: archive.read(name) for name in archive.namelist()}
         manifest = Manifest.model_validate_json(contents.pop(MANIFEST))
-    except (zipfile.BadZipFile, KeyError, ValidationError, ValueError, NotImplementedError, EOFError):
+    except (zipfile.BadZipFile, KeyError, ValueError, NotImplementedError, EOFError):
         raise InputError(f"{path} is not a backup of smc, or was changed; take another one") from None
-    if {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()} != manifest.files:
+    if _digests(contents) != manifest.files or not all(map(_MEMBER.fullmatch, contents)):
         raise InputError(f"{path}: a file in it is not what its manifest says; take another backup")
-    parts: dict[str, dict[str, bytes]] = {"named": {}, "state": {}}
-    for name, data in contents.items():
-        folder, _, rest = name.partition("/")
-        if folder not in parts or (folder == "state" and not _is_of_state(rest)):
-            raise InputError(f"{path}: {name} is not a file of a backup; take another one")
-        parts[folder][rest] = data
-    return Backup(manifest, parts["named"], parts["state"])
+    return Backup(manifest, contents)
 
 
-def restore(backup: Backup, config: Path, refuse_older: Callable[[NodeFile, Checked], None]) -> Restored:
-    """Write the missing files of a node; never write over a file, and write the database last.
+def restore(
+    backup: Backup, config: Path, refuse_older: Callable[[NodeFile, Checked], None]
+) -> tuple[list[Path], list[Path]]:
+    """Write the missing files of a node; never replace a file, and write the database last.
 
     An error leaves no new file.
 
@@ -134,13 +129,16 @@ def restore(backup: Backup, config: Path, refuse_older: Callable[[NodeFile, Chec
         config: The party.toml of the node, also if it is missing.
         refuse_older: Raises InputError if a peer has seen a later entry of the log.
 
+    Returns:
+        The written files, and the existing files whose content differs.
+
     Raises:
         InputError: There are records already, or the backup does not fit party.toml, is not whole, or is too old.
     """
     written: list[Path] = []
     kept: list[Path] = []
 
-    def write(path: Path, data: bytes) -> None:
+    def fill(path: Path, data: bytes) -> None:
         if not path.exists():
             files.make_directory(path.parent)
             files.create_private(path, data)
@@ -148,37 +146,30 @@ def restore(backup: Backup, config: Path, refuse_older: Callable[[NodeFile, Chec
         elif files.read_bytes(path) != data:
             kept.append(path)
 
+    named, beside = _of(NAMED, backup.contents), _of(STATE, backup.contents)
     try:
-        write(config, backup.named[PARTY_FILE])
+        fill(config, named.pop(PARTY_FILE))
         known = {path.absolute() for path in party_file.named_files(config)}
-        for name, data in backup.named.items():
-            path = config if name == PARTY_FILE else config.parent / name
-            if path.absolute() in known:
-                write(path, data)
+        for name, data in named.items():
+            if (path := config.parent / name).absolute() in known:
+                fill(path, data)
         file = settings.load(config)
-        place = file.node.state / database.FILE_NAME
-        _refuse_present(place, backup)
-        records.make_place(place)
-        with files.lock(file.node.state / "lock"):
-            with HeldDirectory("backup") as folder:
-                for name, data in backup.state.items():
-                    files.make_directory((Path(folder) / name).parent)
-                    files.create_private(Path(folder) / name, data)
-                staged = Path(folder) / database.FILE_NAME
-                if sealed.is_sealed(staged):
-                    sealed.know(staged, sealed.passphrase(place)[0])
-                checked = _checked(config, Path(folder))
+        state = file.node.state
+        _refuse_present(state, [*beside, f"{database.FILE_NAME}-wal"], backup.manifest.entries)
+        records.make_place(state / database.FILE_NAME)
+        with files.lock(state / "lock"):
+            checked = _checked(config, backup.contents)
             if checked.problems:
                 raise InputError(f"the backup's records are not whole: {checked.problems[0]}; take another backup")
             refuse_older(file, checked)
-            for name, data in sorted(backup.state.items(), key=lambda item: item[0] == database.FILE_NAME):
-                write(file.node.state / name, data)
+            log = beside.pop(database.FILE_NAME)
+            for name, data in {**beside, database.FILE_NAME: log}.items():
+                fill(state / name, data)
     except BaseException:
         for path in written:
-            with suppress(OSError):
-                path.unlink()
+            path.unlink(missing_ok=True)
         raise
-    return Restored(written, kept)
+    return written, kept
 
 
 def refuse_seen(peer: str, held: Evidence | None, file: NodeFile, checked: Checked) -> None:
@@ -201,57 +192,50 @@ def refuse_seen(peer: str, held: Evidence | None, file: NodeFile, checked: Check
         )
 
 
-def _refuse_present(place: Path, backup: Backup) -> None:
+def _refuse_present(state: Path, names: list[str], number: int) -> None:
     """Raise InputError if a state directory has records already, or a part of them."""
-    state = place.parent
-    if not any(state.glob(f"{place.name}*")) and not any((state / name).exists() for name in backup.state):
+    if not any((state / name).exists() for name in names):
         return
     present = "without a log that can be read"
-    with suppress(InputError), database.reading(place) as connection:
+    with suppress(InputError), database.reading(state / database.FILE_NAME) as connection:
         present = f"up to entry {database.last_number(connection)}"
     raise InputError(
-        f"{state} has records {present}, and the backup has them up to entry {backup.manifest.head.number}: keep the "
-        f"newer ones; to restore the backup, stop the node and move the files of {state} away first"
+        f"{state} has records {present}, and the backup has them up to entry {number}: keep the newer ones; to restore "
+        f"the backup, stop the node and move the files of {state} away first"
     )
 
 
-def _named(config: Path) -> dict[str, Path]:
+def _digests(contents: dict[str, bytes]) -> dict[str, str]:
+    return {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
+
+
+def _named(config: Path, state: Path) -> dict[str, Path]:
     """Return party.toml and the existing files that it names, by path; passphrases are not among them."""
-    state = party_file.state_directory(config).absolute()
-    found = {PARTY_FILE: config}
-    for path in party_file.named_files(config, skipped=ROWS)[1:]:
-        if path.is_file() and state not in path.absolute().parents:
-            found[files.seen_from(config.parent, path)] = path
-    return found
+    named = party_file.named_files(config, skipped=ROWS)[1:]
+    inside = [path for path in named if path.is_file() and state.absolute() not in path.absolute().parents]
+    return {PARTY_FILE: config} | {files.seen_from(config.parent, path): path for path in inside}
 
 
-def _state_files(state: Path) -> dict[str, bytes]:
-    paths: Iterator[Path] = (path for path in sorted(state.rglob("*")) if path.is_file())
-    names: Mapping[str, Path] = {path.relative_to(state).as_posix(): path for path in paths}
-    return {name: files.read_bytes(path) for name, path in names.items() if _is_of_state(name)}
+def _beside(state: Path) -> dict[str, Path]:
+    """Return the files beside the database that a backup has, by name."""
+    archives = sorted((state / sidecar_files.ARCHIVES).glob("[!.]*.jsonl"))
+    paths = [state / marker.FILE_NAME, state / ACCOUNTS, *archives]
+    return {path.relative_to(state).as_posix(): path for path in paths if path.is_file()}
 
 
-def _is_of_state(name: str) -> bool:
-    folder, _, rest = name.rpartition("/")
-    if folder == sidecar_files.ARCHIVES:
-        return rest.endswith(".jsonl") and not rest.startswith(".")
-    return name in (database.FILE_NAME, ACCOUNTS, marker.FILE_NAME)
+def _of(part: str, contents: dict[str, bytes]) -> dict[str, bytes]:
+    return {name.removeprefix(part): data for name, data in contents.items() if name.startswith(part)}
 
 
-def _copy(state: Path, target: Path) -> None:
-    """Copy a state directory; the marker first, so that it names an entry of the copied log."""
-    if not (state / database.FILE_NAME).is_file():
-        raise InputError(f"there are no records: {state / database.FILE_NAME} does not exist")
-    (target / sidecar_files.ARCHIVES).mkdir()
-    for name, data in _state_files(state).items():
-        if name != database.FILE_NAME:
-            files.create_private(target / name, data)
-    database.copy_file(state / database.FILE_NAME, target / database.FILE_NAME)
-
-
-def _checked(config: Path, state: Path) -> Checked:
-    link: Any = party_file.load(config).link
-    owner = read_certificate(required(link.certificate, "link.certificate"))
+def _checked(config: Path, contents: dict[str, bytes]) -> Checked:
+    """Return the findings about the state in a backup, as `smc audit verify` would, on a copy."""
+    owner = read_certificate(required(party_file.load(config).link.certificate, "link.certificate"))
     peers = [read_certificate(path) for path in party_file.peer_files(config)]
-    with database.reading(state / database.FILE_NAME) as connection:
-        return integrity.verify(connection, owner, peers, state)
+    with HeldDirectory("backup") as folder:
+        for name, data in _of(STATE, contents).items():
+            files.make_directory((path := Path(folder) / name).parent)
+            files.create_private(path, data)
+        if sealed.is_sealed(copy := Path(folder) / database.FILE_NAME):
+            sealed.know(copy, sealed.passphrase(party_file.state_directory(config) / database.FILE_NAME)[0])
+        with database.reading(copy) as connection:
+            return integrity.verify(connection, owner, peers, Path(folder))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import zipfile
@@ -113,16 +114,16 @@ def test_a_node_that_writes_meanwhile_is_copied_again(house: House, monkeypatch:
     """An entry of the log says which accounts there are: the copy of the file must fit the copy of the log."""
     (house.home / "word").write_text("a password of hers")
     add = ("operator", "add", "anna", "--role", "see", "--password-file", house.home / "word")
-    copied = database.copy_file
+    copied = database.snapshot
     times: list[Path] = []
 
-    def copy_later(path: Path, target: Path) -> None:
-        times.append(target)
+    def copy_later(path: Path) -> bytes:
+        times.append(path)
         if len(times) == 1:
             house.smc(*add)
-        copied(path, target)
+        return copied(path)
 
-    monkeypatch.setattr(database, "copy_file", copy_later)
+    monkeypatch.setattr(database, "snapshot", copy_later)
     house.smc("backup", house.file)
     assert len(times) == 2
     assert json.loads(zipfile.ZipFile(house.file).read(f"state/{ACCOUNTS}"))["anna"]
@@ -166,7 +167,9 @@ def test_a_changed_backup_is_refused(house: House, damage: str) -> None:
     elif damage == "a file":
         del contents["state/node.sqlite"]
     elif damage == "a name":
-        contents["state/../../x"] = b""
+        manifest = json.loads(contents["manifest.json"])
+        manifest["files"]["state/../../x"] = hashlib.sha256(b"x").hexdigest()
+        contents |= {"state/../../x": b"x", "manifest.json": json.dumps(manifest).encode()}
     with zipfile.ZipFile(house.file, "w") as archive:
         for name, data in contents.items():
             archive.writestr(name, data)
