@@ -106,11 +106,12 @@ def read(path: Path, word: str = "") -> Backup:
     Raises:
         InputError: The file is not a backup, or was changed.
     """
+    data = sidecar_files.read_backup(path, word)
     try:
-        with zipfile.ZipFile(io.BytesIO(sidecar_files.read_backup(path, word))) as archive:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
             contents = {name: archive.read(name) for name in archive.namelist()}
         manifest = Manifest.model_validate_json(contents.pop(MANIFEST))
-    except (zipfile.BadZipFile, KeyError, ValueError, NotImplementedError, EOFError):
+    except Exception:  # the library raises many kinds of errors
         raise InputError(f"{path} is not a backup of smc, or was changed; take another one") from None
     if _digests(contents) != manifest.files or not all(map(_MEMBER.fullmatch, contents)):
         raise InputError(f"{path}: a file in it is not what its manifest says; take another backup")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -20,7 +22,9 @@ from parties.node import settings
 from parties.node.links import control
 from parties.node.log.heads import Shown
 from parties.node.records import database, sealed, sidecar_files
+from parties.node.starting import backup
 from parties.operator.accounts import FILE_NAME as ACCOUNTS
+from smc.errors import InputError
 from tests.support.ledgers import agreed, paired
 from tests.support.sealed_states import WORD, quick_keys
 
@@ -178,6 +182,19 @@ def test_a_changed_backup_is_refused(house: House, damage: str) -> None:
     house.lose()
     assert "take another" in house.smc("restore", house.file, code=2)
     assert not [path for path in house.home.rglob("*") if path.is_file()]
+
+
+def test_no_damage_of_a_file_is_more_than_a_line(house: House) -> None:
+    """Whatever byte is another one: the content is whole, or one line says that it is not."""
+    house.smc("backup", house.file)
+    data, dice = house.file.read_bytes(), random.Random(46)
+    whole = backup.read(house.file)
+    for _ in range(150):
+        damaged = bytearray(data)
+        damaged[dice.randrange(len(data))] ^= dice.randrange(1, 256)
+        house.file.write_bytes(damaged)
+        with suppress(InputError):
+            assert backup.read(house.file) == whole
 
 
 def test_encrypted_with_a_passphrase(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
