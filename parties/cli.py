@@ -60,6 +60,8 @@ COMMANDS = {  # module:function, and the line in the list; the kinds of jobs are
     "policy": ("parties.commands.policy:policy", "Test your policy rules on a job without running it."),
     "budget": ("parties.commands.budget:group", "Show the spent privacy budget, and simulate a job's cost."),
     "audit": ("parties.commands.audit:group", "Verify, show and export the audit records."),
+    "backup": ("parties.commands.backup:backup", "Back up a node, also a running one, to one file."),
+    "restore": ("parties.commands.backup:restore", "Restore a node from a backup."),
     "rights": ("parties.commands.rights:group", "Answer requests of people in your tables: access, objection."),
     "breach": (
         "parties.commands.breach:group",
@@ -95,7 +97,8 @@ FIRST = (
 SECTIONS = {  # titles in the list of commands
     "Models": ("combine", "export", "serve", "compare"),
     "A node's jobs": ("jobs", "show", "approve", "refuse", "cancel", "result", "web"),
-    "A node's rules and records": ("policy", "budget", "audit", "operator", "forget", "rights", "breach"),
+    "A node's rules": ("policy", "budget", "operator"),
+    "A node's records": ("audit", "backup", "restore", "forget", "rights", "breach"),
     "Your own data": ("schema", "contribute", "blur", "reconstruct", "local", "attack"),
     "Help and tools": ("explain", "lesson", "identity", "bench"),
 }

@@ -19,7 +19,7 @@ the command line takes precedence.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -70,6 +70,7 @@ class PartyFile(CommandTables):
     decision: Any = None
     peers: Any = None
     policy: Any = None
+    template: Any = None
 
 
 STATE = "state"  # default of node.state: a directory beside party.toml
@@ -159,13 +160,19 @@ def files_of(path: Path) -> list[Path]:
     return [*named_files(path), *state_directory(path).glob("*")]
 
 
-def named_files(path: Path) -> list[Path]:
-    """Return a `party.toml` and the path of each text in it that may be a file name, except outputs of jobs."""
+def named_files(path: Path, skipped: Collection[str] = ()) -> list[Path]:
+    """Return a `party.toml` and the path of each text in it that may be a file name, except outputs of jobs.
+
+    Args:
+        path: The `party.toml`.
+        skipped: Keys whose values are left out.
+    """
 
     def named(value: object) -> Iterator[Path]:
         if isinstance(value, dict | list):
             for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
-                if key != "name" or not isinstance(inner, str):  # the name of a peer or a target
+                # the name of a peer or a target
+                if key not in skipped and (key != "name" or not isinstance(inner, str)):
                     yield from named(inner)
         elif isinstance(value, str) and value and "://" not in value and "\0" not in value:
             with suppress(RuntimeError):  # no home directory

@@ -16,6 +16,8 @@ from parties.operator.interface import ENDED, JobView, Progress, Verdict
 
 NAMES = 14  # columns of a sheet for the names of entries
 MOST_COLUMNS = 12  # most columns named in a line; further ones are counted
+ALWAYS = ("max_depth", "k", "epsilon")  # settings that a title has even at their default
+IN_HEADING = ("of", "by", "across", "column", "columns", "where", "target", "recode", "exact")  # those of `heading`
 SHORT = 8  # digits of an identifier that are shown if no other job begins alike
 
 
@@ -45,6 +47,19 @@ def short(identifier: str, jobs: Sequence[JobView] = ()) -> str:
 def title(job: JobView) -> str:
     """Return a job's question as a short phrase."""
     return heading(job.title, job.target, job.parameters)
+
+
+def full_title(job: JobView) -> str:
+    """Return a job's question with the settings that tell it from other jobs."""
+    settings = _settings(job)
+    defaults = {one.key: one.default for one in public_parameters(settings) if not one.is_engine}
+    telling = {
+        name: value
+        for name, value in job.parameters.items()
+        if name in ALWAYS or (name in defaults and name not in IN_HEADING and value != defaults[name])
+    }
+    details = (f"{name.removeprefix('max_')} {words}" for name, words in worded(settings, telling).items())
+    return ", ".join([title(job), *details])
 
 
 def standing(job: JobView) -> str:
@@ -167,15 +182,18 @@ def listing(jobs: Sequence[JobView]) -> Report:
     """Return a report with one line for each job; jobs that wait for this operator come first, marked with !."""
     report = Report([job.model_dump() for job in jobs], is_foreign=True)
     rows: list[tuple[str, ...]] = []
+    has_answers = any(job.answer for job in jobs)
     for job in sorted(jobs, key=lambda job: job.needs_us, reverse=True):  # stable sort: the newest stay first
         waits = "for our consent" if job.waits_for_us else "for our input" if job.waits_for_input else ""
         state = waits or ("withdrawn" if job.withdrawn else _awaited(job) if job.state == "waiting" else job.state)
         by = f"us, to {shown(job.peer, 20)}" if job.proposed_by == "us" else shown(job.peer, 20)
-        about = (shown(title(job), 60), shown(job.table, 30), shown(job.purpose, 40))
+        about = [shown(full_title(job), 90), shown(job.table, 30), shown(job.purpose, 40)]
+        about += [shown(job.answer, 60)] if has_answers else []
         since = moment(job.ended_at or job.proposed_at)
         rows.append(("!" if job.needs_us else "", short(job.id, jobs), state, by, *about, since))
     if rows:
-        heads = ("", "job", "state", "by", "computes", "table", "purpose", "since (UTC)")
+        answer = ("answer",) if has_answers else ()
+        heads = ("", "job", "state", "by", "computes", "table", "purpose", *answer, "since (UTC)")
         report.table(dict.fromkeys(heads, ""), rows, strong=lambda row: bool(row[0]))
     return report
 
@@ -185,9 +203,13 @@ def _awaited(job: JobView) -> str:
     return f"for the consent of {shown(', '.join(job.lacking), 60)}" if job.lacking else "for the peer's consent"
 
 
+def _settings(job: JobView) -> type[KindSettings]:
+    return kinds.find(job.protocol).Settings if kinds.is_known(job.protocol) else KindSettings
+
+
 def _parameters(job: JobView) -> Iterator[str]:
     """Yield each parameter of a job with its value in words; those left to the engine are omitted."""
-    settings = kinds.find(job.protocol).Settings if kinds.is_known(job.protocol) else KindSettings
+    settings = _settings(job)
     columns = {parameter.key for parameter in public_parameters(settings) if parameter.column}
     for name, words in worded(settings, job.parameters).items():
         yield f"{name} {_folded(words.split(', ')) if name in columns else words}"

@@ -111,10 +111,11 @@ def _request(
 ) -> Request:
     """Return the request that the node would make for this job."""
     from parties.node import peers, proposal
-    from parties.node.acts import gate
+    from parties.node.acts import gate, templates
     from parties.node.offers import Offers
+    from parties.node.policy.templates import expanded
 
-    job, party = proposal.read_job(fields), 0
+    job, party = proposal.read_job(expanded(fields, file.template)), 0
     name = (job.table if proposed_by == "us" else job.peer_table or job.table) or ""
     nodes: tuple[str, ...] = ()
     holders: dict[str, str] = {}
@@ -133,10 +134,12 @@ def _request(
             own = load_certificate(required(file.link.certificate, "link.certificate"))
             holders = peers.holders_of(job.holders, peer.name, own, lambda one: peers.acquainted(file, one).certificate)
             nodes = (fingerprint(own), "" if peer.certificate is None else fingerprint(peer.certificate))
-    inputs = Offers.of(file).inputs(party, name)
+    offers = Offers.of(file)
+    inputs = offers.inputs(party, name)
     proposed = proposal.propose(job.model_copy(update={"table": name or None}), inputs, nodes, holders)
     around = gate.Circumstances(runs_today=runs, waiting=0, at=at, address=address, **link)
-    return gate.request(proposed, party, proposed_by, file, peer, around)
+    fitting = templates.fitting(proposed, party, file.template, offers)
+    return gate.request(proposed, party, proposed_by, file, peer, around, fitting)
 
 
 def _fingerprints(file: NodeFile) -> set[str]:

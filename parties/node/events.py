@@ -15,13 +15,16 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TextIO, TypeAlias, get_args
 
 import structlog
 import structlog.dev
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 from structlog.typing import EventDict, Processor
 
 from parties.base.text import visible
@@ -32,7 +35,9 @@ from smc.meter import Cost
 LogLevel: TypeAlias = Literal["info", "warning", "error"]
 LEVELS: tuple[LogLevel, ...] = get_args(LogLevel)
 LEVEL_OF: dict[str, LogLevel] = {  # all other events are normal operation: "info"
+    "certificate": "warning",
     "disconnected": "warning",
+    "log-in failed": "warning",
     "not connected": "warning",
     "policy": "warning",
     "records not shipped": "warning",
@@ -40,7 +45,9 @@ LEVEL_OF: dict[str, LogLevel] = {  # all other events are normal operation: "inf
     "nobody told": "warning",
     "session broke": "warning",
     "session held back": "warning",
+    "schema changed": "warning",
     "statement refused": "warning",
+    "table away": "warning",
     "table not available": "warning",
     "job failed": "error",
     "own trouble": "error",
@@ -80,7 +87,19 @@ class Events:
         self.own_trouble = ""
         self._sessions = Counter("smc_sessions", "Sessions that have ended.", registry=self.registry)
         self._seconds = Histogram("smc_session_seconds", "Duration of sessions in seconds.", registry=self.registry)
+        self.failed_log_ins = Counter("smc_failed_log_ins", "Log-ins at the page that failed.", registry=self.registry)
         self._bytes = Counter("smc_session_bytes", "Bytes of sessions.", ["direction"], registry=self.registry)
+
+    def measure(self, name: str, description: str, label: str, read: Callable[[], Mapping[str, float]]) -> None:
+        """Add a metric that is read at each request for the metrics.
+
+        Args:
+            name: Name of the metric.
+            description: Its meaning and unit.
+            label: Name of the label that tells its values apart.
+            read: Function that returns the present values by the label's value.
+        """
+        self.registry.register(_Measured(name, description, label, read))
 
     def watch_process(self) -> None:
         """Route all reports of errors in this process to this log: those of our modules, threads and libraries."""
@@ -145,9 +164,35 @@ class Events:
         self._bytes.labels("received").inc(cost.bytes_received)
 
 
+@dataclass(frozen=True)
+class _Measured(Collector):
+    """A metric that is read when it is requested."""
+
+    name: str
+    description: str
+    label: str
+    read: Callable[[], Mapping[str, float]]
+
+    def describe(self) -> Iterable[Metric]:
+        """Return the metric without values: a registration reads nothing."""
+        return [GaugeMetricFamily(self.name, self.description, labels=[self.label])]
+
+    def collect(self) -> Iterable[Metric]:
+        """Return the metric with its present values."""
+        family = GaugeMetricFamily(self.name, self.description, labels=[self.label])
+        for value, number in self.read().items():
+            family.add_metric([value], number)
+        return [family]
+
+
+def _graded(logger: object, method: str, event: EventDict) -> EventDict:
+    """Add the severity of an event."""
+    return {**event, "level": LEVEL_OF.get(event["event"], "info")}
+
+
 def _for_programs() -> list[Processor]:
     """Return the processors for JSON lines."""
-    return [structlog.processors.TimeStamper(fmt="iso", utc=True), structlog.processors.JSONRenderer()]
+    return [structlog.processors.TimeStamper(fmt="iso", utc=True), _graded, structlog.processors.JSONRenderer()]
 
 
 def _for_people() -> list[Processor]:
@@ -156,11 +201,8 @@ def _for_people() -> list[Processor]:
     def harmless(logger: object, method: str, event: EventDict) -> EventDict:
         return {name: visible(value) if isinstance(value, str) else value for name, value in event.items()}
 
-    def graded(logger: object, method: str, event: EventDict) -> EventDict:
-        return {**event, "level": LEVEL_OF.get(event["event"], "info")}
-
     stamp = structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False)
-    return [stamp, harmless, graded, structlog.dev.ConsoleRenderer(colors=not os.environ.get("NO_COLOR"))]
+    return [stamp, harmless, _graded, structlog.dev.ConsoleRenderer(colors=not os.environ.get("NO_COLOR"))]
 
 
 class _Unexpected(logging.Handler):

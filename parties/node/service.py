@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import Protocol
 
@@ -22,7 +24,7 @@ from parties.node.desk.operator_service import OperatorService, recorded
 from parties.node.events import Events, LogLevel
 from parties.node.health import Health
 from parties.node.links.contacts import REVOKED, Contacts
-from parties.node.links.validity import Watch, warning
+from parties.node.links.validity import Watch, days_left, warning
 from parties.node.log.node_log import ClosedError
 from parties.node.log.store import lacks_signature
 from parties.node.offers import Offers
@@ -31,7 +33,7 @@ from parties.node.point.asking import Asking
 from parties.node.point.decision_point import DecisionPoint
 from parties.node.policy.rules import unbounded
 from parties.node.records import marker, sidecar_files
-from parties.node.records.database import STATE
+from parties.node.records.database import STATE, last_number
 from parties.node.records.sealed import errors
 from parties.node.settings import DAY_SECONDS, NodeFile
 from parties.node.shipping.shipper import Shipper
@@ -123,6 +125,7 @@ class Node:
         with at_key("records.ship"):
             self._shippers = [Shipper(target, self._ledger.log, self._events.log) for target in file.records.ship]
         self._ledger.log.entered.extend(shipper.wake for shipper in self._shippers)
+        self._measure()
         self._health = Health()
         self._port: Port | None = None
         self._began = False
@@ -254,12 +257,46 @@ class Node:
         self._changed("")
         return {"": f"{archived}; {rest}" if rest else str(archived)}
 
+    def _measure(self) -> None:
+        """Add the metrics that are read at each request for them."""
+        log, accounts, jobs = self._ledger.log, self._ledger.accounts, self._ledger.jobs
+        targets = [target.called for target in self._file.records.ship]
+        measure = self._events.measure
+
+        def left() -> dict[str, float]:
+            epsilons = {table: accounts.account(table).left for table in accounts.tables()}
+            return {table: epsilon for table, epsilon in epsilons.items() if epsilon is not None}
+
+        def days() -> dict[str, float]:
+            certificates = {"": self._identity.certificate, **{who.peer_name: who.peer for who in self._peers}}
+            return {peer: days_left(certificate) for peer, certificate in certificates.items()}
+
+        def behind() -> dict[str, float]:
+            with log.reading():
+                last = last_number(log.connection)
+            return {name: last - log.shipped(name).number for name in targets}
+
+        def oldest() -> dict[str, float]:
+            waits: tuple[State, ...] = ("waiting",)
+            waiting = [record.proposal.proposed_at for record in jobs.last(jobs.counts()["waiting"], states=waits)]
+            return {"waiting": (datetime.now(UTC) - min(waiting)).total_seconds() if waiting else 0.0}
+
+        def free() -> dict[str, float]:
+            return {"state": shutil.disk_usage(self._file.node.state).free}
+
+        measure("smc_budget_left", "Epsilon left of a table's budget.", "table", left)
+        measure("smc_certificate_days", "Days until a certificate ends; ours has no peer.", "peer", days)
+        measure("smc_shipping_lag", "Entries of the log that a target lacks.", "target", behind)
+        measure("smc_oldest_job_seconds", "Age of the oldest job that waits for a consent.", "state", oldest)
+        measure("smc_free_disk_bytes", "Free bytes of the disk of the state directory.", "directory", free)
+
     def _own_trouble(self) -> list[str]:
         why = self._events.own_trouble
         return [f"it is this node: {advice(why)}; jobs wait for that"] if why else []
 
     def _log_in_failed(self, person: str, why: str) -> None:
         self._events.log("log-in failed", why=why)
+        self._events.failed_log_ins.inc()
         with recorded():
             self._ledger.log.note_folded("log-in failed", "", person=person, why=why)
 

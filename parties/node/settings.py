@@ -48,6 +48,9 @@ schema = "schema.toml"
 [[policy]]
 name = "coarse trees"
 effect = "permit"
+
+[template."mean income"]          # a question to be asked by name, see `parties.node.policy.templates`
+protocol = "release mean"
 """
 
 from __future__ import annotations
@@ -62,10 +65,13 @@ from pydantic import AfterValidator, Field, model_validator
 from parties.base.address import parse_address
 from parties.base.settings import LocalPath, Seconds, Settings
 from parties.base.text import quoted
+from parties.jobs.settings import public_parameters
 from parties.link.settings import Here, There, link_shape
 from parties.node.notify import NotifySettings
 from parties.node.point.settings import DecisionSettings
 from parties.node.policy.rules import Rule, check_names
+from parties.node.policy.templates import Template
+from parties.node.proposal import read_job
 from parties.node.shipping.settings import RecordsSettings
 from parties.operator.oidc import OidcSettings
 from parties.party_file import STATE, CommandTables, named_files, read
@@ -186,6 +192,23 @@ class NodeFile(CommandTables):
     decision: DecisionSettings | None = None
     peers: tuple[PeerEntry, ...] = ()
     policy: Annotated[tuple[Rule, ...], AfterValidator(check_names)] = ()
+    template: dict[str, Template] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _templates(self) -> NodeFile:
+        """Check that each template is the beginning of a job file, and that rules name templates that exist."""
+        for name, template in self.template.items():
+            try:
+                kind = read_job(template.job({})).kind
+            except InputError as error:
+                raise ValueError(f"template.{name}: {error}") from None
+            keys = {parameter.key for parameter in public_parameters(kind.Settings)}
+            if wrong := [key for key in template.parameters if key not in keys]:
+                raise ValueError(f"template.{name}.parameters.{wrong[0]}: is no setting of {quoted(kind.name)}")
+        for rule in self.policy:
+            if unknown := [name for name in rule.template if name not in self.template]:
+                raise ValueError(f"policy: rule {quoted(rule.name)}: there is no template {quoted(unknown[0])}")
+        return self
 
     @model_validator(mode="after")
     def _one_place(self) -> NodeFile:

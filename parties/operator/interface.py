@@ -122,6 +122,7 @@ class JobView(View):
     people: list[str] = Field(default_factory=list)  # names of our people who proposed, approved or refused it
     approvals: int = 1  # number of our people who must approve before we consent
     begun: bool = False  # a session of it has begun: the peer may know the opened values
+    answer: str = ""  # the first line of a result that is not withdrawn, and the number of its other lines
     only_signature: bool = False  # our side is done without errors, and only the peer's signature is missing
 
     @property

@@ -80,7 +80,7 @@ class Decisions:
 
     def _drafted(self, fields: dict[str, Any]) -> tuple[JobFile, PeerIdentity, Record]:
         """Return the job file, the peer that it is for, and the job before any decision."""
-        job = proposal.read_job(fields)
+        job = proposal.read_job(self._gate.expanded(fields))
         who = self._log.peers.named(job.peer)
         if self._parts.pins.is_revoked(who):
             raise InputError(f"the certificate of {who.peer_name} is revoked here: no job with it can run")

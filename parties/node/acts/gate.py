@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 from parties.base.text import listed
 from parties.jobs.kind import refusal
 from parties.link.identity import fingerprint
+from parties.node.acts.templates import fitting
 from parties.node.log.job_events import Event, Unlogged, decided
 from parties.node.log.statement import BUDGET, BY_NODE, BY_POINT, PROPOSER
 from parties.node.log.store import Record
@@ -21,6 +22,7 @@ from parties.node.point.xacml import DecisionPointAnswer, said
 from parties.node.policy.decisions import Decision, decide
 from parties.node.policy.request import Request, request_for
 from parties.node.policy.rules import serves, unlimited
+from parties.node.policy.templates import expanded
 from parties.node.proposal import Proposal
 from parties.node.settings import NodeFile
 from parties.tables.toml_text import toml_key
@@ -144,7 +146,8 @@ class Gate:
             return _refused(BY_NODE, misfit + self.remedy(job, who.party), misfit)
         if around.budget:  # epsilons are meant to be public (Dwork, Kohli, Mulligan 2019): the peer may plan with them
             return _refused(BUDGET, around.budget)
-        permitted = Judgement("approved", decision.by, decision.reason)
+        asks = f"; it asks the template {listed(sorted(question.templates))}" if question.templates else ""
+        permitted = Judgement("approved", decision.by, decision.reason + asks)
         return self._pointed(permitted, question, word, around)
 
     def attempts(self) -> Iterator[Attempt]:
@@ -195,7 +198,12 @@ class Gate:
 
     def _request(self, asked: Question) -> Request:
         job, who, around, proposed_by = asked
-        return request(job, who.party, proposed_by, self._file, who.acquaintance, around)
+        templates = fitting(job, who.party, self._file.template, self._offers)
+        return request(job, who.party, proposed_by, self._file, who.acquaintance, around, templates)
+
+    def expanded(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a job file with the question of the template that it names. Raise InputError if it does not fit."""
+        return expanded(fields, self._file.template)
 
     def misfit(self, job: Proposal, party: int) -> str | None:
         """Return the reason why the job is impossible here under any rules; None if it is possible.
@@ -277,6 +285,7 @@ def request(
     file: NodeFile,
     peer: PeerDescription,
     around: Circumstances,
+    templates: frozenset[str] = frozenset(),
 ) -> Request:
     """Return all attributes of a job with this peer that a policy rule may refer to.
 
@@ -287,6 +296,7 @@ def request(
         file: Settings of that party.
         peer: The peer, as that party's settings describe it.
         around: Circumstances of the job.
+        templates: Names of that party's templates whose question the job asks.
     """
     table = file.tables.get(job.tables[party])
     other = None if around.other is None else request(job, party, proposed_by, file, *around.other)
@@ -314,5 +324,6 @@ def request(
         post_quantum=around.post_quantum,
         holders=0 if job.holding is None else len(job.holding.holders),
         compute=() if job.holding is None else job.holding.nodes,
+        templates=templates,
         other=other,
     )

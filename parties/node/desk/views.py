@@ -16,6 +16,7 @@ from parties.operator.budget import Exposure, Price
 from parties.operator.interface import Asked, JobResult, JobView, PredictedCost, Progress, State, Verdict
 from smc.errors import InputError
 
+BRANCH = "├─└ "  # before the first line of a tree
 MOST_KEPT = 1000  # cached views
 
 
@@ -88,9 +89,19 @@ def job_view(
         approvals=approvals,
         begun=record.sessions > 0,
         only_signature=only_signature,
+        answer=_answer(record, state),
         exposure=exposure,
         why=note if shows_note else (record.ours.end == "failed" and record.note) or why,
     )
+
+
+def _answer(record: Record, state: State) -> str:
+    """Return the result of a done job in one line; empty if it is withdrawn, or not for us."""
+    if state != "done" or withdrawals(record) or (record.number is not None and record.tree is None):
+        return ""
+    task = record.task
+    first, *others = task.text(task.document(task.states.decode(record.tree)), 1 if record.party else 0).splitlines()
+    return f"{first.lstrip(BRANCH)} (and {len(others)} lines)" if others else first
 
 
 def _roles(record: Record) -> list[str]:

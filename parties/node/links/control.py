@@ -24,7 +24,7 @@ from parties.link.opening import Link, link_over, open_link, outbox_for
 from parties.link.options import LinkOptions
 from parties.link.outbox import Outbox
 from parties.link.transport import Stream, Wire
-from parties.node.log.heads import RolledBackError
+from parties.node.log.heads import RolledBackError, Shown, receive
 from parties.node.log.statement import MAX_BYTES
 from parties.node.records.sealed import errors
 from smc.errors import LinkError, ProtocolError, SmcError
@@ -42,6 +42,10 @@ LONGEST_PAUSE = 10.0  # between attempts to dial
 # statements read from a peer; more than these wait, and so does the peer
 STATEMENTS_AT_ONCE, STATEMENTS_A_SECOND = 500, 20
 STATEMENT_BYTES = 16 << 10  # each further 16 KiB count as one more statement
+
+
+class _HungUpError(LinkError):
+    """This side has ended the link at once."""
 
 
 class Control:
@@ -156,7 +160,8 @@ class Control:
                         self._succeeded()
                     self._converse(link)
             except Exception as error:  # whatever the error, the link must come back
-                self._failed(error)
+                if self._successor is None or attempt % 2 == 0:  # else the peer's other certificate comes next
+                    self._failed(error)
             pause = 0.2 if time.monotonic() - began_at > DIAL_SECONDS + 1 else min(2 * pause, LONGEST_PAUSE)
 
     def _failed(self, error: Exception) -> None:
@@ -247,6 +252,18 @@ def _receive(session: Session) -> bytes:
     if not 0 <= size <= MAX_BYTES:
         raise ProtocolError(f"the peer announced a statement of {size} bytes, at most {MAX_BYTES} are allowed")
     return session.receive("statement", np.uint8, (size,)).tobytes() if size else b""
+
+
+def shown_by_peer(options: LinkOptions) -> Shown:
+    """Dial a peer, and return the heads that it shows first on a standing link. It receives nothing, and logs nothing.
+
+    Raise SmcError if there is no link.
+    """
+    shown: list[Shown] = []
+    with suppress(_HungUpError), open_link(control_options(options), JOB) as link, link.session().phase("heads"):
+        shown.append(receive(link.session(), Shown))
+        raise _HungUpError(STOPPING)  # without a goodbye: the peer waits for our heads
+    return shown[0]
 
 
 def control_options(options: LinkOptions) -> LinkOptions:

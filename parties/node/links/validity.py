@@ -29,13 +29,23 @@ def lapsed(who: PeerIdentity) -> str:
 
 
 def warning(who: PeerIdentity) -> str:
-    """Return the text of `lapsed`, or a line on the certificate that expires within a month; empty otherwise."""
+    """Return the text of `lapsed`, or a line on the certificate that expires within a month; empty otherwise.
+
+    A peer's certificate whose successor is here needs nothing: it is replaced at its first use.
+    """
     if why := lapsed(who):
         return why
     for certificate, whose, what in _both(who):
+        if who.successor is not None and certificate == who.peer:
+            continue
         if certificate.not_valid_after_utc - datetime.now(UTC) < SOON:
             return f"{whose} certificate ends on {_when(certificate.not_valid_after_utc)}: {what}"
     return ""
+
+
+def days_left(certificate: x509.Certificate) -> float:
+    """Return the number of days until a certificate ends; below 0 if it has ended."""
+    return (certificate.not_valid_after_utc - datetime.now(UTC)).total_seconds() / (24 * 3600)
 
 
 class Watch:

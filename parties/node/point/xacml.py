@@ -117,6 +117,7 @@ def _action(request: Request) -> Iterator[dict[str, Any]]:
     yield from _known("smc:job:analyst", request.analyst or None)
     yield from _known("smc:job:holders", request.holders or None)
     yield from _bag("smc:job:compute", request.compute or ())
+    yield from _bag("smc:job:template", request.templates)
     for name, number in sorted(request.numbers.items()):
         if math.isfinite(number):
             yield from _known(f"smc:job:{name}", float(number))

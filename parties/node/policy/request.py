@@ -53,6 +53,7 @@ class Request:
     engine: str | None = None  # as named by the job
     holders: int = 0  # number of holders of rows, beside the two that compute
     compute: frozenset[str] | None = None  # fingerprints of those that compute, in a job with holders
+    templates: frozenset[str] = frozenset()  # names of our templates whose question the job asks
     other: Request | None = None  # at a holder: the request with computing party 1 as the peer
 
     def __post_init__(self) -> None:
@@ -109,6 +110,7 @@ def request_for(
     post_quantum: bool | None = None,
     holders: int = 0,
     compute: Iterable[str] = (),
+    templates: frozenset[str] = frozenset(),
     other: Request | None = None,
 ) -> Request:
     """Return the request from the node's values: the job's parameters as they are, the address as text.
@@ -140,6 +142,7 @@ def request_for(
         post_quantum: Whether that group is post-quantum.
         holders: Number of holders of rows, beside the two that compute.
         compute: Fingerprints of those that compute, in a job with holders.
+        templates: Names of our templates whose question the job asks.
         other: At a holder, the request with computing party 1 as the peer.
     """
     numbers = {name: _number(value, name in unlimited) for name, value in parameters.items()}
@@ -166,6 +169,7 @@ def request_for(
         post_quantum=post_quantum,
         holders=holders,
         compute=frozenset(compute) or None,
+        templates=templates,
         other=other,
         engine=None if parameters.get("engine") is None else str(parameters["engine"]),
     )

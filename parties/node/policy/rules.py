@@ -71,6 +71,7 @@ class Conditions(Settings):
     table: Names = ()
     columns: Columns = Field(default_factory=Columns.model_construct)
     protocol: Protocols = ()
+    template: Names = ()  # the question is that of one of these templates of the file
     engine: Names = ()  # as named by the job; "auto" is no engine
     runs_today: Bounds = Field(default_factory=Bounds.model_construct)
     exact: Flag | None = None
@@ -191,6 +192,9 @@ def conditions(rule: Rule) -> Iterator[Condition]:
     if any_of := rule.columns.any_of:
         yield Condition(f"a column is {_or(any_of)}", _attribute("columns"), lambda read: not read.isdisjoint(any_of))
     yield from _one_of("protocol", rule.protocol)
+    if templates := rule.template:
+        words = f"the question is the template {_or(templates)}"
+        yield Condition(words, _attribute("templates"), lambda fitting: not fitting.isdisjoint(templates))
     yield from _one_of("engine", rule.engine)
     for name in bounded():
         bounds: Bounds = getattr(rule, name)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+from parties.base import temporary
 from parties.node.records import sealed, sidecar_files
 from parties.node.records.chain import EMPTY, Row, SignedHead
 from parties.node.records.sealed import errors
@@ -145,6 +146,18 @@ def copied(connection: sqlite3.Connection) -> sqlite3.Connection:
     copy.text_factory = connection.text_factory
     connection.backup(copy)
     return copy
+
+
+def snapshot(path: Path) -> bytes:
+    """Return the database as of one moment, encrypted if it is; a node may be writing to it.
+
+    Raise InputError as `reading`.
+    """
+    with reading(path):  # there is a log
+        pass
+    with usable(path), temporary.HeldDirectory("snapshot") as folder, closing(_open(path, "ro")) as connection:
+        connection.execute("VACUUM INTO ?", (copy := f"{folder}/{FILE_NAME}",))
+        return Path(copy).read_bytes()
 
 
 @contextmanager

@@ -35,7 +35,7 @@ _SALT_BYTES, _CHECK_BYTES, _NONCE_BYTES, _KEY_BYTES = 16, 8, 12, 32
 _HEAD_BYTES = len(_START) + _SALT_BYTES + _CHECK_BYTES + _NONCE_BYTES
 _TEMPORARY = ".smc-*.tmp*"  # made by `files`, by `sealed`, and SQLite's journals of the latter's
 
-Purpose: TypeAlias = Literal["accounts", "marker", "archive"]
+Purpose: TypeAlias = Literal["accounts", "marker", "archive", "backup"]
 _PURPOSES: dict[str, Purpose] = {ACCOUNTS: "accounts", MARKER: "marker"}
 
 
@@ -138,6 +138,31 @@ def read_archive(path: Path, database: Path | None = None) -> bytes:
         if _key(passphrase[0], _salt(data)).check == _check(data):
             return _decrypted(path, data, "archive", [passphrase])
     return _decrypted(path, data, "archive", [keyfile.sought(path)])
+
+
+def write_backup(path: Path, data: bytes, word: str) -> None:
+    """Write a backup in one step, for its owner only.
+
+    Args:
+        path: The file.
+        data: Content of the file.
+        word: The passphrase that encrypts it; empty for none.
+    """
+    sealed_data = _encrypted(path, data, "backup", word, secrets.token_bytes(_SALT_BYTES)) if word else data
+    files.write_bytes(path, sealed_data, private=True)
+
+
+def read_backup(path: Path, word: str = "") -> bytes:
+    """Return a backup's content. Raise InputError if it was changed, or the passphrase does not open it.
+
+    Args:
+        path: The file.
+        word: The passphrase; empty: it is looked up like that of a key file.
+    """
+    data = files.read_bytes(path)
+    if not is_encrypted(data):
+        return data
+    return _decrypted(path, data, "backup", [(word, "that was given") if word else keyfile.sought(path)])
 
 
 def is_encrypted(data: bytes) -> bool:
@@ -311,7 +336,7 @@ def _check(data: bytes) -> bytes:
 
 
 def _bound(path: Path, purpose: Purpose) -> bytes:
-    return purpose.encode() + b"\0" + os.fsencode(path.name)
+    return purpose.encode() + b"\0" + (b"" if purpose == "backup" else os.fsencode(path.name))  # it may be renamed
 
 
 @lru_cache(maxsize=16)

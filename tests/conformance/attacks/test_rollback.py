@@ -94,6 +94,28 @@ def test_a_state_directory_that_was_rolled_back(nodes: Nodes, victim: int, fresh
     nodes.await_both()
 
 
+def test_a_restored_backup_goes_on_unless_the_peer_has_seen_more(nodes: Nodes) -> None:
+    """Of the node that connects: its peer is asked before anything is written."""
+    nodes.furnish((ROWS, ROWS), TABLE, (RESEARCH, RESEARCH))
+    nodes.start()
+    nodes.finished(submit(nodes.a, purpose="research"))
+    assert smc(nodes.b.directory, "backup", "old").code == 0  # while it runs
+    nodes.finished(submit(nodes.a, purpose="research", max_depth=1))
+    assert smc(nodes.b.directory, "backup", "new").code == 0
+    nodes.b.kill()
+    shutil.rmtree(nodes.b.directory / "state")
+    done = smc(nodes.b.directory, "restore", "old")
+    assert (done.code, "a has seen entry" in done.err) == (2, True), done
+    assert not (nodes.b.directory / "state" / "node.sqlite").exists()
+    done = smc(nodes.b.directory, "restore", "new")
+    assert (done.code, "not asked" in done.out) == (0, False), done
+    nodes.b.start()
+    nodes.await_both()
+    assert "rolled back" not in kinds(nodes.a) + kinds(nodes.b)
+    nodes.finished(submit(nodes.b, purpose="research", max_depth=2))
+    assert verified(nodes.b)["ok"]
+
+
 def test_a_peer_that_has_not_come_is_not_held(nodes: Nodes) -> None:
     nodes.furnish((ROWS, ROWS), TABLE, (RESEARCH, RESEARCH))
     nodes.a.start()

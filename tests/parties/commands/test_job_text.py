@@ -69,6 +69,22 @@ def test_what_has_no_value_is_said_in_words() -> None:
     assert shown.split(None, 1)[1] == words
 
 
+def test_a_title_says_what_tells_jobs_apart() -> None:
+    """The depth, k and epsilon always; other settings unless they are the usual ones."""
+    given = {"tolerance": 0.001, "max_depth": 4, "k": 5, "epsilon": None, "engine": "mixed"}
+    job = job_view(A, title="Tree", target="play", parameters=given)
+    assert job_text.full_title(job) == "Tree for play, depth 4, k 5, epsilon no noise"
+    job = job_view(A, title="Tree", target="play", parameters=given | {"epsilon": 0.5, "splits": "multiway"})
+    assert job_text.full_title(job) == "Tree for play, depth 4, k 5, epsilon 0.5, splits multiway"
+
+
+def test_an_answer_is_in_the_list(capsys: pytest.CaptureFixture[str]) -> None:
+    job_text.listing([job_view(A, state="done", answer="2\x1b40 rows")]).show(False)
+    heading, line = capsys.readouterr().out.splitlines()
+    assert "answer" in heading.split()
+    assert "2\\x1b40 rows" in line
+
+
 @pytest.mark.parametrize("width", [20, 50, 80])
 def test_what_does_not_fit_a_line_cannot_look_like_an_entry(width: int) -> None:
     job = job_view(A, purpose="x " * 40 + "ours approved " + "漢字" * 30 + "y" * 100)

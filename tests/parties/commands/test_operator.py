@@ -90,7 +90,8 @@ def test_jobs_lists_those_that_wait_for_us_first(party: Party) -> None:
     assert lines[0] == [
         "!",
         "a1b20000",
-        *["for", "our", "consent", "university", "Decision", "tree", "for", "readmitted", "patients"],
+        *["for", "our", "consent", "university", "Decision", "tree", "for", "readmitted,"],
+        *["min_rows", "20,", "depth", "4", "patients"],
         *["research", "on", "readmissions", "2026-03-01", "12:00"],
     ]
     assert [line[0] for line in lines[1:]] == ["cccccccc", "a1c31111"]

@@ -22,6 +22,15 @@ def test_programs_read_json() -> None:
     stream = StringIO()
     Events(stream).log("job", job="ab12", state="done")
     assert json.loads(stream.getvalue()).items() >= {"event": "job", "job": "ab12", "state": "done"}.items()
+    Events(stream).log("log-in failed", why="wrong password")
+    assert [json.loads(line)["level"] for line in stream.getvalue().splitlines()] == ["info", "warning"]
+
+
+def test_a_metric_is_read_when_it_is_requested() -> None:
+    events, left = Events(StringIO()), {"days": 2.0}
+    events.measure("smc_budget_left", "Epsilon left of a table's budget.", "table", lambda: left)
+    left["days"] -= 0.5
+    assert events.registry.get_sample_value("smc_budget_left", {"table": "days"}) == 1.5
 
 
 def test_people_read_words(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,16 @@ def test_half_requests_on_all_ports_leave_the_node_to_its_operator(node, clinic:
                 with suppress(OSError):  # it may have been turned away already
                     stranger.send(b"GET / HTTP/1.1\r\nHo")
         assert NodeClient(clinic / "state").node().name == "a"
-        assert "smc_connected 0.0" in httpx.get(urls[1]).text
+        metrics = httpx.get(urls[1]).text
+        assert "smc_connected 0.0" in metrics
+        for name in (
+            'certificate_days{peer=""}',
+            'oldest_job_seconds{state="waiting"} 0.0',
+            "failed_log_ins_total 0.0",
+        ):
+            assert f"\nsmc_{name}" in metrics
+        free = next(line for line in metrics.splitlines() if line.startswith("smc_free_disk_bytes{"))
+        assert float(free.split()[1]) > 0
         assert len(list(Path(f"/proc/{node.pid}/fd").iterdir())) < HARD - 16
     node.terminate()
     assert node.wait(PATIENCE) == 0

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from parties.link.identity import Identity
-from parties.node.desk.views import job_result
+from parties.node.desk.views import job_result, job_view
 from parties.node.log.job_events import withdrawn
 from parties.node.log.statement import Statement
 from parties.node.records import withdrawal
 from smc.errors import InputError, ProtocolError
-from tests.support.ledgers import Pair, agreed, propose
+from tests.support.ledgers import SCHEMA, Pair, agreed, propose
+from tests.support.proposals import inputs_of
 
 
 def done(pair: Pair) -> str:
@@ -30,6 +31,18 @@ def words(pair: Pair, party: int, job: str) -> list[str]:
     ledger = pair.parties[party].ledger
     shown = job_result(ledger.jobs.find(job), "done").withdrawn
     return [f"{line.split(',')[0]}: {line.rpartition(': ')[2]}" for line in shown]
+
+
+def test_a_list_has_the_answer_until_it_is_withdrawn(pair: Pair) -> None:
+    job, alice = done(pair), pair.parties[0].ledger
+
+    def answer() -> str:
+        record = alice.jobs.find(job)
+        return job_view(record, alice.jobs.state(record), inputs_of(SCHEMA), None, "lan").answer
+
+    assert answer() == "wind = weak: yes (and 3 lines)"
+    alice.decisions.withdraw(job, "art. 17")
+    assert answer() == ""
 
 
 def test_a_withdrawal_is_seen_at_both_sides(pair: Pair) -> None:

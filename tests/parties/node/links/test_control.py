@@ -97,6 +97,19 @@ def test_greetings_and_news_are_heard(listening, parties) -> None:
     assert alice.control.trouble == "it hung up: the node is stopping"
 
 
+def test_a_planned_renewal_is_no_alarm(listening, parties) -> None:
+    """The peer has begun to use the certificate that it has announced: the first of the two fails, and nobody hears."""
+    alice, serve = listening
+    told: list[str] = []
+    bob = End(parties.options("bob", "mallory", connect=serve()), ["from bob"])
+    bob.control._troubled = told.append
+    bob.control._successor = control_options(parties.options("bob", "alice", connect=bob.control._options.connect))
+    bob.control.start()
+    eventually(lambda: alice.heard)
+    assert not told
+    bob.control.stop()
+
+
 def test_why_a_link_is_down_is_known_when_that_is_told(listening, parties) -> None:
     alice, serve = listening
     seen: list[tuple[bool, str]] = []

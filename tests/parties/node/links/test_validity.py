@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ import pytest
 from parties.link.identity import create
 from parties.node.links import validity
 from parties.node.peers import PeerIdentity
+from parties.node.records.succession import Successor
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.slow
@@ -43,7 +45,10 @@ def test_a_certificate_that_ends_is_told_of_before_and_after(tmp_path: Path, mon
         assert validity.lapsed(both) == (validity.warning(both) if stops else "")
     (tmp_path / "other").mkdir()
     at(monkeypatch, 7)
-    assert validity.warning(who(tmp_path / "other", 20, 10)).startswith("bert's certificate ends on")
+    soon = who(tmp_path / "other", 200, 10)
+    assert validity.warning(soon).startswith("bert's certificate ends on")
+    named = replace(soon, successor=Successor(both.peer, datetime.now(UTC).date() + timedelta(days=30)))
+    assert validity.warning(named) == ""  # a planned renewal
 
 
 def test_the_last_moment_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
