@@ -53,8 +53,14 @@ def help_all(help_: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def both_terminals(command: str) -> str:
     """Return the example of a joint command for help: the command lines of one party and of its peer."""
     ways = ("Example: ", "--listen 0.0.0.0:7001"), ("Its peer:", "--connect anna.example.org:7001")
-    lines = [
-        textwrap.fill(f"{head} {command} {way}", _WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False)
-        for head, way in ways
-    ]
-    return "\b\n" + "\n".join(lines)
+    return "\b\n" + "\n".join(_whole_options(f"{head} {command} {way}") for head, way in ways)
+
+
+def example_line(command: str) -> str:
+    """Return the example of a command for help."""
+    return "\b\n" + _whole_options(f"Example:  {command}")
+
+
+def _whole_options(line: str) -> str:
+    """Return a line wrapped between words, never inside an option."""
+    return textwrap.fill(line, _WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False)

@@ -12,7 +12,7 @@ import click
 from parties.base import console
 from parties.base.report import Report
 from parties.base.settings import merge
-from parties.commands.brief_help import BriefCommand
+from parties.commands.brief_help import BriefCommand, example_line
 from parties.commands.holders import COUNTED, holder_options, number_of_givers, part_of_holder
 from parties.commands.kinds import missing_by_flag, options_of, read_flags
 from parties.commands.options import FILE, TABLE, ProgramCommand, program_arguments
@@ -173,7 +173,8 @@ def _estimate_of(name: str) -> click.Command:
     if issubclass(kind.Settings, TabularSettings):
         example = f"--schema schema.toml {example}" if "schema" in _names(options) else example
         estimate = TABLE(_CONFIG(holder_options(estimate, COUNTED)))
-    return click.command(name, BriefCommand, help=help_, epilog=f"Example:  smc estimate {name} {example} --link wan")(
+    epilog = example_line(f"smc estimate {name} {example} --link wan")
+    return click.command(name, BriefCommand, help=help_, epilog=epilog)(
         options_of([*options, *extra, *engine])(estimate)
     )
 
