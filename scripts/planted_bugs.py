@@ -1555,8 +1555,14 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/node/records/sidecar_files.py",
         ("tests/parties/node/records/test_sidecar_files.py",),
         [
-            ('purpose.encode() + b"\\0" + os.fsencode(path.name)', "purpose.encode()"),
-            ('purpose.encode() + b"\\0" + os.fsencode(path.name)', "os.fsencode(path.name)"),
+            (
+                'purpose.encode() + b"\\0" + (b"" if purpose == "backup" else os.fsencode(path.name))',
+                "purpose.encode()",
+            ),
+            (
+                'purpose.encode() + b"\\0" + (b"" if purpose == "backup" else os.fsencode(path.name))',
+                "os.fsencode(path.name)",
+            ),
             ("_key(word, salt), secrets.token_bytes(_NONCE_BYTES)", "_key(word, salt), bytes(_NONCE_BYTES)"),
             ("nonce, data, head + _bound(path, purpose))", "nonce, data, _bound(path, purpose))"),
             ("for step in (replace_files, replace) if word else", "for step in (replace, replace_files) if word else"),
