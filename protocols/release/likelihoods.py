@@ -49,6 +49,22 @@ MOST_TIES = 1000  # events of a bin that Efron's sums take one by one; of more, 
 LEAST_SHARE = 1e-6  # of rows with the outcome, for a start
 
 
+def products(x: Floats, theta: Floats) -> Floats:
+    """Return x.theta of each line, float64[lines]: a number that depends on its own line alone, to the last bit.
+
+    A product of matrices may add a line's terms in another order, by the place of the line among the others. A row
+    more would then change the terms of other rows, which the noise does not cover.
+
+    Args:
+        x: Coordinates, float64[lines, p].
+        theta: Parameters, float64[p].
+    """
+    line = np.zeros(len(x))
+    for column, weight in zip(x.T, theta, strict=True):
+        line += column * weight
+    return line
+
+
 class Rows(NamedTuple):
     """Distinct rows: coordinates float64[lines, p], outcomes, counts, and the bin of the end or the exposure."""
 
@@ -171,7 +187,7 @@ class Logistic(Likelihood):
 
     @override
     def terms(self, rows: Rows, point: Point) -> Floats:
-        line = np.clip(point.theta[0] + rows.x @ point.theta[1:], -STEEPEST, STEEPEST)
+        line = np.clip(point.theta[0] + products(rows.x, point.theta[1:]), -STEEPEST, STEEPEST)
         mean = 1 / (1 + np.exp(-line))
         residual, weight = (rows.y - mean)[:, None], (mean * (1 - mean))[:, None]
         return np.hstack([residual, residual * rows.x, weight, weight * rows.x, weight * _products(rows.x)])
@@ -240,7 +256,7 @@ class Poisson(Hazards):
 
     @override
     def terms(self, rows: Rows, point: Point) -> Floats:
-        line = np.clip(point.theta[0] + rows.x @ point.theta[1:], -STEEPEST, STEEPEST)
+        line = np.clip(point.theta[0] + products(rows.x, point.theta[1:]), -STEEPEST, STEEPEST)
         mean = np.minimum(rows.time * np.exp(line), self.limit)[:, None]
         residual = rows.y[:, None] - mean
         return np.hstack([residual, residual * rows.x, mean, mean * rows.x, mean * _products(rows.x)])
@@ -271,7 +287,7 @@ class Cox(Hazards):
     @override
     def terms(self, rows: Rows, point: Point) -> Floats:
         bins, lines = self.bins, np.arange(len(rows.x))
-        line = np.clip(rows.x @ point.theta[bins:], -STEEPEST, STEEPEST)
+        line = np.clip(products(rows.x, point.theta[bins:]), -STEEPEST, STEEPEST)
         used = point.used[:bins]
         hazard = np.exp(np.clip(line[:, None] + point.theta[:bins], -2 * STEEPEST, STEEPEST)) * used
         end = rows.time.astype(np.int64)

@@ -190,6 +190,7 @@ class Worker:
     ) -> None:
         self._order, self._dial, self._tell, self._over, self._cut = order, dial, tell, over, cut
         self._total = Cost()
+        self._reported: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name=f"smc-job-{order.job.id[:8]}", daemon=True)
 
     def start(self) -> None:
@@ -210,14 +211,22 @@ class Worker:
         self._work()
         _garbage.add(self._total.bytes_sent + self._total.bytes_received)
 
+    def _report(self, event: Event) -> None:
+        """Pass an event on; an error once, though several blocks report it on its way."""
+        if not isinstance(event, Failing):
+            self._tell(event)
+        elif event.error is not self._reported:
+            self._reported = event.error
+            self._tell(event)
+
     def _work(self) -> None:
         try:
-            with self._dial() as link, _reported_first(self._tell):
+            with self._dial() as link, _reported_first(self._report):
                 self._cut = link.channel.abort
                 self._total = link.session().meter.total
                 self._tell(Linked(self._total))
                 session = _give if isinstance(link, BothNodes) else run
-                finished = session(link, self._order, self._tell)  # type: ignore[arg-type]
+                finished = session(link, self._order, self._report)  # type: ignore[arg-type]
                 self._cut = None  # both parties have sent their last message
                 self._tell(finished)  # while the stream ends
         except BaseException as error:
@@ -267,7 +276,8 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
                 if givers is not None:
                     givers.start(first, task)
                     engine.masked_numbers, data = True, joined(data, givers.ask)
-                with sharded(link, engine, chosen, memory_of_shard(choice_for(task, order.inputs))):
+                shards = sharded(link, engine, chosen, memory_of_shard(choice_for(task, order.inputs)))
+                with shards, _reported_first(tell):  # before the end of our shards breaks the peer's
                     state = task.run(engine, data, start, _reporting(session, task, openings, tell, givers))
             _finish(link, order, givers, state)
     return Finished(task.states.encode(state), session.meter.total, cost_report(link, profile))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols.release.likelihoods import Cox, Likelihood, Logistic, Point, Poisson, Rows
+from protocols.release.likelihoods import Cox, Likelihood, Logistic, Point, Poisson, Rows, products
 from protocols.release.scoring import Scoring
 
 COLUMNS, SQUARE, BINS, MANY = 3, 2.5, 4, 200
@@ -101,3 +101,14 @@ def test_information_is_the_derivative_of_the_score(name: str) -> None:
     if name == "poisson":  # at its start no mean is at the limit
         assert slope == pytest.approx(found, rel=1e-6)
     assert slope[0] == pytest.approx(found[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("size", [1, 7, 12, 30])
+def test_a_line_depends_on_no_other_row(size: int) -> None:
+    """To the last bit, wherever the row stands: noise covers the terms of one row alone."""
+    rng = np.random.default_rng(size)
+    x, theta = rng.uniform(-1, 1, (1001, size)), rng.normal(0, 1, size)
+    whole = products(x, theta)
+    for first in range(1, 20):
+        assert (products(np.ascontiguousarray(x[first:]), theta) == whole[first:]).all()
+    assert np.allclose(whole, x @ theta)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -348,6 +350,29 @@ def test_a_line_that_is_lost(coins: Orders, step: str, times: int, told: list[st
     assert left.overs == right.overs == 1
     assert str(error_of(right)) == "the line is lost"
     assert isinstance(error_of(left), PeerLeftError)
+
+
+def test_an_error_is_told_before_our_shards_end(coins: Orders, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their end breaks the links to the peer's shards, and the job must be charged before the peer sees anything."""
+    order: dict[int, list[str]] = defaultdict(list)  # by thread
+    tell = Heard.tell
+
+    def heard(self: Heard, event: Event) -> None:
+        order[threading.get_ident()].append(type(event).__name__)
+        tell(self, event)
+
+    @contextmanager
+    def shards(*_: object) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            order[threading.get_ident()].append("shards end")
+
+    monkeypatch.setattr(Heard, "tell", heard)
+    monkeypatch.setattr(executor, "sharded", shards)
+    worked(coins(), (breaks_at("reveal", 1), peace))
+    assert len(order) == 2
+    assert all(told[-3:] == ["Failing", "shards end", "Stopped"] for told in order.values()), order
 
 
 def error_of(heard: Heard) -> BaseException:
