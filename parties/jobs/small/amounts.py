@@ -49,7 +49,7 @@ class AmountSettings(BooleanSettings):
         None,
         "What is counted",
         f"Compare numbers of rows: {ROWS!r} = all rows of each party, COLUMN=VALUE = rows with this value",
-        none="a number that each operator types",
+        none="your --value, and the number that the peer types when it approves",
         node=True,
     )
     at_most: AtMost | None = of_people(node=True)

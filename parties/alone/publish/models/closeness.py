@@ -101,7 +101,7 @@ class TCloseness(PrivacyModel):
     larger: ClassVar[bool] = False
 
     def measure(self, classes: Classes) -> Measure:
-        """Return the distance to the whole table."""
+        """Return the distance of each class to the whole table; infinity for a class without a known value."""
         known = classes.known(self.column)
         p, q = shares(known), shares(classes.known_whole(self.column)[None])
         if self.distance == "hierarchical":
