@@ -377,7 +377,8 @@ def accept_rollback_command(
         metavar="DELTA",
     ),
     lost_bits: int | None = option(
-        "Upper bound on the exact bits that the lost jobs opened on a table  [the peer's whole share]", click.IntRange(0)
+        "Upper bound on the exact bits that the lost jobs opened on a table  [the peer's whole share]",
+        click.IntRange(0),
     ),
 ) -> None:
     """Continue although records were rolled back.

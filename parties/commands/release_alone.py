@@ -66,9 +66,13 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 @click.option(
     "--delta",
     type=Between(0, 1, min_open=True, max_open=True),
-    help="Probability that the guarantee of epsilon fails  [required with the ways propose, bound, smooth; not for others]",
+    help="Probability that the guarantee of epsilon fails  [required with propose, bound, smooth; else refused]",
 )
-@click.option("--bound", type=int, help="Bound on the local sensitivity; rows that do not meet it get no answer  [required with way propose]")
+@click.option(
+    "--bound",
+    type=int,
+    help="Bound on the local sensitivity; rows that do not meet it get no answer  [required with way propose]",
+)
 @click.option("--blocks", type=int, help="Number of blocks that the rows are divided into  [required with --function]")
 @click.option(
     "--function",

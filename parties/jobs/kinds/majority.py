@@ -44,7 +44,9 @@ Classes = Annotated[
 class MajoritySettings(BooleanSettings):
     """Settings of `smc majority`."""
 
-    counts: str | None = private("Counts", "Your count of each class, separated by commas", metavar="N,N,...")
+    counts: str | None = private(
+        "Counts", "Your count of each class, separated by commas", metavar="N,N,...", unless="table"
+    )
     classes: Classes | None = public(
         None,
         "Classes",

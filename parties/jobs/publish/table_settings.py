@@ -41,7 +41,7 @@ class JointTableSettings(BooleanSettings, TabularSettings):
         column=True,
     )
     threshold: Annotated[int, Field(strict=True, ge=3, le=2**32)] = public(
-        3, "Threshold", "Minimum rows of a cell or total, of each party if sealed (--against); smaller ones are hidden"
+        3, "Threshold", "Minimum rows of a cell or total, of each party if sealed; smaller ones are hidden"
     )
     against: Against = against("the threshold holds for each party's rows", "only for the rows of both together")
     zeros: Literal["hidden", "shown"] = public(
@@ -53,7 +53,8 @@ class JointTableSettings(BooleanSettings, TabularSettings):
     analyst: Annotated[str, Field(max_length=20_000)] | None = public(
         None,
         "Analyst",
-        "Text of the analyst's certificate file, not its name. The numbers are sealed to it, so only the analyst can read them",
+        "Text of the analyst's certificate file, not its name. The numbers are sealed to it, so only the analyst can "
+        "read them",
         none="nobody: with epsilon, both see the numbers",
         node=True,
     )
