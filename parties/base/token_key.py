@@ -203,7 +203,7 @@ class TokenKey(ec.EllipticCurvePrivateKey):
             self.sign(b"", ec.ECDSA(SHA256()))
 
     def make(self) -> bool:
-        """Create the key if the token has none of this name; return whether it was created."""
+        """Create the key unless the token has one of this name; return whether it did. Raise TokenError if it cannot."""
         pkcs11 = _pkcs11()
         with _LOCK:
             try:
@@ -318,7 +318,7 @@ def secret(path: Path) -> bytes:
 
 
 def of(uri: Path) -> TokenKey:
-    """Return the key of a URI, which may not exist yet; raise InputError if there is no PIN."""
+    """Return the key of a URI, existing or not. Raise InputError if there is no PIN, TokenError if there is no module."""
     with _LOCK:
         if uri not in _keys:
             place = parse(uri)

@@ -228,12 +228,7 @@ def _output(
 
 
 def options_of(options: list[Parameter], others: Collection[str] = ()) -> Callable[[Command], Command]:
-    """Return a decorator that adds an option or argument for each parameter.
-
-    Args:
-        options: The parameters.
-        others: Keys of the command's other flags.
-    """
+    """Return a decorator that adds an option or argument for each parameter; `others` are keys of further flags."""
 
     def decorate(command: Command) -> Command:
         keys = {*others, *(parameter.key for parameter in options)}

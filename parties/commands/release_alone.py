@@ -69,9 +69,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
     help="Probability that the guarantee of epsilon fails  [required with propose, bound, smooth; else refused]",
 )
 @click.option(
-    "--bound",
-    type=int,
-    help="Bound on the local sensitivity; rows that do not meet it get no answer  [required with way propose]",
+    "--bound", type=int, help="Bound on the local sensitivity; if it fails, no answer  [required with propose]"
 )
 @click.option("--blocks", type=int, help="Number of blocks that the rows are divided into  [required with --function]")
 @click.option(

@@ -25,20 +25,9 @@ from protocols.counts import RowCounts, Rows
 from smc.errors import InputError, LinkError
 
 log = logging.getLogger("smc")
+TOO_MANY = "{} rows are more than the agreed bound of {} (max_rows): give fewer, or agree on a larger bound"
 NEVER = 30 * 24 * 3600.0  # seconds of silence, where both parties are threads of this process
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two looks at a job
-
-
-def check_count(count: int, bound: int) -> None:
-    """Raise InputError if there are more rows than agreed.
-
-    Args:
-        count: Number of rows.
-        bound: Largest number of rows.
-    """
-    if count > bound:
-        remedy = "give fewer, or agree on a larger bound"
-        raise InputError(f"{count} rows are more than the agreed bound of {bound} (max_rows): {remedy}")
 
 
 class Log(console.StatusLine):
@@ -79,8 +68,9 @@ def counted(task: JointTree, columns: Sequence[Column], classes: Column) -> RowC
         InputError: A cell is outside the schema, or there are more rows than agreed.
     """
     *columns, classes = taking_part(task, [*columns, classes])
-    count, schema = len(classes.cells), task.schema
-    check_count(count, task.own_bound)
+    count, bound, schema = len(classes.cells), task.own_bound, task.schema
+    if count > bound:
+        raise InputError(TOO_MANY.format(count, bound))
     rows = np.empty((count, len(columns)), dtype=np.int32, order="F")
     for position, column in enumerate(columns):
         rows[:, position] = column.schema_codes(schema.attributes[column.name])

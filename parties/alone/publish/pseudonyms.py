@@ -264,9 +264,7 @@ def restore(rows: RowQuery, columns: Mapping[str, str], ring: Keyring, out: Path
 
 
 def restored(keys: Mapping[int, ColumnKey], column: Any, ring: Keyring, place: str) -> tuple[pa.Array, int]:
-    """Return the original values of a column, and the number of cells of forgotten subjects.
-
-    Cells of forgotten subjects and missing cells are null.
+    """Return a column's original values, null for forgotten subjects and missing cells; and the forgotten cells' number.
 
     Args:
         keys: versions of the column's key

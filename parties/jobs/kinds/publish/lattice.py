@@ -70,7 +70,7 @@ class PublishLattice(Recoded):
     about = replace(
         Recoded.about,
         title="Joint levels",
-        example="--k 10 --max-suppressed-rows 500 --plan publish.toml",
+        example="--plan publish.toml --k 10 --max-suppressed-rows 500",
         job_example="--recode age,zip --rules 'age ranges 5 10 20; zip prefixes 4 3' --k 10",
     )
     Settings = LatticeSettings
