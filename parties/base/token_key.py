@@ -203,7 +203,7 @@ class TokenKey(ec.EllipticCurvePrivateKey):
             self.sign(b"", ec.ECDSA(SHA256()))
 
     def make(self) -> bool:
-        """Create the key unless the token has one of this name; return whether it did. Raise TokenError if it cannot."""
+        """Create the key if the token lacks it; return whether it was created. Raise TokenError if it cannot be."""
         pkcs11 = _pkcs11()
         with _LOCK:
             try:

@@ -264,7 +264,7 @@ def restore(rows: RowQuery, columns: Mapping[str, str], ring: Keyring, out: Path
 
 
 def restored(keys: Mapping[int, ColumnKey], column: Any, ring: Keyring, place: str) -> tuple[pa.Array, int]:
-    """Return a column's original values, null for forgotten subjects and missing cells; and the forgotten cells' number.
+    """Return a column's values, null for forgotten subjects and missing cells; and the number of forgotten cells.
 
     Args:
         keys: versions of the column's key
