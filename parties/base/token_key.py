@@ -318,7 +318,7 @@ def secret(path: Path) -> bytes:
 
 
 def of(uri: Path) -> TokenKey:
-    """Return the key of a URI, existing or not. Raise InputError if there is no PIN, TokenError if there is no module."""
+    """Return the key of a URI, which may not exist yet. Raise InputError without a PIN, TokenError without a module."""
     with _LOCK:
         if uri not in _keys:
             place = parse(uri)

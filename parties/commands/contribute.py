@@ -29,7 +29,7 @@ def contribute_command(
     data: Path | None = option("Your rows, a CSV or Parquet file; private."),
     schema_file: Path | None = option("The agreed schema."),
     table: str | None = TABLE,
-    max_rows: int | None = option("Public bound on your rows."),
+    max_rows: int | None = option("Public bound on your rows  [as in --config]"),
     identity: Path | None = option("Your private key, NAME.key."),
     certificate: Path | None = option("Your certificate, NAME.crt."),
     wait: float | None = option("Seconds to wait for the two parties that compute  [as in --config, or 180]"),

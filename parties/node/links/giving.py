@@ -80,7 +80,7 @@ class Givers(Holders):
         self.send(canonical({"start": step, "code": code_of_kind(type(task))}).encode())
 
     def fits(self, step: Step, state: Any) -> bool:
-        """Return whether the bits of a step fit all holders' bounds. Raise ProtocolError if an answer is neither yes nor no.
+        """Return whether the bits of a step fit all holders' bounds. Raise ProtocolError if an answer is unknown.
 
         Args:
             step: The step.

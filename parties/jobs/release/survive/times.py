@@ -61,7 +61,7 @@ class Times:
 
 
 def times(task: Release) -> Times:
-    """Return the layout of counts: by arm (if any), event and time, in this order. Raise InputError for unfit columns."""
+    """Return the layout of counts: by arm (if any), then event, then time. Raise InputError if columns are unfit."""
     settings = task.settings
     time, event = required(settings.time, f"{task.name}.time"), required(settings.event, f"{task.name}.event")
     columns = [name for name in (settings.arm, event, time) if name]
