@@ -203,7 +203,7 @@ class TokenKey(ec.EllipticCurvePrivateKey):
             self.sign(b"", ec.ECDSA(SHA256()))
 
     def make(self) -> bool:
-        """Create the key if the token has none of this name; return whether it was created."""
+        """Create the key if the token lacks it; return whether it was created. Raise TokenError if it cannot be."""
         pkcs11 = _pkcs11()
         with _LOCK:
             try:
@@ -318,7 +318,7 @@ def secret(path: Path) -> bytes:
 
 
 def of(uri: Path) -> TokenKey:
-    """Return the key of a URI, which may not exist yet; raise InputError if there is no PIN."""
+    """Return the key of a URI, which may not exist yet. Raise InputError without a PIN, TokenError without a module."""
     with _LOCK:
         if uri not in _keys:
             place = parse(uri)

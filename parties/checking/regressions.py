@@ -160,7 +160,7 @@ def choosing(promise: Promise) -> tuple[Choice, list[Numbers]]:
 def joint_coordinates(promise: Promise) -> Mechanism:
     """Return the test case of two weights that are chosen one after the other.
 
-    One table has some rows of one class, the other has one more row.
+    The tables differ by a third row of the same class, or by the class of the third of three rows.
     """
     method, scores = choosing_twice(promise)
     words = "two rows, or a third like them"

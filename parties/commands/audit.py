@@ -367,17 +367,18 @@ def accept_rollback_command(
     records: OwnRecords = settings(OwnRecords),
     peer: str | None = option("Accept the loss for this peer only  [all]"),
     lost: float | None = option(
-        "Upper bound on the epsilon that the lost jobs spent on a table  [all that the peer may spend]",
+        "Upper bound on the epsilon that the lost jobs spent on a table  [the peer's whole share]",
         Between(0),
         metavar="EPSILON",
     ),
     lost_delta: float | None = option(
-        "Upper bound on the delta that the lost jobs spent on a table  [all of the peer's share]",
+        "Upper bound on the delta that the lost jobs spent on a table  [the peer's whole share; 0 with --lost 0]",
         Between(0, 1, max_open=True),
         metavar="DELTA",
     ),
     lost_bits: int | None = option(
-        "Upper bound on the exact bits that the lost jobs opened  [all that the peer may have]", click.IntRange(0)
+        "Upper bound on the exact bits that the lost jobs opened on a table  [the peer's whole share]",
+        click.IntRange(0),
     ),
 ) -> None:
     """Continue although records were rolled back.

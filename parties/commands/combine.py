@@ -31,7 +31,8 @@ def combine(
     up. Rules are united: --at-least keeps those of several files. Clusters are the k-means of all centroids, weighted
     by their rows.
 
-    No row is read and no peer is needed. The result is not the joint answer: docs/local-mining.md shows the loss.
+    No row is read and no peer is needed. Sums of counts without noise are the joint model. Other results differ from
+    the joint answer: docs/local-mining.md shows the loss.
     """
     check_new({"--out": out}, models, None, force)
     if len(models) < 2:

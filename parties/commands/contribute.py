@@ -27,17 +27,18 @@ def contribute_command(
     nodes: str | None = option("Certificates of the two parties that compute: A.crt,B.crt.", "LIST"),
     at: str | None = option("Addresses where these two parties listen for holders: HOST:PORT,HOST:PORT.", "LIST"),
     data: Path | None = option("Your rows, a CSV or Parquet file; private."),
-    schema_file: Path | None = option("The agreed schema."),
+    schema_file: Path | None = option("The agreed schema  [required with --data]"),
     table: str | None = TABLE,
-    max_rows: int | None = option("Public bound on your rows."),
+    max_rows: int | None = option("Public bound on your rows  [as in --config; 65535 with --data]"),
     identity: Path | None = option("Your private key, NAME.key."),
     certificate: Path | None = option("Your certificate, NAME.crt."),
-    wait: float | None = option("Seconds to wait for the two parties that compute."),
+    wait: float | None = option("Seconds to wait for the two parties that compute  [as in --config, or 180]"),
     yes: bool = option("Consent without being asked."),
 ) -> None:
     """Give secret shares of your numbers to two parties. They compute the answer over the rows of all.
 
-    You see the question first. Neither of the two learns your numbers, unless both put their shares together.
+    You see the question first, and have 60 seconds to answer. Neither of the two learns your numbers, unless both
+    put their shares together.
     """
     file = load(find_party_file(config_file))
     link = merge(file.link, {"identity": identity, "certificate": certificate, "wait": wait})

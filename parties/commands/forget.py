@@ -25,7 +25,7 @@ AGAIN = " To learn it without those rows, remove them from the table, then:  smc
 def forget(
     table: str | None = option("List the results learnt from this table of yours.", "NAME"),
     job: str | None = option("Withdraw the result of this job: first digits of its identifier, or latest.", "JOB"),
-    why: str = option("With --job: reason to withdraw, sent to the peer; name no person.", "TEXT", default=""),
+    why: str = option("Reason, sent to the peer; name no person  [required with --job alone]", "TEXT", default=""),
     again: bool = option("With --job, once it is withdrawn: propose the same job again."),
     config_file: Path | None = NODE_CONFIG,
     state: Path | None = STATE,

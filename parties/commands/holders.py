@@ -31,7 +31,9 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
         metavar="LIST",
         help="Certificates of holders: further parties that give rows and compute nothing.",
     ),
-    click.option("--holders-at", cls=Advanced, metavar="HOST:PORT", help="Listen here for the holders."),
+    click.option(
+        "--holders-at", cls=Advanced, metavar="HOST:PORT", help="Listen for them here  [required with --holders]"
+    ),
     _COMPUTE_ONLY,
 )
 

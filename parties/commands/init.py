@@ -127,7 +127,9 @@ def init(
     ),
     listen: str | None = option("Wait for the peer here; 0.0.0.0 = all of IPv4, [::] = IPv6 too.", "HOST:PORT"),
     connect: str | None = option("Dial the peer there.", "HOST:PORT"),
-    host: str | None = option("Name of this machine for the peer: in the certificate and the peer's file.", "HOST"),
+    host: str | None = option(
+        "Name of this machine in the certificate and the peer's file  [required if you listen on all addresses]", "HOST"
+    ),
     port: int | None = option(
         f"Port of the operator's page  [{PAGE_PORT}; {PAGE_PORT + ASIDE} if you dial]",
         click.IntRange(1, 65535 - HEALTH),

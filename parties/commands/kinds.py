@@ -227,11 +227,11 @@ def _output(
         outputs.print_result(kind.text(told, party), report)
 
 
-def options_of(options: list[Parameter]) -> Callable[[Command], Command]:
-    """Return a decorator that adds an option or argument for each parameter."""
+def options_of(options: list[Parameter], others: Collection[str] = ()) -> Callable[[Command], Command]:
+    """Return a decorator that adds an option or argument for each parameter; `others` are keys of further flags."""
 
     def decorate(command: Command) -> Command:
-        keys = {parameter.key for parameter in options}
+        keys = {*others, *(parameter.key for parameter in options)}
         for parameter in reversed(options):
             command = _option(parameter, keys)(command)
         return command
@@ -298,17 +298,21 @@ def missing_by_flag(options: Sequence[Parameter], others: Iterable[str] = ()) ->
         raise InputError(named.replace(" or exact,", " or --exact,")) from None
 
 
+def _required(option: Parameter, keys: Collection[str]) -> str:
+    return f"  [required, unless --{option.unless}]" if option.unless in keys else "  [required]"
+
+
 def _option(option: Parameter, keys: Collection[str]) -> Callable[[Command], Command]:
     """Return a decorator that adds a parameter; `keys`: the parameters that the command has."""
     if option.argument:
         return click.argument(option.variable, metavar=option.key.upper(), type=FILE, required=False)
     help_ = option.help
     if option.role == "private":
-        help_ += "; '-' reads it from standard input."
+        help_ += f"; '-' reads it from standard input.{_required(option, keys)}"
     elif option.role == "public" and option.shown_default() and option.type is not bool:
         help_ += f"  [{option.shown_default()}]"
     elif option.is_needed:
-        help_ += f"  [required, unless --{option.unless}]" if option.unless in keys else "  [required]"
+        help_ += _required(option, keys)
     cls = Advanced if option.advanced else click.Option
     if option.type is bool:
         return click.option(option.flag, option.variable, cls=cls, is_flag=True, default=None, help=help_)

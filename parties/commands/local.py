@@ -102,7 +102,7 @@ def report_command(
     value: str | None = option("Answer of this person."),
     data: str | None = option("Answers of many people, for a trial: a file, or the URL of a database.", "SOURCE"),
     table: str | None = TABLE,
-    column: str | None = option("Column of --data with the answers.", "NAME"),
+    column: str | None = option("Column of --data with the answers  [required with --data]", "NAME"),
     person: str | None = option("Column that identifies the person  [each row is a person]", "NAME"),
     out: Path | None = option("File for the reports, one per line  [standard output]"),
     force: bool = FORCE,
@@ -180,7 +180,7 @@ def decode_command(
     plan_file: Path = PLAN,
     sources: tuple[Path, ...] = SOURCES,
     candidate_file: Path | None = option(
-        "File of texts to look for, one per line (rappor, sketch).", flag="--candidates"
+        "File of texts to look for, one per line  [required with rappor and sketch]", flag="--candidates"
     ),
     projected: bool = option(
         "Also print the nearest shares that are at least 0 and add up to 1: less error, but biased."

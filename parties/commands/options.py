@@ -50,7 +50,7 @@ class Between(click.FloatRange):
     """Finite number in a range: click's own type accepts NaN in every range."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Convert as click does, and refuse NaN and infinity."""
+        """Convert as click does. Raise InputError for NaN and infinity."""
         number: float = super().convert(value, param, ctx)
         if not math.isfinite(number):
             name = "" if param is None else f"{param.opts[0]}: "

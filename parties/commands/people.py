@@ -41,7 +41,9 @@ def group() -> None:
 @command("add", "smc operator add anna --role propose,approve --config party.toml", group)
 def add_command(
     name: str = _NAME,
-    roles: str | None = option(f"Roles: {', '.join(get_args(Role))}; each includes see.", flag="--role ROLE,..."),
+    roles: str | None = option(
+        f"Roles: {', '.join(get_args(Role))}; each includes see  [required for a new name]", flag="--role ROLE,..."
+    ),
     unix: str | None = option("The node's own Unix user; commands run by this user then act as this operator.", "USER"),
     oidc: str | None = option("Name of this person at the [node.oidc] provider; makes a password optional.", "NAME"),
     password_file: Path | None = _PASSWORD,

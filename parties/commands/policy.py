@@ -58,7 +58,7 @@ def policy(
     runs: int = option(
         "Number of jobs that already ran on the table that day  [0]", click.IntRange(0, 10**9), default=0
     ),
-    ask: bool = option("Query the decision point of [decision] about the job too."),
+    ask: bool = option("With --job: query the decision point of [decision] too."),
 ) -> Report:
     """Show the rules by which your node decides on jobs, and test them on a job. Nothing is proposed or recorded.
 

@@ -142,7 +142,7 @@ class Proposed(click.Group):
         example = f"Example:  smc {self._path} {name} {_example_of(name, options)}"
         help_ = f"{self._intent} The job: {kinds.line(name)}"
         command = click.command(name, BriefCommand, help=help_, epilog=example)(
-            options_of(options)(_peer("the only peer")(self._options(reporting(of_kind))))
+            options_of(options, HEAD)(_peer("the only peer")(self._options(reporting(of_kind))))
         )
         offered = [key for key in HEAD if _may_read(kind) or "table" not in key]
         command.params[:0] = [

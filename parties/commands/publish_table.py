@@ -54,9 +54,10 @@ def table_command(
     across: str | None = option("Column whose values become the columns of the table.", "COLUMN"),
     summed: str | None = option("Column of numbers to add up  [count the rows]", flag="--sum COLUMN"),
     given: CellRules | None = settings(cell_rules),
-    base: int | None = option("Round counts to multiples of this base, instead of hiding cells."),
+    base: int | None = option("Round counts to multiples of this base, instead of hiding cells; not with --sum."),
     rounding: str | None = option(
-        "controlled = totals stay sums; random = they may not  [controlled]", click.Choice(["controlled", "random"])
+        "With --base: controlled = totals stay sums; random = they may not  [controlled]",
+        click.Choice(["controlled", "random"]),
     ),
     percent: str | None = option(
         "Write percentages of a published total instead of numbers.", click.Choice(["rows", "columns", "all"])

@@ -60,7 +60,7 @@ def alone(
     ),
     regularisation: float | None = option(
         "Regularisation lambda. A larger lambda keeps the weights smaller. Choose it without a "
-        "look at the rows  [ridge: 0.001]",
+        "look at the rows  [required with objective and output; ridge: 0.001]",
         Between(0, 1, min_open=True),
         flag="--lambda",
     ),

@@ -54,8 +54,8 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
     type=FILE,
     help="Public schema, if the column's values are not numbers. A value counts as its position in the schema, from 0.",
 )
-@click.option("--low", type=int, help="Public lower bound; smaller numbers count as this bound.")
-@click.option("--high", type=int, help="Public upper bound; larger numbers count as this bound.")
+@click.option("--low", type=int, help="Public lower bound; smaller numbers count as this bound  [required]")
+@click.option("--high", type=int, help="Public upper bound; larger numbers count as this bound  [required]")
 @click.option(
     "--way",
     type=click.Choice([*WAYS]),
@@ -66,10 +66,12 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 @click.option(
     "--delta",
     type=Between(0, 1, min_open=True, max_open=True),
-    help="Probability that the guarantee of epsilon fails (propose, bound, smooth).",
+    help="Probability that the guarantee of epsilon fails  [required with propose, bound, smooth; else refused]",
 )
-@click.option("--bound", type=int, help="With way propose: bound on the local sensitivity, which the rows must meet.")
-@click.option("--blocks", type=int, help="With --function: number of blocks that the rows are divided into.")
+@click.option(
+    "--bound", type=int, help="Bound on the local sensitivity; if it fails, no answer  [required with propose]"
+)
+@click.option("--blocks", type=int, help="Number of blocks that the rows are divided into  [required with --function]")
 @click.option(
     "--function",
     metavar="NAME",

@@ -59,8 +59,9 @@ def run(
     """Run FUNCTION(engine, ARGUMENT...) of a Python MODULE with the peer, who runs the same function.
 
     Arguments are read as in Python: -5 is a number, 1,2,3 and 5, are lists, anything else is text. The result is
-    printed. The first argument is private to you, and so is each argument named by --own. Both parties must give equal
-    values for all others, name the same program and have the same code. Only the program decides what it reveals.
+    printed. The first argument is private to you, and so are those of *args and those named by --own. Both parties must
+    give equal values for all others, name the same program and have the same code. Only the program decides what it
+    reveals.
     """
     _, link = file_and_link(config_file, flags)
     if flags["ray"] is not None:

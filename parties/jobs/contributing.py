@@ -239,11 +239,11 @@ def same(links: Sequence[Link], step: str) -> dict[str, Any]:
     try:
         one, other = json.loads(ours), json.loads(theirs)
     except (ValueError, RecursionError):
-        raise ProtocolError(f"a node's {step} is not JSON") from None
+        raise ProtocolError(f"one of the two nodes sent a {step} that is not JSON") from None
     if ours != theirs:
         raise JobMismatchError(f"the two nodes ask for different things ({step}): {listed(differences(one, other))}")
     if not isinstance(one, dict):
-        raise ProtocolError(f"a node's {step} is not a JSON object")
+        raise ProtocolError(f"the two nodes sent a {step} that is not a JSON object")
     return one
 
 

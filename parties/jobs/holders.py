@@ -331,6 +331,7 @@ def open_holders(
     Raises:
         InputError: The address cannot be used.
         LinkError: A holder does not connect in time, or does not consent; or the other node has left.
+        ProtocolError: A holder's answer is neither consent nor refusal.
     """
     data, deadline = canonical(job).encode(), time.monotonic() + wait
     more: dict[str, Any] = {"listen": givers.address, "timeout": timeout, "classical": classical}

@@ -389,7 +389,7 @@ class Kind(ABC):
         return f"{self.name} reads the rows of two parties only"
 
     def take_shares(self) -> None:
-        """Compute on shares. Raise InputError if further holders cannot give rows for this task."""
+        """Let numbers enter as shares. Raise InputError if further holders cannot give rows for this task."""
         if why := self.without_holders:
             raise InputError(f"--holders: {why}")
         self.on_shares = True

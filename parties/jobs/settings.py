@@ -71,16 +71,17 @@ def public(
     return _field("public", default, title, help_, {**about, "advanced": advanced}, options)
 
 
-def private(title: str, help_: str, *, metavar: str = "VALUE", **options: Any) -> AnyField:
+def private(title: str, help_: str, *, metavar: str = "VALUE", unless: str = "", **options: Any) -> AnyField:
     """Return the field of a private input, which a party's operator types; it is never sent or stored.
 
     Args:
         title: Label on the page.
         help_: Help line.
         metavar: Placeholder of the value in the help.
+        unless: Setting that makes this input unnecessary, or table.
         options: Further arguments of pydantic's `Field`.
     """
-    return _field("private", None, title, help_, {"metavar": metavar}, options)
+    return _field("private", None, title, help_, {"metavar": metavar, "unless": unless}, options)
 
 
 def own_file(title: str, help_: str, *, argument: bool = False, data: bool = False, **options: Any) -> AnyField:

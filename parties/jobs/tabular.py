@@ -164,7 +164,7 @@ class BySchema(Kind):
 
     @property
     def is_grouped(self) -> bool:
-        """Whether rows are read in baskets, which a database collects; see `Source.baskets`."""
+        """Whether rows are read in baskets, not one by one; see `Source.baskets`."""
         return False
 
     @property

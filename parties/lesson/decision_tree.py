@@ -32,7 +32,7 @@ def decision_tree(engine: Engine, table_file: str = "") -> View:
         table_file: This party's rows, a CSV file with the columns of the bundled table. Empty: the bundled rows.
     """
     if not isinstance(table_file, str):
-        raise InputError(f"the table is {table_file}: give the path of a CSV file")
+        raise InputError(f"the table {table_file} is not a path: give the path of a CSV file")
     bundled = example.demo()
     public = schema.load(bundled.schema)
     path = Path(table_file) if table_file else (bundled.clinic_a, bundled.clinic_b)[engine.party]

@@ -71,7 +71,7 @@ class GrpcChannel(Channel):
         return self._stream.ended
 
     def hear_hello(self) -> Hello:
-        """Return the hello in the peer's first frame."""
+        """Return the hello in the peer's first frame. Raise ProtocolError if it holds no hello."""
         frame = self._next_frame()
         if frame.kind != HELLO:
             raise ProtocolError(f"the peer's first frame is {Kind.Name(frame.kind)}, expected HELLO")
@@ -81,7 +81,7 @@ class GrpcChannel(Channel):
             raise ProtocolError("the peer's hello is unreadable") from None
 
     def goodbye(self, first: bool, timeout: float, word: bytes = b"") -> bytes:
-        """Run the closing handshake of a successful session, and return the peer's closing word.
+        """Run the closing handshake of a successful session. Raise ProtocolError if the peer is at an earlier step.
 
         The first party sends its goodbye. The other party reads all earlier messages and the goodbye, then answers.
         After this method, the peer has received all earlier messages. The second party's answer may still be in

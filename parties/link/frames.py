@@ -97,7 +97,7 @@ class FrameReader:
         self._sequence = 0
 
     def read(self, data: bytes) -> Received:
-        """Return the frame that serialised bytes contain."""
+        """Return the frame that serialised bytes contain. Raise ProtocolError if there is none, or not the next one."""
         fields, payload = _parted(data)
         try:
             frame = Frame.FromString(fields)

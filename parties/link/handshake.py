@@ -60,7 +60,8 @@ def agree(ours: Hello, theirs: Hello) -> bytes:
             f"wire version: ours {ours.wire_version}, peer's {theirs.wire_version}; run the same release on both sides"
         )
     if theirs.party != 1 - ours.party:
-        raise ProtocolError(f"the peer says that it is party {theirs.party}, expected party {1 - ours.party}")
+        why = f"the peer says that it is party {theirs.party}, expected party {1 - ours.party}"
+        raise ProtocolError(f"{why}: its program does not follow the protocol")
     if len(theirs.nonce) != NONCE_BYTES or theirs.nonce == ours.nonce:
         raise ProtocolError("the peer's hello has no fresh nonce")
     if theirs.job != ours.job:

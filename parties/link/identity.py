@@ -248,7 +248,7 @@ def parse_certificate(pem: bytes, path: Path) -> x509.Certificate:
 
 
 def read_certificate(path: Path) -> x509.Certificate:
-    """Return a certificate, valid now or not: records outlive it, and its signatures remain valid."""
+    """Return a certificate, valid now or not, for its old signatures. Raise InputError if the file holds none."""
     try:
         return x509.load_pem_x509_certificate(read_bytes(path))
     except ValueError:

@@ -55,7 +55,7 @@ class Outbox:
         self._send = send
 
     def admit(self, timeout: float) -> None:
-        """Wait for room for one message. Raise OutboxStuckError after `timeout` seconds in which no frame went out."""
+        """Wait for room. Raise OutboxStuckError if no frame leaves for `timeout` s, OutboxClosedError after the end."""
         with self._lock:
             start = time.monotonic()
             while self._waiting >= self._limit and not self._closed:

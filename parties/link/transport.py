@@ -119,7 +119,7 @@ def one_line(text: str | None, limit: int = 300) -> str:
     """Return text from outside as one printable line, for an error message.
 
     Args:
-        text: The text.
+        text: The text; None counts as empty.
         limit: Largest number of characters.
     """
     return "".join(c if c.isprintable() else " " for c in (text or "")[:limit])

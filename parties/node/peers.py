@@ -214,7 +214,7 @@ def holders_of(
 
 
 def entries(file: NodeFile) -> Iterator[tuple[LinkSettings, str, PeerSettings]]:
-    """Yield the link settings, the name (empty if not given) and the peer settings of each peer in a node's file."""
+    """Yield link settings, name (empty if not given) and settings of each peer. Raise InputError without an address."""
     listen = file.node.listen or file.link.listen
     if not file.peers:
         options = file.link if file.node.listen is None else file.link.model_copy(update={"listen": listen})

@@ -16,7 +16,7 @@ from parties.jobs.holders import Givers
 from parties.jobs.inputs import Inputs
 from parties.jobs.tabular import BySchema
 from parties.link.settings import LinkSettings
-from parties.notebook.fitting import NEVER, Log, at_node, taking_part
+from parties.notebook.fitting import NEVER, TOO_MANY, Log, at_node, taking_part
 from parties.party_file import load
 from parties.tables import categories
 from parties.tables import schema as schemas
@@ -116,7 +116,7 @@ def in_baskets(task: BySchema, columns: Sequence[categories.Column], keys: Seque
 def _places(task: BySchema, columns: Sequence[categories.Column]) -> list[NDArray[np.int64]]:
     number = len(columns[0].cells)
     if number > task.own_bound:
-        raise InputError(f"{number} rows are more than the agreed bound of {task.own_bound}")
+        raise InputError(TOO_MANY.format(number, task.own_bound))
     return [codes(column, task.schema.attributes[column.name]) for column in columns]
 
 

@@ -25,6 +25,7 @@ from protocols.counts import RowCounts, Rows
 from smc.errors import InputError, LinkError
 
 log = logging.getLogger("smc")
+TOO_MANY = "{} rows are more than the agreed bound of {} (max_rows): give fewer, or agree on a larger bound"
 NEVER = 30 * 24 * 3600.0  # seconds of silence, where both parties are threads of this process
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two looks at a job
 
@@ -69,7 +70,7 @@ def counted(task: JointTree, columns: Sequence[Column], classes: Column) -> RowC
     *columns, classes = taking_part(task, [*columns, classes])
     count, bound, schema = len(classes.cells), task.own_bound, task.schema
     if count > bound:
-        raise InputError(f"{count} rows are more than the agreed bound of {bound} (max_rows)")
+        raise InputError(TOO_MANY.format(count, bound))
     rows = np.empty((count, len(columns)), dtype=np.int32, order="F")
     for position, column in enumerate(columns):
         rows[:, position] = column.schema_codes(schema.attributes[column.name])

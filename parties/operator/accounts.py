@@ -108,7 +108,7 @@ class Accounts:
         return False
 
     def all(self) -> dict[str, Account]:
-        """Return all accounts, by name."""
+        """Return all accounts, by name. Raise InputError if the file cannot be read."""
         if not self.check_present():
             return {}
         assert self._path is not None

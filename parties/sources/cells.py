@@ -56,7 +56,7 @@ def load(path: Path, schema: Schema, target: str, max_rows: int) -> Table:
 def cells_at(
     place: PlaceSettings, max_rows: int | None = None, opened: Callable[[PlaceSettings], RowQuery] | None = None
 ) -> Columns:
-    """Return the cells of a file as text, without the rows that the party's table at this place leaves out.
+    """Return a file's cells as text, without rows that the table leaves out. Raise InputError beyond `max_rows`.
 
     Args:
         place: The file or table, its spelling and its row filter.

@@ -229,7 +229,7 @@ class Scratch(DuckDb):
 
     @contextmanager
     def writing(self, helpers: Mapping[str, pa.Table]) -> Iterator[Writing]:
-        """Open a transaction on the attached DuckDB file."""
+        """Open a transaction on the attached DuckDB file. Raise InputError if none is attached."""
         if self.attached is None:
             raise InputError(f"{self.place}: a table is made in a database, and this is a file: write a file instead")
         path, name = self.attached

@@ -60,7 +60,7 @@ def chosen_rows(rows: RowQuery, chosen: exp.Select, settings: TableSettings) -> 
 
 
 def person_of(rows: RowQuery, settings: TableSettings) -> exp.Expr:
-    """Return the SQL expression of a row's person as text; NULL for a row without a person."""
+    """Return the SQL of a row's person as text, NULL for none. Raise InputError if it does not follow from the row."""
     assert settings.person is not None
     engine, spelled = rows.engine, settings.person.strip()
     where = f"{engine.place}: person"

@@ -279,7 +279,10 @@ class Work:
         return self._order[positions]
 
     def standing(self, positions: Rows) -> NDArray[np.bool_]:
-        """Return which of these matched positions stand for their row: those of its first matched key."""
+        """Return which of these matched positions stand for their row: those of its first matched key.
+
+        Raise ProtocolError if a position stands for no key.
+        """
         tokens = self._order[positions]
         if (tokens >= len(self._tokens)).any():
             raise ProtocolError("the peer reports a match of a point that stands for no key")

@@ -121,5 +121,5 @@ def encode(cuts: Cuts) -> Any:
 
 
 def decode(value: Any) -> Cuts:
-    """Return the cuts in a JSON document of `encode`."""
+    """Return the cuts in a parsed JSON document of `encode`; their values are not checked."""
     return tuple(tuple(None if cut is None else Cut(*cut) for cut in level) for level in value)

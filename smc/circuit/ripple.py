@@ -13,7 +13,7 @@ from smc.circuit.wire import Wire
 
 
 def majority(a: Wire, b: Wire, c: Wire) -> Wire:
-    """Return whether two of three wires are 1; one AND.
+    """Return whether at least two of three wires are 1; one AND.
 
     Args:
         a: The first wire.

@@ -36,7 +36,7 @@ LEVELS = (
 
 @cache
 def described() -> dict[str, str]:
-    """Return Linux's description of an x86-64 processor, by property; empty elsewhere, or if it cannot be read."""
+    """Return Linux's `DESCRIBED` properties of an x86-64 processor; empty elsewhere, or if they cannot be read."""
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         return {}
     try:

@@ -49,6 +49,6 @@ class GroupedBits(Mechanism):
 
     @override
     def possible(self, tally: NDArray[np.int64]) -> bool:
-        """Return whether no bit is set more often than there are reports."""
+        """Return whether no bit of a group is set more often than the group has reports."""
         table = tally.reshape(self.groups, -1)
         return bool((table <= table[:, -1:]).all())

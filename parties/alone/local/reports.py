@@ -111,7 +111,7 @@ def tally_document(plan: LocalPlan, tally: NDArray[np.int64]) -> str:
 
 
 def candidates(path: Path) -> tuple[str, ...]:
-    """Read candidate texts, one a line, without empty lines and repetitions."""
+    """Read candidate texts, one a line, without empty lines and repetitions. Raise InputError if there are none."""
     texts = tuple(dict.fromkeys(line.strip() for line in files.read_text(path).splitlines() if line.strip()))
     if not texts:
         raise InputError(f"{path}: has no candidates; write one candidate on each line")

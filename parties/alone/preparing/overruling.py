@@ -75,7 +75,7 @@ Reading: TypeAlias = Callable[[Wish, ColumnType | None], dict[str, Any]]  # read
 
 
 def overruled(table: TableProfile, proposal: TableProposal, wishes: Mapping[str, Wish]) -> TableProposal:
-    """Return a proposal with the changes that the operator requested.
+    """Return a proposal with the operator's changes. Raise InputError if they leave out the target or all columns.
 
     Args:
         table: Profile of the raw table.

@@ -174,7 +174,7 @@ def _with_spelling(place: PlaceSettings, choices: Choices) -> tuple[PlaceSetting
 
 
 def profile_rows(rows: RowQuery, target: str | None, place: PlaceSettings, choices: Choices = REFUSE) -> TableProfile:
-    """Return the profile of all columns of a query's rows.
+    """Return the profile of a query's rows. Raise InputError if the target is missing or no column can be an attribute.
 
     Args:
         rows: The rows.
@@ -299,7 +299,7 @@ class _Pieces:
         return int(self.engine.backend.raw_sql(f"SELECT COUNT(*) FROM raw{piece}").fetchone()[0])
 
     def make_others(self, dropped: Sequence[str], total: int) -> None:
-        """Create all pieces except the first, and check that each has `total` rows."""
+        """Create all pieces except the first. Raise InputError unless each has `total` rows."""
         for piece in range(1, -(-len(self.columns) // PIECE)):
             self.make(piece, dropped)
             if self.rows(piece) != total:

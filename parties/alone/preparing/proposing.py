@@ -124,7 +124,7 @@ class TableProposal:
 def propose(
     table: TableProfile, target: str | None = None, exclude: Sequence[str] = (), today: date | None = None
 ) -> TableProposal:
-    """Return a proposed schema for a raw table.
+    """Return a proposed schema for a raw table. Raise InputError if the target or all columns cannot be attributes.
 
     Args:
         table: Profile of the raw table.
@@ -358,7 +358,7 @@ def _codes(table: TableProfile) -> set[str]:
 
 
 def as_category(column: ColumnProfile, table: TableProfile, is_target: bool) -> tuple[dict[str, Any], list[str]]:
-    """Return the type of a column of categories, and remarks for the operator.
+    """Return the type of a column of categories, and remarks for the operator. Raise InputError if values are unfit.
 
     The type lists the values of 10 or more rows. If there are many values, it lists their first letters instead.
 

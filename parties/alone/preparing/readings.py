@@ -134,7 +134,7 @@ class Choices:
         return [code for name in self.of(column) if name.startswith(CODES) for code in name[len(CODES) :].split(",")]
 
     def choose(self, question: Question) -> str:
-        """Return the option that the operator gave, or the answer of `ask`."""
+        """Return the operator's option, or the answer of `ask`. Raise InputError if a given order does not fit."""
         named = [name for name in self.of(question.column) if name in question.options]
         asks_for_form = question.column != "*" and not question.options.keys().isdisjoint(FORMS)
         if not named and asks_for_form and (unfit := self._orders(question.column)):

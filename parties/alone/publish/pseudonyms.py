@@ -264,13 +264,16 @@ def restore(rows: RowQuery, columns: Mapping[str, str], ring: Keyring, out: Path
 
 
 def restored(keys: Mapping[int, ColumnKey], column: Any, ring: Keyring, place: str) -> tuple[pa.Array, int]:
-    """Return the original values of a column, and the number of cells of forgotten subjects.
+    """Return a column's values, null for forgotten subjects and missing cells; and the number of forgotten cells.
 
     Args:
         keys: versions of the column's key
         column: the pseudonyms
         ring: keyring with the subjects' keys
         place: name of the source and column, for errors
+
+    Raises:
+        InputError: A cell is not a pseudonym of this key.
     """
     texts, codes = encode(column)
     values: list[str | None] = []

@@ -116,7 +116,7 @@ class Features:
         return tables
 
     def summed(self, tables: NDArray[Any], total: Any) -> NDArray[Any]:
-        """Return the sum over all rows of the row's feature vector times a number of the row, such as its slope.
+        """Return the sum over all rows of the feature vector times a number of the row, such as its slope; [features].
 
         Args:
             tables: sum of these numbers over the rows with each value, [values of all columns]

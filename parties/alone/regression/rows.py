@@ -117,7 +117,7 @@ class TrainingRows:
         return regularisation / 2 * float(weights @ weights) + losses
 
     def gradient(self, loss: Loss, regularisation: float, weights: Floats) -> Floats:
-        """Return the gradient of J.
+        """Return the gradient of J, float64[features].
 
         Args:
             loss: the loss

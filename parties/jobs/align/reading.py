@@ -132,7 +132,7 @@ def own_keys(table: TableKeys, settings: AlignSettings, party: int, place: Place
         place: The table or file, with its bounds.
 
     Raises:
-        InputError: There are too many rows, too few, unreadable cells, or doubles that are refused.
+        UnfitError: There are too many rows, too few, unreadable cells, or doubles that are refused.
     """
     found, label = problems(table, settings, party), place.label
     if isinstance(place, TableSettings) and not place.least_rows <= table.rows <= place.max_rows:

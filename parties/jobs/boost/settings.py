@@ -41,7 +41,8 @@ class BoostSettings(TabularSettings):
     rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = public(
         None,
         "Rounds",
-        "Number of boosting rounds. Each adds one tree, or with softmax one tree for each class",
+        "Number of boosting rounds. Each adds one tree, or with softmax one tree for each class. 1 with a target of "
+        "numbers gives one regression tree",
         left_out=f"{MOST_ROUNDS}, or fewer, so that the splits open at most {DEFAULT_BITS:,} bits",
     )
     depth: Annotated[int, Field(strict=True, ge=1, le=10)] = public(4, "Depth", "Levels of splits of each tree")

@@ -238,8 +238,8 @@ class Boost(BySchema):
     def weigh(self, sums: Numbers) -> Floats:
         """Return the weights of leaves from their opened sums: -rate G / (H + lambda).
 
-        G and H are a leaf's sums of slopes and of curvatures. With noise, H is at least `min_child_weight`, and a
-        weight is clipped to public bounds.
+        G and H are a leaf's sums of slopes and of curvatures: its row of `sums`, int64[leaves, 2] in units of
+        2^-`point`. With noise, an H below `min_child_weight` is raised to it, and weights are clipped to public bounds.
         """
         slopes, curvatures = sums.T / (1 << self.point)
         if self.noise is not None:

@@ -44,7 +44,9 @@ Classes = Annotated[
 class MajoritySettings(BooleanSettings):
     """Settings of `smc majority`."""
 
-    counts: str | None = private("Counts", "Your count of each class, separated by commas", metavar="N,N,...")
+    counts: str | None = private(
+        "Counts", "Your count of each class, separated by commas", metavar="N,N,...", unless="table"
+    )
     classes: Classes | None = public(
         None,
         "Classes",
@@ -165,7 +167,7 @@ class Majority(Batched):
         return lambda engine: majority(engine, np.zeros((len(self.classes), batch), dtype=np.int64), self.settings.bits)
 
     def own(self, typed: Mapping[str, Any]) -> list[int]:
-        """Return this party's count of each class, from the texts that its operator typed, by name."""
+        """Return this party's typed count of each class. Raise InputError if they do not fit the job."""
         text = str(typed_value(type(self), typed, "counts"))
         parts = [part.strip() for part in text.split(",")]
         if not all(re.fullmatch("[0-9]{1,19}", part) for part in parts):

@@ -37,6 +37,8 @@ class VarianceSettings(DecisionSettings):
 class Variance(Release):
     """Test whether the variance of a column of numbers, over the rows of both parties, is above a bound. Both learn
     yes or no.
+
+    The variance is the mean squared distance from the mean, divided by the number of rows n, not by n - 1.
     """
 
     name, Settings = "variance", VarianceSettings

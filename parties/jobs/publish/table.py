@@ -213,7 +213,7 @@ class TableOfBoth(BySchema):
 
     @override
     def parameters(self) -> dict[str, Any]:
-        """Return the public settings, with the analyst by name and fingerprint."""
+        """Return the public settings, with the analyst, if any, by name and short fingerprint."""
         values = super().parameters()
         return {**values, "analyst": None if values["analyst"] is None else analyst.in_short(values["analyst"])}
 

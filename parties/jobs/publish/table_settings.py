@@ -41,19 +41,20 @@ class JointTableSettings(BooleanSettings, TabularSettings):
         column=True,
     )
     threshold: Annotated[int, Field(strict=True, ge=3, le=2**32)] = public(
-        3, "Threshold", "Minimum rows of a cell or total; smaller ones are hidden"
+        3, "Threshold", "Minimum rows of a cell or total, of each party if sealed; smaller ones are hidden"
     )
     against: Against = against("the threshold holds for each party's rows", "only for the rows of both together")
     zeros: Literal["hidden", "shown"] = public(
         "hidden",
         "Zeros",
-        "Cells without rows: hidden like small cells, or shown to both parties",
+        "Cells without rows: hidden like small cells, or shown to both parties (not with epsilon)",
     )
     to: LocalPath | None = own_file("To", "Seal the numbers to this certificate; neither party can read them.")
     analyst: Annotated[str, Field(max_length=20_000)] | None = public(
         None,
         "Analyst",
-        "Certificate of the analyst, as text. The numbers are sealed to it, so only the analyst can read them",
+        "Text of the analyst's certificate file, not its name. The numbers are sealed to it, so only the analyst can "
+        "read them",
         none="nobody: with epsilon, both see the numbers",
         node=True,
     )

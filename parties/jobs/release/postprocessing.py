@@ -13,7 +13,7 @@ EACH = 1 - (1 - CONFIDENCE) / 2  # confidence of a count's and of the others' in
 
 
 def consistent(noisy: Counts, max_sum: int) -> Counts:
-    """Return the nonnegative counts nearest to noisy ones, with the same sum.
+    """Return the nonnegative counts nearest to noisy ones, in their shape and with their sum.
 
     The counts are projected onto the nonnegative counts with that sum (Euclidean distance) and rounded. To set negative
     counts to 0 instead would raise every margin of a table. If the sum is below 0, all are 0. Margins of the result are

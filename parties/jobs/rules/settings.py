@@ -64,7 +64,7 @@ class RulesSettings(ManyGatesSettings, TabularSettings):
     k: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] = public(
         5,
         "Least rows",
-        "Minimum rows of a set that is opened. With at_most N, the minimum is k x N rows",
+        "Minimum rows of a set that is opened. If a person may have N rows, the minimum is k x N rows",
     )
     epsilon: Epsilon | None = public(
         None,

@@ -41,7 +41,7 @@ ROWS = "rows"  # every row of the table counts
 class AmountSettings(BooleanSettings):
     """Settings for a private number of at most `bits` bits: typed, or a count of rows."""
 
-    value: Count | None = private("Own number", "Your number, private", metavar="NUMBER")
+    value: Count | None = private("Own number", "Your number, private", metavar="NUMBER", unless="of")
     bits: Annotated[int, Field(strict=True, ge=1, le=64)] = public(
         32, "Width in bits", "Number of bits of both numbers, public. 32 bits hold numbers up to 4,294,967,295"
     )
@@ -49,7 +49,7 @@ class AmountSettings(BooleanSettings):
         None,
         "What is counted",
         f"Compare numbers of rows: {ROWS!r} = all rows of each party, COLUMN=VALUE = rows with this value",
-        none="a number that each operator types",
+        none="your own number, and one that the peer types when it approves",
         node=True,
     )
     at_most: AtMost | None = of_people(node=True)

@@ -46,8 +46,8 @@ def choice(tree: Node) -> Choice | Leaf:
 class Compiled:
     """A tree's nodes in reading order.
 
-    `attribute` is the index of a node's column in `columns`, -1 in a leaf; `children[first + i]` is the node for the
-    column's code i; `end` is the index in `ends` of a leaf's content.
+    `attribute` is the index of a node's column in `columns`, -1 in a leaf. `children[first + i]`, with the node's
+    `first`, is the node for the column's code i. `end` is the index in `ends` of a leaf's content, -1 in other nodes.
     """
 
     columns: tuple[str, ...]  # columns in the tree

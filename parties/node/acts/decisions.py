@@ -173,7 +173,8 @@ class Decisions:
     def settle(self, identifier: str) -> bool:
         """Ask the decision point about a job of the peer's that our rules permit; return whether it has answered.
 
-        Our rules are evaluated again, since they may depend on time. No lock is held during the request.
+        Our rules are evaluated again, since they may depend on time. No lock is held during the request. Raise
+        AskFirstError if the decision point must be asked first.
         """
         for attempt in self._gate.attempts():
             with attempt, self._log.writing():
@@ -196,7 +197,7 @@ class Decisions:
         return record.unasked and record.ours.verdict == "waiting" and self._jobs.state(record) == "waiting"
 
     def cancel(self, identifier: str, why: str = "") -> Record:
-        """End a job that has not ended.
+        """End a job. Raise InputError if it has ended, or only the peer's signature is missing.
 
         Args:
             identifier: Beginning of the job's identifier.

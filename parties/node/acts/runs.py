@@ -31,7 +31,7 @@ DIFFERENT = "the two parties have signed different results"
 
 
 class Runs:
-    """The sessions of jobs, as the node's log records them."""
+    """The sessions of jobs in the node's log. Methods raise LinkError if the job has ended: the session must stop."""
 
     def __init__(self, parts: Parts) -> None:
         self._jobs, self._log, self._spendings, self._accounts = (

@@ -277,7 +277,7 @@ class OperatorService(Operator):
 
 @contextmanager
 def recorded() -> Iterator[None]:
-    """Turn an error of the database during a recorded action into an error for the operator."""
+    """Turn an error of the database during a recorded action into a NotRecordedError."""
     try:
         yield
     except errors() as error:

@@ -202,7 +202,7 @@ def job_result(record: Record, state: State) -> JobResult:
         state: Present state of the job.
 
     Raises:
-        InputError: The job is not done.
+        InputError: The job is not done, or its result is not for this holder.
     """
     if state != "done":
         raise InputError(f"job {record.id[:8]} has no result: it is {state}; smc show {record.id[:8]} says more")

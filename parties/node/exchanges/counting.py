@@ -41,6 +41,7 @@ def agree(session: Session, step: Step, bits: int, fits: bool, holders_fit: bool
 
     Raises:
         PastBitsError: The bits do not fit at one party at least.
+        ProtocolError: The peer's answer is neither yes nor no.
     """
     ours = HOLDER_LACKS if holders_fit is False else FITS if fits else TOO_MUCH
     with session.phase("checkpoint"):

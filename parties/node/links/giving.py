@@ -80,7 +80,7 @@ class Givers(Holders):
         self.send(canonical({"start": step, "code": code_of_kind(type(task))}).encode())
 
     def fits(self, step: Step, state: Any) -> bool:
-        """Return whether the bits of a step fit the bounds of all holders.
+        """Return whether the bits of a step fit all holders' bounds. Raise ProtocolError if an answer is unknown.
 
         Args:
             step: The step.
@@ -208,7 +208,7 @@ class BothNodes:
 
 @contextmanager
 def both_dialled(ways: Sequence[LinkOptions], job: Proposal) -> Iterator[BothNodes]:
-    """Dial both computing nodes, parties 0 and 1.
+    """Dial both computing nodes, parties 0 and 1. Raise LinkError if the links are not those of the job's nodes.
 
     Args:
         ways: Options of the links.

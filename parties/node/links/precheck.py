@@ -35,6 +35,7 @@ def precheck(session: Session, terms: Terms) -> Earlier | None:
     Raises:
         BudgetError: This party cannot pay; the message is the refusal of `terms`.
         PeerCannotPayError: The peer cannot pay.
+        ProtocolError: The peer's answer is neither yes nor no.
     """
     earlier = terms.earlier
     name = bytes(NAME_BYTES) if earlier is None else bytes.fromhex(earlier.job.id)

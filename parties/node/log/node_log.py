@@ -182,7 +182,7 @@ class NodeLog:
         return checked
 
     def check(self, path: Path) -> None:
-        """Raise InputError if the records are damaged, or a peer had another name before.
+        """Raise InputError if the records are damaged, MisnamedError if a peer's name does not fit its certificate.
 
         To go on with changed records would hide the change. `path` is that of the log's marker.
         """

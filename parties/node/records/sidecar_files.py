@@ -29,6 +29,7 @@ from smc.errors import InputError
 
 # in the state directory, beside the database; the last two are folders
 MARKER, ARCHIVES, OWN_RESULTS = "log.json", "archive", "aligned"
+MOVE = "move it to another folder"  # remedy if a file is too large
 
 _START = b"smc encrypted file 1\n"
 _SALT_BYTES, _CHECK_BYTES, _NONCE_BYTES, _KEY_BYTES = 16, 8, 12, 32
@@ -85,7 +86,8 @@ class SidecarFiles:
             path: The file.
             data: Content of the file.
         """
-        files.create_private(path, self._encrypted(path, data, "archive"))
+        fewer = "archive fewer jobs at once, with more --days or retention_days"
+        files.create_private(path, self._encrypted(path, data, "archive", fewer))
 
     def own_result(self, job: str) -> Path:
         """Return the file with this party's own part of a job's result."""
@@ -106,10 +108,11 @@ class SidecarFiles:
         """Remove this party's own part of a job's result, if there is one."""
         self.own_result(job).unlink(missing_ok=True)
 
-    def _encrypted(self, path: Path, data: bytes, purpose: Purpose) -> bytes:
+    def _encrypted(self, path: Path, data: bytes, purpose: Purpose, remedy: str = MOVE) -> bytes:
         if not sealed.is_sealed(self.database):
             return data
-        return _encrypted(path, data, purpose, sealed.passphrase(self.database)[0], sealed.salt(self.database))
+        word, salt = sealed.passphrase(self.database)[0], sealed.salt(self.database)
+        return _encrypted(path, data, purpose, word, salt, remedy)
 
 
 _PLAIN = (
@@ -303,13 +306,13 @@ def _written(contents: Iterable[tuple[Path, bytes]]) -> Iterator[Callable[[], No
             temporary.unlink(missing_ok=True)
 
 
-def _encrypted(path: Path, data: bytes, purpose: Purpose, word: str, salt: bytes) -> bytes:
+def _encrypted(path: Path, data: bytes, purpose: Purpose, word: str, salt: bytes, remedy: str = MOVE) -> bytes:
     key, nonce = _key(word, salt), secrets.token_bytes(_NONCE_BYTES)
     head = _START + key.salt + key.check + nonce
     try:
         return head + key.cipher.encrypt(nonce, data, head + _bound(path, purpose))
     except OverflowError:
-        raise InputError(f"{path} is too large to be encrypted: at most 2 GB fit; move it elsewhere") from None
+        raise InputError(f"{path} is too large to be encrypted: at most 2 GB fit; {remedy}") from None
 
 
 def _decrypted(path: Path, data: bytes, purpose: Purpose, words: Iterable[tuple[str, str]]) -> bytes:

@@ -111,7 +111,7 @@ def layout_of(cells: Cells) -> Layout:
 
 
 def counted(cells: Cells, layout: Layout, groups: Sequence[int] | ValueCodes | Counts, number: int) -> Classes:
-    """Return the classes of grouped cells; public rows are not counted.
+    """Return the classes of grouped cells, without public rows. Raise InputError if there are too many counts.
 
     Args:
         cells: the cells

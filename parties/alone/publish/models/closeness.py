@@ -22,7 +22,7 @@ from parties.base.settings import Finite
 
 
 def variational(p: Floats, q: Floats) -> Measure:
-    """Return half the sum of |p - q|: the earth mover's distance if all values are equally far apart.
+    """Return half the sum of |p - q|, float64[classes]: the earth mover's distance if values are equally far apart.
 
     Args:
         p: distributions, float64[classes, values]
@@ -33,7 +33,7 @@ def variational(p: Floats, q: Floats) -> Measure:
 
 
 def kullback_leibler(p: Floats, q: Floats) -> Measure:
-    """Return the sum of p ln(p / q).
+    """Return the sum of p ln(p / q) in nats, float64[classes].
 
     Args:
         p: distributions, float64[classes, values]
@@ -101,7 +101,7 @@ class TCloseness(PrivacyModel):
     larger: ClassVar[bool] = False
 
     def measure(self, classes: Classes) -> Measure:
-        """Return the distance to the whole table."""
+        """Return the distance of each class to the whole table; infinity for a class without a known value."""
         known = classes.known(self.column)
         p, q = shares(known), shares(classes.known_whole(self.column)[None])
         if self.distance == "hierarchical":

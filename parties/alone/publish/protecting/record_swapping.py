@@ -94,7 +94,7 @@ def swapped(
 def partners(
     areas: Counts, alike: Counts, wanted: Counts, least: int, most: int, random: np.random.Generator
 ) -> Counts:
-    """Return the row with which each row exchanges its area, itself if none: a similar row of another area.
+    """Return the index of each row's partner in the swap, int64[rows]: a similar row of another area, or itself.
 
     Args:
         areas: area of each row, int64[rows]

@@ -90,7 +90,7 @@ def counted_among(
 
 
 def spans_of(hierarchy: Hierarchy, labels: Sequence[str]) -> list[Span]:
-    """Return for each published label of a column the set of values that it covers.
+    """Return the set of values that each published label covers. Raise InputError if a label covers none.
 
     If one level of the hierarchy has all labels, the lowest such level is used. Otherwise each label is looked up at
     the highest level that has it.

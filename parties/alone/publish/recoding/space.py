@@ -67,7 +67,7 @@ class Space:
         return classes
 
     def of_parts(self, parts: Sequence[Part]) -> Classes:
-        """Return the counts of classes of rows, one class for each part."""
+        """Return the counts of rows by sensitive value in each class; each part is a class."""
         return self.classes(*_joined(parts), len(parts))
 
     def around(self, parts: Sequence[Part]) -> Partition:

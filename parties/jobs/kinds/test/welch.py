@@ -33,7 +33,7 @@ class WelchSettings(SignificanceSettings):
 
     column: Name | None = public(None, "Column of numbers", "Column whose means are compared", column=True)
     by: Name | None = public(None, "Groups", "Column of the two groups", column=True)
-    alternative: Alternative = alternative("the second group's mean is greater or less")
+    alternative: Alternative = alternative("in the group that is later in the schema, the mean is greater or less")
 
 
 class Welch(Significance):

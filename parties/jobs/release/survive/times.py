@@ -61,7 +61,7 @@ class Times:
 
 
 def times(task: Release) -> Times:
-    """Return the layout of a task's counts: by arm (if there is one), event and time, in this order."""
+    """Return the layout of counts: by arm (if any), then event, then time. Raise InputError if columns are unfit."""
     settings = task.settings
     time, event = required(settings.time, f"{task.name}.time"), required(settings.event, f"{task.name}.event")
     columns = [name for name in (settings.arm, event, time) if name]

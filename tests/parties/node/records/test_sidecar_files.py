@@ -138,8 +138,11 @@ def test_what_is_too_large_is_one_line_and_nothing_is_written(place: Place, monk
             raise OverflowError("Data or associated data too long. Max 2**31 - 1 bytes")
 
     monkeypatch.setattr(sidecar_files, "_key", lambda word, salt: sidecar_files._Key(salt, bytes(8), Small()))  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=f"^{path} is too large to be encrypted: at most 2 GB fit; move it elsewhere$"):
+    large = f"^{path} is too large to be encrypted: at most 2 GB fit; "
+    with pytest.raises(InputError, match=f"{large}move it to another folder$"):
         SidecarFiles(place.path).write(path, b"{}")
+    with pytest.raises(InputError, match=f"{large}archive fewer jobs at once, with more --days or retention_days$"):
+        SidecarFiles(place.path).write_archive(path, b"{}")
     assert others(place) == before
 
 
