@@ -221,7 +221,7 @@ def _output(
         outputs.write(document, report)
     if as_json:
         cost_of = {} if report is None else {"cost": report if kind.about.phases else report["total"]}
-        console.print_json({**document, **cost_of})
+        console.print_json({**kind.without_private(document), **cost_of})
     else:
         told = {**document, "alone": True} if alone and document.get("exact") else document
         outputs.print_result(kind.text(told, party), report)

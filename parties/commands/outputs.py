@@ -126,10 +126,11 @@ class Outputs:
             InputError: A file cannot be written.
         """
         assert self.kind is not None
+        shown = self.kind.without_private(document)
         for file in self.kind.files():
             path = self.paths.get(file.option or "")
             if path is not None:
-                files.write_text(path, file.content(document), file.private)
+                files.write_text(path, file.content(document if file.private else shown), file.private)
         report_path = self.paths.get("report")
         if report_path is not None:
             files.write_text(report_path, json.dumps(report, indent=2) + "\n")

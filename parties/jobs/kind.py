@@ -273,6 +273,7 @@ class Kind(ABC):
     about: ClassVar[Description]
     Settings: ClassVar[type[KindSettings]]
     runs_alone: ClassVar[bool] = False  # whether its answer makes sense on the rows of one party
+    private_fields: ClassVar[tuple[str, ...]] = ()  # of the document; no JSON and no public file has them
     on_shares = False  # True if further holders give rows, so that numbers enter as shares (docs/holders.md)
 
     def __init__(self, settings: KindSettings) -> None:
@@ -475,6 +476,11 @@ class Kind(ABC):
             document: The result, from `document`.
             party: The reader: 0 or 1.
         """
+
+    @classmethod
+    def without_private(cls, document: Document) -> Document:
+        """Return the result without `private_fields`: they are for private files, not for a terminal or JSON."""
+        return {name: value for name, value in document.items() if name not in cls.private_fields}
 
     @classmethod
     def files(cls) -> tuple[File, ...]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from parties.jobs.kinds.align.exact import AlignExact
 from tests.support.nodes import Nodes, cost_as_predicted, job
 from tests.support.processes import Processes, here
 from tests.support.waiting import eventually
@@ -57,21 +58,30 @@ def test_by_hand_each_party_has_its_matched_rows_in_one_order(processes: Process
     words = ["align", "exact", *KEYS, "--keys", "10", "--json"]
     estimates = json.loads(here(tmp_path, "estimate", *words[:-1], "--json").out)["estimates"]
     done = processes.pair(
-        [*words, "--data", "bank.csv", "--aligned", "0.csv"], [*words, "--data", "shop.csv", "--aligned", "1.csv"]
+        [*words, "--data", "bank.csv", "--aligned", "0.csv", "--out", "0.json"],
+        [*words, "--data", "shop.csv", "--aligned", "1.csv"],
     )
     assert [one.code for one in done] == [0, 0], done[0].err + done[1].err
     left, right = (json.loads(one.out) for one in done)
     assert left["matched"] == right["matched"] == 3
     assert set(zip(names(tmp_path / "0.csv"), names(tmp_path / "1.csv"), strict=True)) == MATCHED
     assert (tmp_path / "0.csv").stat().st_mode & 0o777 == 0o600
+    for text in (done[0].out, (tmp_path / "0.json").read_text()):
+        assert "Bob" not in text
+        assert "--aligned" in json.loads(text)["keys"]
     assert left["cost"]["bytes_sent"] == estimates[0]["party0_sends"]
     assert right["cost"]["bytes_sent"] == estimates[0]["party1_sends"]
 
 
 def test_only_the_number_for_one_party(processes: Processes) -> None:
     words = ["align", "exact", *KEYS, "--opens", "number", "--learns", "dialler"]
-    done = processes.pair([*words, "--data", "bank.csv"], [*words, "--data", "shop.csv"])
-    assert [one.out for one in done] == ["matched: only the party that learns it has the answer\n", "matched: 3 rows\n"]
+    done = processes.pair([*words, "--data", "bank.csv", "--json"], [*words, "--data", "shop.csv", "--json"])
+    left, right = (json.loads(one.out) for one in done)
+    assert (left["matched"], left["reason"]) == (None, "only the dialling party learns it")
+    assert right["matched"] == 3
+    assert "reason" not in right
+    assert AlignExact.text(left, 0) == "matched: only the dialling party learns it\n"
+    assert AlignExact.text(right, 1) == "matched: 3 rows\n"
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,7 @@ class AlignExact(Kind):
         estimate_example="--by tax_number --keys 100000",
         afterwards="The file --aligned lists the keys of your matched rows, in an order that both parties share.",
     )
+    private_fields = ("own",)
     Settings = AlignSettings
     settings: AlignSettings
 
@@ -58,7 +59,8 @@ class AlignExact(Kind):
         self._keys = key_columns(required(self.settings.by, f"{NAME}.by"))
         self._forms = forms_of(self.settings, self.columns)
         self.terms = terms_of(self.settings, len(self._keys))
-        self._own: str | None = None  # keys of our matched rows, as CSV, after a run of a command
+        self._number: int | None = None  # of matched rows, after a run of a command that learns it
+        self._own: str | None = None  # their keys as CSV, if it learns them
 
     @property
     @override
@@ -200,28 +202,29 @@ class AlignExact(Kind):
         if found is None:
             return {"matched": None}
         number = found if isinstance(found, int) else len(found)
-        own = keys.aligned(found) if not isinstance(found, int) else f"{found}\n"
+        own = None if isinstance(found, int) else keys.aligned(found)
         if keep is None:
-            self._own = own  # a command writes it
-        elif not (both and isinstance(found, int)):
-            keep(own)
+            self._number, self._own = number, own  # a command writes them
+        elif own is not None or not both:
+            keep(f"{number}\n" if own is None else own)
         return {"matched": number if both else None}
 
     # Result.
 
     @override
     def document(self, state: State) -> Document:
-        own = {} if self._own is None else {"own": self._own}
-        return {"by": ["+".join(key) for key in self._keys], "opens": self.settings.opens, **state, **own}
+        matched = state["matched"] if self._number is None else self._number
+        more = {"reason": f"only {LEARNERS[self.settings.learns].lower()} it"} if matched is None else {}
+        if self._own is not None:
+            more |= {"keys": "the file of --aligned has the keys of your matched rows", "own": self._own}
+        return {"by": ["+".join(key) for key in self._keys], "opens": self.settings.opens, "matched": matched, **more}
 
     @classmethod
     @override
     def text(cls, document: Document, party: int) -> str:
-        own, number = document.get("own", ""), document["matched"]
-        if number is None and not own:
-            return "matched: only the party that learns it has the answer\n"
+        number = document["matched"]
         if number is None:
-            number = int(own) if document["opens"] == "number" else own.count("\n") - 1
+            return f"matched: {document['reason']}\n"
         return f"matched: {number:,} {'row' if number == 1 else 'rows'}\n"
 
     @classmethod
