@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from parties.base import console, files
+from parties.commands.node_options import node_of
 from parties.commands.options import node_config, out_option, required_party_file
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.signature import argument, command
@@ -23,12 +24,16 @@ def rows_command(
 ) -> None:
     """Write the keys of your rows that a job of smc align exact has matched, as CSV.
 
-    JOB is the beginning of the job's identifier. The n-th row belongs to the n-th row of the peer. The node keeps the
-    file for its owner only, and removes it when the job is archived or its result is withdrawn.
+    JOB is the beginning of the job's identifier, or latest for the newest job with matched rows. The n-th row belongs to
+    the n-th row of the peer. The node keeps the file for its owner only, and removes it when the job is archived or its
+    result is withdrawn.
     """
     config = required_party_file(config_file)
     place = SidecarFiles(state_directory(config) / database.FILE_NAME)
     check_new({"--out": out}, [], config, force)
+    if job == "latest":
+        done = node_of(config_file).jobs(states=("done",))
+        job = next((view.id for view in done if place.own_result(view.id).exists()), job)
     found = [path for path in place.own_result("").parent.glob("*.csv") if path.name.startswith(job)]
     if len(found) != 1:
         problem = "several jobs begin so" if found else "this node has matched no rows in such a job"

@@ -146,6 +146,7 @@ def test_by_nodes_under_a_rule_that_bounds_the_keys(pair: Nodes) -> None:
         assert "whole" in here(node.directory, "audit", "verify").out
         assert here(node.directory, "align", "rows", identifier[:8], "--out", "aligned.csv").code == 0
         found.append(names(node.directory / "aligned.csv"))
+        assert here(node.directory, "align", "rows", "latest").out == (node.directory / "aligned.csv").read_text()
         kept = node.directory / "state" / "aligned" / f"{identifier}.csv"
         assert kept.stat().st_mode & 0o777 == 0o600
     assert set(zip(*found, strict=True)) == MATCHED
