@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from parties.base import console
@@ -10,11 +11,12 @@ from parties.base.settings import merge
 from parties.base.text import parts_of
 from parties.commands.rows import CONFIG, TABLE, chosen
 from parties.commands.signature import argument, command, option
-from parties.jobs.align.reading import names_in, problems, read_table
+from parties.jobs.align.reading import Value, names_in, problems, read_table
 from parties.jobs.align.settings import AlignSettings
 
 FEW = 10  # keys: an answer about fewer describes single people
 SHOWN = 3  # normal forms of a column
+LISTED = 20  # rows with the key of an earlier row
 
 
 @command("check", "smc align check mine.csv --by tax_number,name+born --forms name=accents+case,born=date:dmy")
@@ -43,7 +45,12 @@ def check_command(
             "rows": found.rows,
             "rows_without_key": found.keyless,
             "keys": [
-                {"key": key, "rows": sum(value is not None for value in values), "doubles": doubles}
+                {
+                    "key": key,
+                    "rows": sum(value is not None for value in values),
+                    "doubles": doubles,
+                    "double_rows": _double_rows(values),
+                }
                 for key, values, doubles in zip(settings.by or (), found.keys, found.doubles, strict=True)
             ],
             "columns": [
@@ -66,8 +73,19 @@ def check_command(
         {"column": "{column}", "empty": ">{empty:,}", "unreadable": ">{unreadable:,}", "normal form": "~{normal:list}"},
         report.data["columns"],
     )
+    for one in report.data["keys"]:
+        if pairs := [f"{pair['row']:,} as {pair['earlier']:,}" for pair in one["double_rows"]]:
+            rest = ", ..." if one["doubles"] > LISTED else ""
+            report.line(f"doubles of key {one['key']}, the first row is 1: row {', '.join(pairs)}{rest}")
     for reason in reasons:
         report.line(f"refused: {reason}")
     if usable < FEW:
         report.line(f"only {usable:,} rows have a key: an answer about fewer than {FEW} describes single people")
     return report
+
+
+def _double_rows(values: Sequence[Value]) -> list[dict[str, int]]:
+    """Return the first rows that have the key of an earlier row, with that row; the first row is 1."""
+    first: dict[Value, int] = {}
+    pairs = ((row, first.setdefault(value, row)) for row, value in enumerate(values, 1) if value is not None)
+    return [{"row": row, "earlier": earlier} for row, earlier in pairs if row != earlier][:LISTED]

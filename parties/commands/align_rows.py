@@ -24,9 +24,9 @@ def rows_command(
 ) -> None:
     """Write the keys of your rows that a job of smc align exact has matched, as CSV.
 
-    JOB is the beginning of the job's identifier, or latest for the newest job with matched rows. The n-th row belongs to
-    the n-th row of the peer. The node keeps the file for its owner only, and removes it when the job is archived or its
-    result is withdrawn.
+    JOB is the beginning of the job's identifier, or latest for the newest job with matched rows. The n-th row belongs
+    to the n-th row of the peer. The node keeps the file for its owner only, and removes it when the job is archived or
+    its result is withdrawn.
     """
     config = required_party_file(config_file)
     place = SidecarFiles(state_directory(config) / database.FILE_NAME)

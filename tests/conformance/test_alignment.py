@@ -111,12 +111,23 @@ def test_a_party_sees_its_keys_before_anything_is_sent(tmp_path: Path) -> None:
     (tmp_path / "bank.csv").write_text(BANK)
     shown = json.loads(here(tmp_path, "align", "check", "bank.csv", *KEYS, "--json").out)
     assert (shown["rows"], shown["rows_without_key"], shown["problems"]) == (4, 0, [])
-    assert shown["keys"] == [{"key": "tax", "rows": 3, "doubles": 0}, {"key": "name+born", "rows": 4, "doubles": 0}]
+    assert shown["keys"] == [
+        {"key": "tax", "rows": 3, "doubles": 0, "double_rows": []},
+        {"key": "name+born", "rows": 4, "doubles": 0, "double_rows": []},
+    ]
     assert shown["columns"][1]["normal"] == ["zoe muller", "bob smith", "cid king"]
     done = here(tmp_path, "align", "check", "bank.csv", "--by", "play")
     assert done.code == 1
     assert "refused: key play: rows with the key of an earlier row: 2" in done.out
     assert "only 4 rows have a key" in done.out
+    assert "doubles of key play, the first row is 1: row 3 as 1, 4 as 2\n" in done.out
+
+
+def test_at_most_twenty_doubles_are_listed(tmp_path: Path) -> None:
+    (tmp_path / "many.csv").write_text("tax\n1\n" + "2\n" * 24)
+    (key,) = json.loads(here(tmp_path, "align", "check", "many.csv", "--by", "tax", "--json").out)["keys"]
+    assert key["doubles"] == 23
+    assert key["double_rows"] == [{"row": row, "earlier": 2} for row in range(3, 23)]
 
 
 @pytest.fixture(scope="module")
