@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from parties.base import console, files
-from parties.commands.node_options import node_of
 from parties.commands.options import node_config, out_option, required_party_file
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.signature import argument, command
 from parties.node.records import database
 from parties.node.records.sidecar_files import SidecarFiles, read_archive
+from parties.operator.client import NodeClient
 from parties.party_file import state_directory
 from smc.errors import InputError
 
@@ -32,7 +32,7 @@ def rows_command(
     place = SidecarFiles(state_directory(config) / database.FILE_NAME)
     check_new({"--out": out}, [], config, force)
     if job == "latest":
-        done = node_of(config_file).jobs(states=("done",))
+        done = NodeClient.from_config(config).jobs(states=("done",))
         job = next((view.id for view in done if place.own_result(view.id).exists()), job)
     found = [path for path in place.own_result("").parent.glob("*.csv") if path.name.startswith(job)]
     if len(found) != 1:
