@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from parties.base import console
 from parties.base.report import Report
 from parties.base.settings import merge
-from parties.base.text import parts_of
+from parties.base.text import listed, parts_of, quoted
 from parties.commands.rows import CONFIG, TABLE, chosen
 from parties.commands.signature import argument, command, option
 from parties.jobs.align.reading import Value, names_in, problems, read_table
@@ -50,6 +52,7 @@ def check_command(
                     "rows": sum(value is not None for value in values),
                     "doubles": doubles,
                     "double_rows": _double_rows(values),
+                    "most_frequent": _most_frequent(values),
                 }
                 for key, values, doubles in zip(settings.by or (), found.keys, found.doubles, strict=True)
             ],
@@ -58,9 +61,12 @@ def check_command(
                     "column": name,
                     "empty": sum(cell is None for cell in normal) - unreadable,
                     "unreadable": unreadable,
+                    "like_missing": dict(words.most_common(SHOWN)),
                     "normal": list(dict.fromkeys(cell for cell in normal if cell is not None))[:SHOWN],
                 }
-                for name, normal, unreadable in zip(found.columns, found.normal, found.unreadable, strict=True)
+                for name, normal, unreadable, words in zip(
+                    found.columns, found.normal, found.unreadable, found.wordlike, strict=True
+                )
             ],
             "problems": reasons,
         },
@@ -76,12 +82,23 @@ def check_command(
     for one in report.data["keys"]:
         if pairs := [f"{pair['row']:,} as {pair['earlier']:,}" for pair in one["double_rows"]]:
             rest = ", ..." if one["doubles"] > LISTED else ""
+            most = one["most_frequent"]
+            report.line(f"most frequent {one['key']}: {listed(most['value'])} ({most['rows']:,})")
             report.line(f"doubles of key {one['key']}, the first row is 1: row {', '.join(pairs)}{rest}")
+    for one in report.data["columns"]:
+        if words := [f"{quoted(word)} ({number:,})" for word, number in one["like_missing"].items()]:
+            report.line(f"column {one['column']}: looks like a missing value: {', '.join(words)}")
     for reason in reasons:
         report.line(f"refused: {reason}")
     if usable < FEW:
         report.line(f"only {usable:,} rows have a key: an answer about fewer than {FEW} describes single people")
     return report
+
+
+def _most_frequent(values: Sequence[Value]) -> dict[str, Any] | None:
+    """Return the most frequent value of a key and the number of its rows; None without values."""
+    most = Counter(value for value in values if value is not None).most_common(1)
+    return {"value": most[0][0], "rows": most[0][1]} if most else None
 
 
 def _double_rows(values: Sequence[Value]) -> list[dict[str, int]]:

@@ -92,6 +92,7 @@ def test_only_the_number_for_one_party(processes: Processes) -> None:
             "key play: rows with the key of an earlier row: 2; remove them, or agree on duplicates = first",
         ),
         (["--by", "born", "--forms", "born=date:ymd"], "column born: cells that its normal form cannot read: 4"),
+        (["--by", "word"], "column word: cells that look like a missing value: 1; list the words that mean one as"),
         (["--by", "tax", "--keys", "3"], "4 rows, more than the agreed 3 (keys)"),
         (["--by", "ssn"], "there is no column 'ssn'"),
         (["--by", "tax+"], "'tax+' is no list of columns; write it as name+born"),
@@ -100,7 +101,7 @@ def test_only_the_number_for_one_party(processes: Processes) -> None:
     ],
 )
 def test_a_table_that_cannot_take_part_is_a_line(tmp_path: Path, words: list[str], line: str) -> None:
-    (tmp_path / "bank.csv").write_text(BANK)
+    (tmp_path / "bank.csv").write_text(BANK if words[1] != "word" else "word\nn/a\n")
     done = here(tmp_path, "align", "exact", "--data", "bank.csv", "--listen", "127.0.0.1:0", *words)
     assert done.code == 2
     assert line in done.err
@@ -111,9 +112,10 @@ def test_a_party_sees_its_keys_before_anything_is_sent(tmp_path: Path) -> None:
     (tmp_path / "bank.csv").write_text(BANK)
     shown = json.loads(here(tmp_path, "align", "check", "bank.csv", *KEYS, "--json").out)
     assert (shown["rows"], shown["rows_without_key"], shown["problems"]) == (4, 0, [])
+    first = {"value": ["1"], "rows": 1}, {"value": ["zoe muller", "1990-02-01"], "rows": 1}
     assert shown["keys"] == [
-        {"key": "tax", "rows": 3, "doubles": 0, "double_rows": []},
-        {"key": "name+born", "rows": 4, "doubles": 0, "double_rows": []},
+        {"key": "tax", "rows": 3, "doubles": 0, "double_rows": [], "most_frequent": first[0]},
+        {"key": "name+born", "rows": 4, "doubles": 0, "double_rows": [], "most_frequent": first[1]},
     ]
     assert shown["columns"][1]["normal"] == ["zoe muller", "bob smith", "cid king"]
     done = here(tmp_path, "align", "check", "bank.csv", "--by", "play")
@@ -121,6 +123,32 @@ def test_a_party_sees_its_keys_before_anything_is_sent(tmp_path: Path) -> None:
     assert "refused: key play: rows with the key of an earlier row: 2" in done.out
     assert "only 4 rows have a key" in done.out
     assert "doubles of key play, the first row is 1: row 3 as 1, 4 as 2\n" in done.out
+
+
+@pytest.mark.parametrize(
+    ("settings", "rows", "keyless", "problem"),
+    [
+        ("", 4, 0, "refused: column tax: cells that look like a missing value: 3"),
+        ('missing = ["n/a", "Unknown", "-"]', 1, 3, ""),
+        ("missing = []", 4, 0, ""),  # they are keys
+    ],
+)
+def test_words_for_a_missing_value_are_no_keys_unless_the_table_says_so(
+    tmp_path: Path, settings: str, rows: int, keyless: int, problem: str
+) -> None:
+    (tmp_path / "bank.csv").write_text("tax\n1\nn/a\nUnknown\n-\n")
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    (tmp_path / "party.toml").write_text(
+        f'[tables.bank]\nsource = "bank.csv"\nschema = "schema.toml"\nmax_rows = 9\n[tables.bank.format]\n{settings}\n'
+    )
+    words = ["--by", "tax", "--config", "party.toml"]
+    shown = json.loads(here(tmp_path, "align", "check", "bank.csv", *words, "--json").out)
+    assert (shown["keys"][0]["rows"], shown["rows_without_key"]) == (rows, keyless)
+    done = here(tmp_path, "align", "check", "bank.csv", *words)
+    assert (done.code, problem in done.out) == (int(bool(problem)), True)
+    assert ("column tax: looks like a missing value: 'n/a' (1)" in done.out) == (rows == 4)
+    run = here(tmp_path, "align", "exact", *words, "--table", "bank", "--keys", "3", "--listen", "127.0.0.1:0")
+    assert "4 rows, more than the agreed 3" in run.err
 
 
 def test_at_most_twenty_doubles_are_listed(tmp_path: Path) -> None:
@@ -157,7 +185,9 @@ def test_by_nodes_under_a_rule_that_bounds_the_keys(pair: Nodes) -> None:
         assert "whole" in here(node.directory, "audit", "verify").out
         assert here(node.directory, "align", "rows", identifier[:8], "--out", "aligned.csv").code == 0
         found.append(names(node.directory / "aligned.csv"))
-        assert here(node.directory, "align", "rows", "latest").out == (node.directory / "aligned.csv").read_text()
+        latest = here(node.directory, "align", "rows", "latest")
+        assert latest.out, latest.err
+        assert latest.out == (node.directory / "aligned.csv").read_text()
         kept = node.directory / "state" / "aligned" / f"{identifier}.csv"
         assert kept.stat().st_mode & 0o777 == 0o600
     assert set(zip(*found, strict=True)) == MATCHED

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import hmac
 import io
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from parties.alone.preparing.spellings import NO_VALUE
 from parties.base.extras import require
 from parties.jobs.align.settings import AlignSettings, bounds, forms_of, key_columns
 from parties.sources.settings import PlaceSettings, TableSettings
@@ -16,6 +18,8 @@ from protocols.alignment.forms import normal_column
 from protocols.alignment.keys import Rows, Tokens, doubles, joined, tokens
 from smc.errors import InputError
 
+# Beyond NO_VALUE, in small letters. Strangers would match by such a key.
+WORDS = {"unknown", "unbekannt", "inconnu", "sconosciuto", "missing", "not available", "no data", "keine angabe", "n/a"}
 Cells = list[str | None]
 Value = tuple[str, ...] | None
 
@@ -30,6 +34,8 @@ class TableKeys:
         normal: Their normal forms; None if one is missing or unreadable.
         unreadable: Number of unreadable cells of each column.
         keys: For each key the value of each row, None if the row lacks it.
+        wordlike: For each column its cells that look like a word for a missing value, by spelling.
+        is_settled: Whether the table's settings list the words that mean a missing value.
     """
 
     columns: tuple[str, ...]
@@ -37,6 +43,8 @@ class TableKeys:
     normal: list[Cells] = field(repr=False)
     unreadable: tuple[int, ...]
     keys: list[list[Value]] = field(repr=False)
+    wordlike: tuple[Counter[str], ...] = field(repr=False)
+    is_settled: bool
 
     @property
     def rows(self) -> int:
@@ -111,7 +119,9 @@ def read_table(place: PlaceSettings, settings: AlignSettings, names: Mapping[str
         for batch in rows.engine.batches(rows.spelled(own_names)):
             for column, some in zip(cells, batch.columns, strict=True):
                 column.extend(some.to_pylist())
-    normal = [normal_column(forms[name], column) for name, column in zip(columns, cells, strict=True)]
+    missing = {None, *place.spelling.missing}
+    present = [[None if cell is None or cell.strip() in missing else cell for cell in column] for column in cells]
+    normal = [normal_column(forms[name], column) for name, column in zip(columns, present, strict=True)]
     by_name = dict(zip(columns, (column for column, _ in normal), strict=True))
     return TableKeys(
         columns,
@@ -119,7 +129,14 @@ def read_table(place: PlaceSettings, settings: AlignSettings, names: Mapping[str
         list(by_name.values()),
         tuple(number for _, number in normal),
         [joined([by_name[name] for name in key]) for key in keys],
+        tuple(Counter(cell for cell in column if cell is not None and _is_word(cell)) for column in present),
+        "missing" in place.spelling.model_fields_set,
     )
+
+
+def _is_word(cell: str) -> bool:
+    """Return whether a cell looks like a word for a missing value. Real keys may look so too, such as a name."""
+    return (text := cell.strip()) in NO_VALUE or text.casefold() in WORDS
 
 
 def own_keys(table: TableKeys, settings: AlignSettings, party: int, place: PlaceSettings) -> OwnKeys:
@@ -156,6 +173,12 @@ def problems(table: TableKeys, settings: AlignSettings, party: int) -> list[str]
         f"column {name}: cells that its normal form cannot read: {number:,}"
         for name, number in zip(table.columns, table.unreadable, strict=True)
         if number
+    ]
+    found += [
+        f"column {name}: cells that look like a missing value: {words.total():,}; list the words that mean one as "
+        "`missing` in [tables.NAME.format] (by hand with --table NAME), [] if none does"
+        for name, words in zip(table.columns, table.wordlike, strict=True)
+        if words and not table.is_settled
     ]
     doubles_of = zip(settings.by or (), table.doubles, strict=True) if settings.duplicates == "refuse" else ()
     found += [
