@@ -79,7 +79,7 @@ class Runs:
             asked, charged = self._parts.asked(record), record.charged is not None
             why, refusal = self._parts.heads.rolled_back() or self._not_allowed(record, asked), ""
             if not why and not charged and not (refusal := self._accounts.too_much(record)):
-                why = self._accounts.too_much_beside(record, map(self._jobs.get, self._jobs.running))
+                why = self._accounts.too_much_beside(record, self._others(record))
                 why = why and f"another job under way may need the remaining budget: {why}"
             if refusal:
                 record = self._refuse(record, refusal)
@@ -93,6 +93,34 @@ class Runs:
                 self._jobs.running.add(identifier)
         self._jobs.tell(record, say=bool(refusal))
         return None if refusal else record
+
+    def reserve(self, identifier: str) -> bool:
+        """Reserve the price of a job whose table is opened without a session: a failure charges it. `over` frees it.
+
+        Whether a failure can be paid is decided before the rows are read, so a refusal says nothing about them.
+
+        Args:
+            identifier: The job.
+
+        Returns:
+            Whether the table may be opened now. A job that no longer fits its budget is refused; one that fits only if
+            those under way are not charged waits for them.
+        """
+        with self._log.writing():
+            record, is_free = self._jobs.get(identifier), False
+            refusal = self._accounts.refusal(record) if record.charged is None else ""
+            if not refusal and not self._jobs.has_ended(record):
+                charged = record.charged is not None
+                is_free = charged or not self._accounts.too_much_beside(record, self._others(record))
+            if is_free:
+                self._reserved[identifier] = record.depth, 0
+        if refusal:
+            self.unpaid(identifier, refusal)
+        return is_free
+
+    def _others(self, record: Record) -> list[Record]:
+        """Return the other jobs that may be charged at any time: those of sessions and of tables being opened."""
+        return list(map(self._jobs.get, (self._jobs.running | set(self._reserved)) - {record.id}))
 
     def _not_allowed(self, record: Record, asked: Question) -> str:
         """Return why our rules or a missing input keep a job from running now; empty if nothing does."""
@@ -266,7 +294,7 @@ class Runs:
             if not bits or not record.gives or step in (charge.step for charge in record.bits):
                 return
             others = []
-            for other in map(self._jobs.get, self._jobs.running | set(self._reserved)):
+            for other in self._others(record):
                 _, reserved = self._reserved.get(other.id, (0, 0))
                 others.append((other, max(reserved, self._accounts.promised(other))))
             fits = self._accounts.bits_fit(record, bits, others)

@@ -275,16 +275,22 @@ class Sessions:
 
     def _open_table(self, record: Record) -> None:
         try:
+            if not self._runs.reserve(record.id):
+                self._table_pauses.put(record.id)
+                return
             try:
                 with executor.opened(self._order(record)):
                     pass
             except AwayError as error:
                 self._table_away(record.id, error)
+                return
             except Exception as error:
                 self._stopped(record.id, Running(linked=True), error)
-            else:
-                self._events.log("table there again", job=record.id)
-                self._runs.table_there(record.id)
+                return
+            finally:
+                self._runs.over(record.id)
+            self._events.log("table there again", job=record.id)
+            self._runs.table_there(record.id)
         except errors(ClosedError):
             pass  # the node ends, or cannot write now
         finally:

@@ -24,9 +24,10 @@ from parties.node.exchanges.counting import PastBitsError
 from parties.node.links import executor, sessions, validity
 from parties.node.links.progress import Running
 from parties.node.prediction import predicted
+from parties.sources.settings import BudgetSettings
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
-from tests.support.ledgers import TREE, agreed, propose
-from tests.support.session_pairs import finds, running
+from tests.support.ledgers import TREE, Pair, agreed, paired, propose
+from tests.support.session_pairs import Nodes, finds, running
 from tests.support.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.slow
@@ -285,6 +286,63 @@ def test_what_a_machine_lacks_is_nothing_of_its_rows_and_costs_nothing(
         eventually(lambda: "failed" in {party.state(job) for party in pair.parties})
         assert ("charged" in order) == charged
         assert not charged or order.index("charged") < order.index("an error in its own input")
+
+
+@contextmanager
+def bounded(
+    directory: Path, parties: Any, identities: dict[str, Identity], **fields: Any
+) -> Iterator[tuple[Pair, Nodes]]:
+    """Two nodes whose tables have a budget."""
+    with paired(directory, identities) as pair:
+        for party in pair.parties:
+            party.budget = BudgetSettings(**fields)
+            party.crash()
+        nodes = Nodes(pair, parties, identities, 2)
+        try:
+            yield pair, nodes
+        finally:
+            nodes.close()
+
+
+@pytest.mark.parametrize("first", ["the other job", "the table"])
+def test_a_failure_of_a_table_that_comes_back_never_overdraws_the_budget(
+    tmp_path: Path, parties: Any, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    """Who comes first has the budget; whether the job is refused does not depend on the rows that come back."""
+    read: list[str] = []
+    with bounded(tmp_path, parties, identities, epsilon=1.0) as (pair, nodes):
+        alice, jobs = pair.parties[0], []
+        for _ in range(2):
+            fields = {"table": "days", "protocol": "release count", "epsilon": 1.0}
+            jobs.append(alice.ledger.decisions.propose(fields).id)
+            pair.deliver()
+            pair.parties[1].ledger.decisions.decide(jobs[-1], "approved")
+            pair.deliver()
+        waiting, other = jobs
+        alice.ledger.runs.table_away(waiting, "no file")
+        record = alice.ledger.jobs.find(waiting)
+
+        @contextmanager
+        def opened(_: object) -> Iterator[None]:
+            read.append(waiting)
+            assert alice.begin(other) is None  # the price of the job is reserved
+            raise InputError("the table's rows have changed")
+            yield
+
+        monkeypatch.setattr(executor, "opened", opened)
+        if first == "the other job":
+            assert alice.begin(other) is not None
+            nodes.alice._open_table(record)  # it waits for the job under way
+            assert not alice.ledger.jobs.has_ended(record)
+            alice.opens(other)
+            alice.ledger.runs.over(other)
+        nodes.alice._open_table(record)
+        assert bool(read) == (first == "the table")
+        is_charged = alice.ledger.jobs.find(waiting).charged is not None
+        expected = ("failed", True) if first == "the table" else ("refused", False)
+        assert (alice.state(waiting), is_charged) == expected
+        assert alice.ledger.accounts.account("days").spent == 1
+        assert not alice.ledger.runs._reserved
 
 
 def test_a_session_that_cannot_even_greet_leaves_nothing_behind(
