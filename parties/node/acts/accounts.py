@@ -166,8 +166,9 @@ class Accounts:
         return offer is not None and offer.settings.budget is not None
 
     def promised(self, record: Record) -> int:
-        """Return the bits that a started job still needs at least, see `Bits.at_least`."""
-        return max(0, record.task.disclosure.bits.at_least - sum(charge.bits for charge in record.bits))
+        """Return the bits that a job still needs at least: those of `Bits.at_least`, and one for a failure."""
+        bits = record.task.disclosure.bits
+        return max(0, (bits.at_least or int(bits.at_most != 0)) - sum(charge.bits for charge in record.bits))
 
     def exposure(self, record: Record) -> Exposure | None:
         """Return the bits that a job's exact answers open of our table; None if it opens none."""
@@ -224,7 +225,7 @@ class Accounts:
         """
         task, besides = record.task, list(besides)
         promised = [(other, self.promised(other)) for other in besides]
-        if not record.bits and (bits := task.disclosure.bits.at_least) and not self.bits_fit(record, bits, promised):
+        if not record.bits and (bits := self.promised(record)) and not self.bits_fit(record, bits, promised):
             return (
                 f"the job opens {in_words(bits)}, more than table {quoted(record.table)} has left "
                 "(bits in its budget): ask a smaller question, or use noise"

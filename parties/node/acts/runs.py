@@ -291,7 +291,8 @@ class Runs:
         with self._log.writing():
             record = self._checkpoint(self._get_running(identifier), state, total)
             self._reserved.pop(identifier, None)
-            if not bits or not record.gives or step in (charge.step for charge in record.bits):
+            bits -= sum(charge.bits for charge in record.bits if charge.step == step)  # a failure has booked a part
+            if bits <= 0 or not record.gives:
                 return
             others = []
             for other in self._others(record):
@@ -362,14 +363,20 @@ class Runs:
     def failing(self, identifier: str, error: BaseException) -> None:
         """Charge a job before others notice an error that our own rows may have caused: it says something about them.
 
-        The job may have ended already: another participant can report the end first, without the reason.
+        A job with noise pays its price, and one with exact answers the bits of the step ahead, at least one. The job
+        may have ended already: another participant can report the end first, without the reason.
 
         Args:
             identifier: The job.
             error: The error, for our operator.
         """
         with self._log.writing():
-            self._charge(self._jobs.apply(self._jobs.get(identifier), Unlogged({"note": without_cells(error)})))
+            noted = Unlogged({"note": without_cells(error)})
+            record = self._charge(self._jobs.apply(self._jobs.get(identifier), noted))
+            step, bits = self._reserved.pop(identifier, (record.depth, 0))
+            is_booked = step in (charge.step for charge in record.bits)
+            if record.gives and record.task.disclosure.bits.at_most != 0 and not is_booked:
+                self._jobs.apply(record, *self._spendings.counted(record, step, max(1, bits)))
 
     def failed(
         self,

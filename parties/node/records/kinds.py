@@ -287,7 +287,10 @@ class Charge(Fields, kind="spent"):
 
 
 class BitsCharge(Fields, kind="counted"):
-    """A step of the job opens at most this number of bits of exact answers about our table: written once, before it."""
+    """A step of the job opens at most this number of bits of exact answers about our table: written before it.
+
+    A failure before the step books bits of it too; then the step books the others.
+    """
 
     table: Text  # ours
     peer: Text

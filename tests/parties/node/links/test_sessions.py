@@ -26,7 +26,8 @@ from parties.node.links.progress import Running
 from parties.node.prediction import predicted
 from parties.sources.settings import BudgetSettings
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
-from tests.support.ledgers import TREE, Pair, agreed, paired, propose
+from smc.meter import Cost
+from tests.support.ledgers import STAGES, TASK, TREE, Pair, agreed, paired, propose
 from tests.support.session_pairs import Nodes, finds, running
 from tests.support.waiting import PATIENCE, eventually
 
@@ -343,6 +344,41 @@ def test_a_failure_of_a_table_that_comes_back_never_overdraws_the_budget(
         assert (alice.state(waiting), is_charged) == expected
         assert alice.ledger.accounts.account("days").spent == 1
         assert not alice.ledger.runs._reserved
+
+
+def test_a_failure_of_an_exact_job_books_the_bits_of_the_step_ahead(
+    tmp_path: Path, parties: Any, identities: dict[str, Identity]
+) -> None:
+    """At least one; the step books the others later. Without a bit left, a job does not begin."""
+    failure, step = RuntimeError("the code cannot bear a row"), Running(linked=True)
+    with bounded(tmp_path, parties, identities, epsilon=1.0, bits=10) as (pair, nodes):
+        alice = pair.parties[0]
+        runs, jobs = alice.ledger.runs, [agreed(pair, plain=True) for _ in range(3)]
+
+        def booked(job: str) -> list[tuple[int, int]]:
+            return [(charge.step, charge.bits) for charge in alice.ledger.jobs.find(job).bits]
+
+        def reach(job: str) -> None:
+            alice.begin(job)
+            runs.met(job, 0, "mixed")
+            runs.reached(job, TASK.states.encode(STAGES[0]), Cost(), 0, 5)
+
+        alice.begin(jobs[0])
+        for _ in range(2):
+            nodes.alice._stopped(jobs[0], step, failure)
+            assert booked(jobs[0]) == [(0, 1)]
+        runs.over(jobs[0])
+        reach(jobs[0])
+        runs.counted(jobs[0], 0)
+        nodes.alice._stopped(jobs[0], step, failure)
+        assert booked(jobs[0]) == [(0, 1), (0, 4)]
+        runs.over(jobs[0])
+        reach(jobs[1])
+        nodes.alice._stopped(jobs[1], step, failure)
+        assert booked(jobs[1]) == [(0, 5)]
+        runs.over(jobs[1])
+        assert alice.begin(jobs[2]) is None
+        assert alice.state(jobs[2]) == "refused"
 
 
 def test_a_session_that_cannot_even_greet_leaves_nothing_behind(
