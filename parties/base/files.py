@@ -39,7 +39,7 @@ def read_bytes(path: Path, max_bytes: int = -1) -> bytes:
         with path.open("rb") as stream:
             return stream.read(max_bytes)
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot read {path}: {_reason(error)}") from None
+        raise InputError(f"cannot read {path}: {_reason(error)}") from error
 
 
 def is_in_token(path: Path) -> bool:
@@ -85,7 +85,7 @@ def ensure_private(path: Path) -> None:
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot read {path}: {_reason(error)}") from None
+        raise InputError(f"cannot read {path}: {_reason(error)}") from error
     if stat.S_IMODE(mode) & 0o077:
         raise InputError(f"{path} can be read by other users; run: chmod 600 {path}")
 
@@ -279,7 +279,7 @@ def create_private(path: Path, data: bytes) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise InputError(f"cannot write {path}: {_reason(error)}") from None
+        raise InputError(f"cannot write {path}: {_reason(error)}") from error
 
 
 def settle(folder: Path) -> None:
@@ -300,7 +300,7 @@ def held(folder: Path) -> Iterator[None]:
     try:
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
-        raise InputError(f"cannot open {folder}: {_reason(error)}") from None
+        raise InputError(f"cannot open {folder}: {_reason(error)}") from error
     try:
         deadline = time.monotonic() + HELD_SECONDS
         with suppress(OSError):
@@ -371,7 +371,7 @@ def replacing(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
             temporary.unlink(missing_ok=True)
             raise
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot write {path}: {_reason(error)}") from None
+        raise InputError(f"cannot write {path}: {_reason(error)}") from error
 
 
 def seen_from(folder: Path, path: Path) -> str:
@@ -393,7 +393,7 @@ def lock(path: Path) -> IO[bytes]:
         held = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb")
         os.fchmod(held.fileno(), 0o600)
     except OSError as error:
-        raise InputError(f"cannot open {path}: {_reason(error)}") from None
+        raise InputError(f"cannot open {path}: {_reason(error)}") from error
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -435,7 +435,7 @@ def make_directory(directory: Path) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot make the directory {directory}: {error.strerror}") from None
+        raise InputError(f"cannot make the directory {directory}: {error.strerror}") from error
 
 
 def ensure_writable(path: Path) -> None:
@@ -452,7 +452,7 @@ def ensure_writable(path: Path) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
-        raise InputError(f"cannot write {path}: {_reason(error)}") from None
+        raise InputError(f"cannot write {path}: {_reason(error)}") from error
 
 
 def _name_beside(target: Path) -> Path:

@@ -17,7 +17,7 @@ REASONS = {
     errno.EMFILE: "too many files are open",
     errno.ENFILE: "too many files are open",
 }
-_IN_WORDS = (  # texts of databases' errors, which have no common code
+_IN_WORDS = (  # texts of SQLite's errors, which quote no cell
     ("disk is full", "the disk is full"),
     ("no space left on device", "the disk is full"),
     ("is locked", "another program holds the database"),
@@ -26,7 +26,8 @@ _IN_WORDS = (  # texts of databases' errors, which have no common code
     ("unable to open", "the database cannot be opened"),
     ("the disk has not taken what was written", "the disk fails"),
 )
-_DATABASES = ("sqlite3", "sqlcipher3.dbapi2", "duckdb", "_duckdb")
+_SQLITE = ("sqlite3", "sqlcipher3.dbapi2")
+_DUCKDB_FILES = ("_duckdb.IOException", "duckdb.IOException")  # the text of an error of DuckDB may quote a cell
 REMEDY = {  # remedies for the operator
     "the disk is full": "make room",
     "the disk quota is used up": "make room or raise the quota",
@@ -36,6 +37,7 @@ REMEDY = {  # remedies for the operator
     "another program holds the database": "end that program",
     "the database may only be read": "give this user permission to write it",
     "the database cannot be opened": "check the permissions of its folder",
+    "a file of the database cannot be used": "check its permissions, its disk, and who else has it open",
 }
 
 
@@ -48,17 +50,26 @@ def reason_of(cause: BaseException) -> str:
     """Return the reason of one error alone, without its causes."""
     if isinstance(cause, OSError) and cause.errno in REASONS:
         return REASONS[cause.errno]
-    is_database = type(cause).__module__.startswith(_DATABASES)
-    return next((reason for part, reason in _IN_WORDS if is_database and part in str(cause).lower()), "")
+    kind = type(cause)
+    if f"{kind.__module__}.{kind.__qualname__}" in _DUCKDB_FILES:
+        return "a file of the database cannot be used"
+    is_sqlite = kind.__module__.startswith(_SQLITE)
+    return next((reason for part, reason in _IN_WORDS if is_sqlite and part in str(cause).lower()), "")
 
 
-def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error, its cause, the cause of that, and so on; each once, as an error raised again may cause itself."""
+def causes(error: BaseException | None, suppressed: bool = False) -> Iterator[BaseException]:
+    """Yield an error, its cause, the cause of that, and so on; each once, as an error raised again may cause itself.
+
+    Args:
+        error: The error.
+        suppressed: Also yield causes that were suppressed by `from None`.
+    """
     seen: list[BaseException] = []
     while error is not None and not any(error is earlier for earlier in seen):
         yield error
         seen.append(error)
-        error = error.__cause__ or error.__context__
+        is_hidden = error.__suppress_context__ and not suppressed
+        error = error.__cause__ or (None if is_hidden else error.__context__)
 
 
 def advice(reason: str) -> str:

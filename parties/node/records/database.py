@@ -69,7 +69,7 @@ def make_place(path: Path) -> None:
     except (FileExistsError, NotADirectoryError):
         raise InputError(f"cannot open {path}: a file stands where its directory should be") from None
     except OSError as error:
-        raise InputError(f"cannot open {path}: {error.strerror or 'the system refused'}") from None
+        raise InputError(f"cannot open {path}: {error.strerror or 'the system refused'}") from error
 
 
 def connect(path: Path, plain: bool = False) -> sqlite3.Connection:
@@ -92,7 +92,7 @@ def connect(path: Path, plain: bool = False) -> sqlite3.Connection:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         status = path.stat()
     except OSError as error:
-        raise InputError(f"cannot open {path}: {error.strerror or 'the system refused'}") from None
+        raise InputError(f"cannot open {path}: {error.strerror or 'the system refused'}") from error
     if stat.S_IMODE(status.st_mode) & 0o077:
         raise InputError(f"{path} can be read by other users; run: chmod 600 {path}")
     with usable(path):
@@ -187,9 +187,9 @@ def usable(path: Path) -> Iterator[None]:
     try:
         yield
     except errors(name="OperationalError") as error:
-        raise InputError(f"{path} cannot be used: {error}") from None
+        raise InputError(f"{path} cannot be used: {error}") from error
     except errors(name="DatabaseError") as error:
-        raise InputError(f"{path} is damaged: {error}; put a backup in its place, and compare with the peer") from None
+        raise InputError(f"{path} is damaged: {error}; put a backup in its place, and compare with the peer") from error
 
 
 def rows(connection: sqlite3.Connection, after: int | None = None) -> Iterator[Row]:

@@ -127,7 +127,7 @@ def passing_troubles() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        if cause := next((cause for cause in causes(error) if reason_of(cause) in PASSING), None):
+        if cause := next((cause for cause in causes(error, suppressed=True) if reason_of(cause) in PASSING), None):
             message = str(error) if isinstance(error, InputError) else f"the node cannot start: {cause}"
             raise MachineError(message) from error
         raise

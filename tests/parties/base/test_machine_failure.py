@@ -6,6 +6,7 @@ import errno
 import sqlite3
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from parties.base.machine_failure import REASONS, REMEDY, advice, causes, own_trouble
@@ -37,16 +38,30 @@ def test_reasons(error: BaseException | None, reason: str) -> None:
     assert own_trouble(error) == reason
 
 
-def test_what_is_behind_an_error_counts() -> None:
+@pytest.mark.parametrize("is_suppressed", [False, True])
+def test_what_is_behind_an_error_counts_unless_it_was_suppressed(is_suppressed: bool) -> None:
     def copy() -> None:
         try:
             raise OSError(errno.ENOSPC, "No space left on device")
-        except OSError:
-            raise InputError("cannot copy the table") from None
+        except OSError as error:
+            cause = None if is_suppressed else error
+            raise InputError("cannot copy the table") from cause
 
     with pytest.raises(InputError) as caught:
         copy()
-    assert own_trouble(caught.value) == "the disk is full"
+    assert own_trouble(caught.value) == ("" if is_suppressed else "the disk is full")
+    assert len([*causes(caught.value, suppressed=True)]) == 2
+
+
+def test_the_reason_of_duckdb_is_its_type_as_its_text_may_quote_a_cell(tmp_path: Path) -> None:
+    with duckdb.connect() as engine:
+        for cell in ("the box is locked", "disk is full", "No space left on device", "unable to open", "readonly"):
+            with pytest.raises(duckdb.ConversionException, match=cell) as caught:
+                engine.execute("SELECT cast(? AS int)", [cell])
+            assert own_trouble(caught.value) == ""
+        with pytest.raises(duckdb.IOException) as failed:
+            engine.execute(f"ATTACH '{tmp_path / 'missing' / 'x'}'")
+    assert own_trouble(failed.value) == "a file of the database cannot be used"
 
 
 def test_a_database_that_is_really_locked(tmp_path: Path) -> None:
