@@ -18,7 +18,10 @@ class InputError(SmcError):
 
 
 class MachineError(InputError):
-    """Temporary failure of this machine: a full disk, a locked database. Exit code 5."""
+    """Failure of this machine: a full disk, a locked database, too little memory. Exit code 5.
+
+    It depends on no row, so nothing is charged for it.
+    """
 
 
 class JointRefusalError(InputError):

@@ -23,10 +23,6 @@ class AwayError(InputError):
     """A thing that the job needs is unavailable now; the job can continue when it is back."""
 
 
-class MachineError(InputError):
-    """This party's machine cannot do its part of a job. The error depends on no row, and nothing is charged for it."""
-
-
 @dataclass(frozen=True)
 class Inputs:
     """One party's side of a job.

@@ -19,13 +19,14 @@ from parties.base.canonical import canonical
 from parties.base.console import size
 from parties.base.recent import ResultCache
 from parties.jobs.execution import profiles
-from parties.jobs.inputs import Inputs, MachineError
+from parties.jobs.inputs import Inputs
 from parties.jobs.settings import ENGINE, KindSettings
 from parties.link.measurement import measuring_seconds
 from parties.link.pace import USUAL, own_pace_of
 from smc.counting import Forecast, Program, forecasts
 from smc.counting.rates import SHARD_BYTES
 from smc.engines import Profile
+from smc.errors import MachineError
 from smc.link_shape import PRESETS, LinkShape
 
 if TYPE_CHECKING:

@@ -21,11 +21,10 @@ from typing_extensions import override
 from parties.base.address import Address, parse_address
 from parties.base.extras import require
 from parties.jobs.execution.shard_processes import END_SECONDS, WAIT_SECONDS, Order, Processes, serve
-from parties.jobs.inputs import MachineError
 from parties.link.options import LinkOptions
 from smc.engines import Profile
 from smc.engines.shards import Line
-from smc.errors import InputError
+from smc.errors import InputError, MachineError
 from smc.session import Session
 
 _connecting = threading.Lock()

@@ -35,7 +35,6 @@ from typing_extensions import override
 
 from parties.base import memory, temporary
 from parties.base.address import Address, parse_address, taken
-from parties.jobs.inputs import MachineError
 from parties.link.identity import Identity
 from parties.link.opening import open_link
 from parties.link.options import LinkOptions
@@ -43,7 +42,7 @@ from smc.circuit import Netlist
 from smc.circuit.kept import Name, keep, recent
 from smc.engines import Profile, XorSharedEngine, engine_of
 from smc.engines.shards import NOWHERE, Door, Failed, Line, Shards, perform
-from smc.errors import InputError, LinkError, SmcError
+from smc.errors import InputError, LinkError, MachineError, SmcError
 from smc.link_shape import LinkShape
 from smc.session import Session
 

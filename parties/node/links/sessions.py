@@ -19,7 +19,7 @@ from parties.base.machine_failure import own_trouble
 from parties.jobs.execution.engine_selection import choice_for, memory_of_shard
 from parties.jobs.execution.profiles import shards_of
 from parties.jobs.holders import Door
-from parties.jobs.inputs import AwayError, MachineError
+from parties.jobs.inputs import AwayError
 from parties.link.channel import PeerTroubleError
 from parties.link.listening import Admit, RefusedError, Take
 from parties.link.opening import Link, hello_for, link_over, open_link, outbox_for
@@ -59,7 +59,7 @@ from parties.node.prediction import predicted
 from parties.node.records.sealed import errors
 from parties.node.settings import LimitSettings
 from parties.operator.interface import Progress
-from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, ProtocolError
+from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, MachineError, ProtocolError
 
 LABEL = "job "
 DIAL_SECONDS = 10.0

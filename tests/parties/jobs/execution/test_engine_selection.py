@@ -27,7 +27,7 @@ from parties.jobs.execution.engine_selection import (
     usual,
     warning_of,
 )
-from parties.jobs.inputs import Inputs, MachineError
+from parties.jobs.inputs import Inputs
 from parties.jobs.kinds.millionaires import Millionaires
 from parties.jobs.tree.exact import ExactTree
 from parties.jobs.tree.settings import ForestSettings, Id3Settings
@@ -43,6 +43,7 @@ from protocols.millionaires import strict
 from smc.counting import Forecast, forecast, forecasts
 from smc.counting.rates import FRAME_BYTES, HAND_OVER_SECONDS, SECONDS_PER_BYTE, SECONDS_PER_MESSAGE, SHARD_BYTES
 from smc.engines import Bits, Profile, XorSharedEngine, YaoEngine
+from smc.errors import MachineError
 from smc.link_shape import LinkShape
 from smc.local import run_local
 from smc.session import Session

@@ -22,13 +22,12 @@ from parties.base.address import Address
 from parties.jobs.execution import ray_shards
 from parties.jobs.execution.ray_shards import OnRay, carried_to
 from parties.jobs.execution.shard_processes import Order, Processes, door, met_at
-from parties.jobs.inputs import MachineError
 from protocols.cost_model import with_tree
 from protocols.id3 import Tree, id3
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.engines.shards import Door
-from smc.errors import InputError
+from smc.errors import InputError, MachineError
 from smc.local import run_local
 from smc.session import Session
 from tests.support.links import Parties

@@ -14,12 +14,11 @@ import pytest
 from parties.base.address import Address
 from parties.jobs.execution import ray_shards, shard_processes, sharding
 from parties.jobs.execution.shard_processes import Order, Processes, _Dead, _plain, door
-from parties.jobs.inputs import MachineError
 from parties.link.identity import Identity
 from parties.link.options import LinkOptions
 from smc.engines import Profile
 from smc.engines.shards import NOWHERE, Failed
-from smc.errors import LinkError
+from smc.errors import LinkError, MachineError
 from smc.link_shape import LinkShape
 
 PROFILE = Profile("mixed", shards=4)

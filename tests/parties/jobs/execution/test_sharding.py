@@ -25,14 +25,13 @@ from parties.base.address import Address
 from parties.base.token_key import TokenError
 from parties.jobs.execution import shard_processes
 from parties.jobs.execution.shard_processes import Order, Processes, _context, _Dead, door, serve
-from parties.jobs.inputs import MachineError
 from parties.link import opening
 from parties.link.identity import Identity
 from protocols.cost_model import with_tree
 from protocols.id3 import Tree, id3
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
-from smc.errors import InputError, LinkError
+from smc.errors import InputError, LinkError, MachineError
 from smc.local import run_local
 from smc.session import Session
 from tests.support.links import Parties

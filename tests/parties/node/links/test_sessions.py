@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from parties.jobs.inputs import MachineError
 from parties.link.channel import GrpcChannel
 from parties.link.identity import Identity
 from parties.link.listening import RefusedError
@@ -25,7 +24,7 @@ from parties.node.links import executor, sessions, validity
 from parties.node.links.progress import Running
 from parties.node.prediction import predicted
 from parties.sources.settings import BudgetSettings
-from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
+from smc.errors import InputError, JobMismatchError, LinkError, MachineError, ProtocolError
 from smc.meter import Cost
 from tests.support.ledgers import STAGES, TASK, TREE, Pair, agreed, paired, propose
 from tests.support.session_pairs import Nodes, finds, running
