@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,22 +18,38 @@ from parties.jobs.release.presenting import INTERVAL, about, aligned, shown
 
 Document = Mapping[str, Any]
 DIGITS = 9  # decimal places of a coefficient
-TOO_NOISY = "the noise is too great for effects of these columns: name fewer columns, or give more epsilon"
 UNSETTLED = "the last two steps differ by more than noise explains: give more steps, or more epsilon"
 FIELDS = ("coefficient", "error", "low", "high", "z", "p", "ratio", "ratio_low", "ratio_high")
 
 
-def effects(design: Design, theta: Floats, covariance: Floats | None, bins: int) -> dict[str, Any]:
+def too_noisy(labels: Sequence[Document], drowned: Sequence[Document], enough: float, rows: str) -> dict[str, Any]:
+    """Return the fields of a result whose noise is too great.
+
+    Args:
+        labels: Labels of all effects.
+        drowned: Labels of those whose information is not above its noise.
+        enough: Epsilon that would do for a value in 5 % of rows.
+        rows: Description of the rows for which it would do.
+    """
+    which = "all columns" if len(drowned) == len(labels) else ", ".join(map(name, drowned))
+    reason = (
+        f"the noise is too great: the information on {which} does not exceed its noise. Epsilon is spent. About "
+        f"epsilon {enough:.2g} would do for values in 5 % of rows of {rows}. Join or drop rare values, or name fewer "
+        "columns"
+    )
+    effects = [{**label, **dict.fromkeys(FIELDS)} for label in labels]
+    return {"reason": reason, "drowned": drowned, "enough_epsilon": _short(enough), "effects": effects, "wald": None}
+
+
+def effects(design: Design, theta: Floats, covariance: Floats, bins: int) -> dict[str, Any]:
     """Return the effects, a Wald test that all are 0, and the intercept if there is one.
 
     Args:
         design: Coordinates of the columns.
         theta: Estimated parameters: intercepts of the bins, then coefficients.
-        covariance: Their covariance; None if the noise is too great.
+        covariance: Their covariance.
         bins: Number of intercepts.
     """
-    if covariance is None:
-        return {"effects": [{**label, **dict.fromkeys(FIELDS)} for label in design.labels], "wald": None}
     from protocols.quantiles import chi2_tail
     from protocols.release.elimination import eliminated
 
@@ -82,7 +99,7 @@ def name(effect: Document) -> str:
 def lines(document: Document) -> list[str]:
     """Return the effects as lines of text."""
     if document["wald"] is None:
-        return [TOO_NOISY]
+        return [document["reason"]]
     head = ["", "coefficient", "error", document["ratio"], INTERVAL, "p"]
     rows = [["intercept", *_cells(document["intercept"], False)]] if "intercept" in document else []
     rows += [[name(effect), *_cells(effect, True)] for effect in document["effects"]]
@@ -118,7 +135,7 @@ def draw_svg(document: Document) -> str:
     """Return the coefficients with their intervals as an SVG document."""
     title = f"Effects on {shown(next(document[key] for key in ('event', 'target') if key in document), 60)}"
     if document["wald"] is None:
-        return bars_svg(title, [TOO_NOISY], [], [])
+        return bars_svg(title, textwrap.wrap(document["reason"], 100), [], [])
     bars = [{"value": e["coefficient"], "low": e["low"], "high": e["high"]} for e in document["effects"]]
     notes = [*about(document), f"coefficients, logarithms of the {document['ratio']}, with {INTERVAL} intervals"]
     return bars_svg(title, notes, [name(effect) for effect in document["effects"]], bars)

@@ -158,9 +158,37 @@ def test_too_much_noise_is_no_result(name: str) -> None:
     task = task_of(name, epsilon=0.1)
     document = task.document(ran(task, [[], []]))
     assert document["wald"] is None
+    assert document["reason"] in task.text(document, 0)
+    assert document["enough_epsilon"] > 0.1
     assert "the noise is too great" in task.text(document, 0)
     assert "the noise is too great" in svg_of(task.files(), document)
     assert len(task.table(document).splitlines()) == 4
+
+
+@pytest.mark.usefixtures("silent")
+def test_a_rare_value_is_named_by_the_reason() -> None:
+    """The others have an estimate without it."""
+    lines, _, _ = table()
+    rare = [line for i, line in enumerate(lines) if line["arm"] != "high" or i % 60 == 0]
+    task = task_of("regress logistic")
+    noisy = Scoring(task.likelihood, 2.0**20 * 3.0 * task.scoring.weight)
+    state = [tuple(step) for step in ran(task, [rare[::2], rare[1::2]])]
+    document = task._too_noisy(noisy.estimate(state))
+    assert document["drowned"] == [{"column": "arm", "value": "high", "reference": "placebo"}]
+    assert "arm = high against placebo does not exceed its noise. Epsilon is spent" in document["reason"]
+
+
+@pytest.mark.parametrize("name", sorted(SETTINGS))
+def test_noise_is_forecast_from_public_numbers(name: str) -> None:
+    """With the epsilon that is named, values in about 5 % of rows have an estimate."""
+    (warning,) = task_of(name, epsilon=0.01).warnings
+    assert "values in 5% of rows have no estimate: about epsilon " in warning
+    task = task_of(name, epsilon=0.5)
+    weight = 6000 * task.likelihood.typical
+    better = task_of(name, epsilon=task.enough(weight))
+    assert better.scoring.least(6) == pytest.approx(weight * 0.05 * 0.95, rel=0.35)
+    (warning,) = task_of(name, max_rows=10**8, epsilon=4.0).warnings
+    assert "has a standard error of at least" in warning
 
 
 def test_coordinates_keep_their_bounds() -> None:
