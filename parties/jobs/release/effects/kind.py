@@ -20,7 +20,7 @@ from parties.jobs.release.effects import result
 from parties.jobs.release.effects.design import Design, column
 from parties.jobs.release.effects.settings import EffectsSettings
 from parties.jobs.release.kind import Release
-from parties.jobs.release.noise import Noise, gauss_of_uses
+from parties.jobs.release.noise import WIDE, Noise, gauss_of_uses
 from parties.jobs.release.question import Part, Question
 from parties.jobs.release.settings import default_delta
 from parties.jobs.settings import check_names, public_parameters
@@ -48,6 +48,7 @@ class Effects(Release):
     settings: Any
     streamed = True
     best: ClassVar[str] = "an event in each"  # rows with the least noise, part of a sentence
+    counted = "rows"  # field of the number of rows, or of the sum of exposures
     ratio: ClassVar[str]  # name of e^coefficient
     outcome_columns: ClassVar[tuple[str, ...]]  # settings that name the columns of the outcome
 
@@ -244,7 +245,9 @@ class Effects(Release):
         found, bins = self.scoring.estimate([tuple(step) for step in state]), self.likelihood.bins
         fields = {key: getattr(self.settings, key) for key in self.outcome_columns}
         about: Document = {**{key: name for key, name in fields.items() if name is not None}, "ratio": self.ratio}
-        about |= {"steps": self.settings.steps, **self.details(found)}
+        about |= {"outcome": self.learnt, "steps": self.settings.steps, **self.details(found)}
+        for key, (number, deviation) in {self.counted: found.rows, "events": found.events}.items():
+            about |= {key: max(0, round(number)), f"{key}_within": math.ceil(WIDE * deviation)}
         if found.covariance is None:
             return {**about, **self._too_noisy(found)}
         effects = result.effects(self.design, found.theta, found.covariance, bins)

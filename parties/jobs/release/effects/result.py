@@ -14,11 +14,17 @@ from parties.base.text import csv_text
 from parties.jobs.release.drawing import bars_svg
 from parties.jobs.release.effects.design import Design
 from parties.jobs.release.noise import WIDE
-from parties.jobs.release.presenting import INTERVAL, about, aligned, shown
+from parties.jobs.release.presenting import INTERVAL, OF_NOISE, about, aligned, shown
 
 Document = Mapping[str, Any]
 DIGITS = 9  # decimal places of a coefficient
 UNSETTLED = "the last two steps differ by more than noise explains: give more steps, or more epsilon"
+LEAST_P = 1e-16  # smaller ones are a bound
+ASSUMED = {
+    "odds ratio": "",
+    "rate ratio": "; the variance is assumed to be the mean",
+    "hazard ratio": "; hazards are assumed proportional",
+}
 FIELDS = ("coefficient", "error", "low", "high", "z", "p", "ratio", "ratio_low", "ratio_high")
 
 
@@ -99,15 +105,20 @@ def name(effect: Document) -> str:
 def lines(document: Document) -> list[str]:
     """Return the effects as lines of text."""
     if document["wald"] is None:
-        return [document["reason"]]
+        return [document["reason"], _counted(document)]
     head = ["", "coefficient", "error", document["ratio"], INTERVAL, "p"]
     rows = [["intercept", *_cells(document["intercept"], False)]] if "intercept" in document else []
     rows += [[name(effect), *_cells(effect, True)] for effect in document["effects"]]
     test = document["wald"]
-    text = aligned([head, *rows], 1)
+    kind = document["ratio"].split()[0]
+    meaning = (
+        f"{document['ratio']}: {document['outcome']} for a value, divided by the {kind} for its reference (of a number: for "
+        "1 more), the other columns being equal; 1 = no effect"
+    )
+    text = [shown(meaning), _counted(document), *aligned([head, *rows], 1)]
     text.append(
         f"Wald test that there is no effect: chi-square {test['chi_square']:.4g}, {test['degrees']} degrees of "
-        f"freedom, p = {test['p']:.3g}"
+        f"freedom, p {_p(test['p'], '= ')}"
     )
     if document.get("bins_left_out"):
         text.append(
@@ -115,14 +126,29 @@ def lines(document: Document) -> list[str]:
             + ", ".join(map(shown, document["bins_left_out"]))
         )
     text.append("errors and intervals count the sample and the noise; rows with a missing value are left out")
+    text.append(f"not adjusted for unobserved confounders{ASSUMED[document['ratio']]}")
     return text if document["settled"] else [*text, UNSETTLED]
+
+
+def _p(p: float, equals: str = "") -> str:
+    return f"< {LEAST_P:g}" if p < LEAST_P else f"{equals}{p:.3g}"
+
+
+def _counted(document: Document) -> str:
+    """Return the noisy numbers of rows, or the sum of exposures, and of events as text."""
+    parts = [
+        f"{key.replace('_', ' ')} {document[key]:,} ± {document[f'{key}_within']:,}"
+        for key in ("rows", "total_exposure", "events")
+        if key in document
+    ]
+    return f"about {', '.join(parts)} ({OF_NOISE})"
 
 
 def _cells(effect: Document, has_ratio: bool) -> list[str]:
     low, high = ("ratio_low", "ratio_high") if has_ratio else ("low", "high")
     ratio = f"{effect['ratio']:.4g}" if has_ratio else ""
     interval = f"{effect[low]:.4g} to {effect[high]:.4g}"
-    return [f"{effect['coefficient']:.4g}", f"{effect['error']:.3g}", ratio, interval, f"{effect['p']:.3g}"]
+    return [f"{effect['coefficient']:.4g}", f"{effect['error']:.3g}", ratio, interval, _p(effect["p"])]
 
 
 def table(document: Document) -> str:

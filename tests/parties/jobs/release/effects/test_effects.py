@@ -120,6 +120,10 @@ def test_without_noise_it_is_statsmodels(name: str) -> None:
     assert document["wald"]["chi_square"] == pytest.approx(chi, rel=1e-5)
     assert document["wald"]["degrees"] == 3
     assert document["settled"]
+    exact = {"died": outcomes["died"].sum(), "visits": outcomes["visits"].sum()}
+    assert document["events"] == pytest.approx(exact["visits" if name == "regress poisson" else "died"], abs=1)
+    rows = outcomes["years"].sum() if name == "regress poisson" else len(lines)
+    assert document["total_exposure" if name == "regress poisson" else "rows"] == pytest.approx(rows, abs=1)
 
 
 def test_a_run_goes_on_where_it_ended() -> None:
@@ -145,6 +149,10 @@ def test_a_result_is_read_and_drawn(name: str) -> None:
     text = task.text(document, 0)
     assert task.ratio in text
     assert "arm = high against placebo" in text
+    assert f"{task.ratio}: the {task.ratio.split()[0]} of" in text
+    assert "not adjusted for unobserved confounders" in text
+    assert "< 1e-16" in text
+    assert "events" in text
     assert "epsilon 16, delta 1e-07" in text
     assert "age, each 1 more" in svg_of(task.files(), document)
     assert len(task.table(document).splitlines()) == 4
