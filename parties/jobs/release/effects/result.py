@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from parties.base.arrays import Floats
+from parties.base.pictures import INK, PALETTE
 from parties.base.text import csv_text
-from parties.jobs.release.drawing import bars_svg
+from parties.jobs.release.drawing import draw_intervals, lines_svg
 from parties.jobs.release.effects.design import Design
 from parties.jobs.release.noise import WIDE
 from parties.jobs.release.presenting import INTERVAL, OF_NOISE, about, aligned, shown
@@ -112,8 +113,8 @@ def lines(document: Document) -> list[str]:
     test = document["wald"]
     kind = document["ratio"].split()[0]
     meaning = (
-        f"{document['ratio']}: {document['outcome']} for a value, divided by the {kind} for its reference (of a number: for "
-        "1 more), the other columns being equal; 1 = no effect"
+        f"{document['ratio']}: {document['outcome']} for a value, divided by the {kind} for its reference "
+        "(of a number: for 1 more), the other columns being equal; 1 = no effect"
     )
     text = [shown(meaning), _counted(document), *aligned([head, *rows], 1)]
     text.append(
@@ -141,7 +142,7 @@ def _counted(document: Document) -> str:
         for key in ("rows", "total_exposure", "events")
         if key in document
     ]
-    return f"about {', '.join(parts)} ({OF_NOISE})"
+    return f"{', '.join(parts)} ({OF_NOISE})"
 
 
 def _cells(effect: Document, has_ratio: bool) -> list[str]:
@@ -157,11 +158,33 @@ def table(document: Document) -> str:
     return csv_text([head, *([effect.get(key, "") for key in head] for effect in document["effects"])])
 
 
+def _brief(ratio: float) -> str:
+    return f"{ratio:.2f}" if 0.1 <= ratio < 100 else f"{ratio:.2g}"
+
+
 def draw_svg(document: Document) -> str:
-    """Return the coefficients with their intervals as an SVG document."""
+    """Return the ratios with their intervals as an SVG document."""
     title = f"Effects on {shown(next(document[key] for key in ('event', 'target') if key in document), 60)}"
     if document["wald"] is None:
-        return bars_svg(title, textwrap.wrap(document["reason"], 100), [], [])
-    bars = [{"value": e["coefficient"], "low": e["low"], "high": e["high"]} for e in document["effects"]]
-    notes = [*about(document), f"coefficients, logarithms of the {document['ratio']}, with {INTERVAL} intervals"]
-    return bars_svg(title, notes, [name(effect) for effect in document["effects"]], bars)
+        return lines_svg(title, textwrap.wrap(document["reason"], 100), [], [], lambda axes: axes.set_axis_off())
+    effects = document["effects"]
+    points, low, high = ([effect[key] for effect in effects] for key in ("ratio", "ratio_low", "ratio_high"))
+    values = [f"{_brief(p)} ({_brief(a)} to {_brief(b)})" for p, a, b in zip(points, low, high, strict=True)]
+
+    def draw(axes: Any) -> None:
+        least, most = min(0.5, *low) / 1.1, max(2.0, *high) * 1.1
+        decades = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)
+        digits = (1, 2, 5) if len(decades) < 5 else (1,)
+        ticks = [
+            d * 10.0**k for k in decades[:: 1 + len(decades) // 10] for d in digits if least <= d * 10.0**k <= most
+        ]
+        axes.set_xscale("log")
+        axes.set_xlim(least, most)
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.minorticks_off()
+        axes.axvline(1, color=INK, linewidth=1, zorder=2)
+        draw_intervals(axes, low, high)
+        axes.plot(points, range(len(points)), "s", color=PALETTE[6], markersize=6, zorder=4)
+
+    notes = [*about(document), f"{document['ratio']} with {INTERVAL} interval; 1 = no effect"]
+    return lines_svg(title, notes, [name(effect) for effect in effects], values, draw)

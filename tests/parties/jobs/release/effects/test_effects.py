@@ -154,7 +154,10 @@ def test_a_result_is_read_and_drawn(name: str) -> None:
     assert "< 1e-16" in text
     assert "events" in text
     assert "epsilon 16, delta 1e-07" in text
-    assert "age, each 1 more" in svg_of(task.files(), document)
+    drawn, first = svg_of(task.files(), document), document["effects"][0]
+    assert "age, each 1 more" in drawn
+    ends = f"{first['ratio_low']:.2f} to {first['ratio_high']:.2f}"
+    assert f"{first['ratio']:.2f} ({ends})" in drawn
     assert len(task.table(document).splitlines()) == 4
     assert {line["low"] < line["coefficient"] < line["high"] for line in document["effects"]} == {True}
     assert "3 sums" not in task.disclosure.reveals("b")[0]
