@@ -32,5 +32,5 @@ def expected(cost: PredictedCost | Prediction | None, decided: bool = True) -> s
     of = f", for {cost.assumed}" if cost.estimate == "typical" and cost.assumed else ""
     if not decided:
         near = f"it will cost {word}{console.size(cost.bytes)} both ways on a local network{of}"
-        return f"{near}; the engine is chosen when the link is measured, and the cost depends on it"
+        return f"{near}; the engine is chosen when the link is measured, and a faster one may send more"
     return f"it will cost {word}{volume_of(cost)}{of}"

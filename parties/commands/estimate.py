@@ -161,9 +161,9 @@ def _estimate_of(name: str) -> click.Command:
         shards = profiles.shards_of(task.specification())
         named = _named(kind.Settings.model_construct(), engine, flags)
         by_itself = task.own_seconds() if isinstance(task, BySchema) and not compute_only else {}
-        return _report(
-            task.cost_of_run(Inputs(), beside), kind.about.integers, shards, link, by_itself, named, task.on_shares
-        )
+        warnings = task.warnings if isinstance(task, BySchema) else []
+        counted = task.cost_of_run(Inputs(), beside)
+        return _report(counted, kind.about.integers, shards, link, by_itself, named, task.on_shares, warnings)
 
     help_ = (
         f"Estimate the cost of `smc {name}`: {kinds.line(name)} The first line of output states whether the costs are "
@@ -208,6 +208,7 @@ def _report(
     by_itself: Mapping[str, float],
     named: Profile | None,
     on_shares: bool = False,
+    warnings: Sequence[str] = (),
 ) -> Report:
     """Return the report: the costs of the named profile or of all, the quickest first, and the work of the quickest.
 
@@ -244,6 +245,7 @@ def _report(
     if on_shares:
         asked = counted.asked()
         head["holder"] = dict(zip(("questions", "party0_gets", "party1_gets"), (len(asked), *sent(asked)), strict=True))
+    head |= {"warnings": [*warnings]} if warnings else {}
     report = Report({**head, "besides": besides, "estimates": rows})
     bounded = any(row["at_most"] is not None for row in rows)
     report.table(
@@ -255,8 +257,8 @@ def _report(
         f"on {shape}; {counted}",
     )
     memory = f"; memory of a shard: about {console.size(rows[0]['shard_bytes'])}" if shards > 1 else ""
-    if on_shares:
-        report.line(part_of_holder(asked))
+    for line in [*warnings, *([part_of_holder(asked)] if on_shares else [])]:
+        report.line(line)
     report.line(
         f"seconds of the first line: {_in_seconds(rows[0]['work'])}; in addition, at most: "
         f"{_in_seconds(besides)}{memory}"

@@ -260,6 +260,11 @@ class BySchema(Kind):
         """Return the data that `run` takes. `secret` keys this party's random choices among its rows."""
         return self.own_rows(source)
 
+    @property
+    def warnings(self) -> list[str]:
+        """Reasons, from public numbers alone, why the answer may be of little use; one line each."""
+        return []
+
     def notes(self, settings: Any, source: Any) -> list[str]:
         """Return remarks on a command's task, a line each.
 

@@ -99,6 +99,13 @@ class Likelihood(ABC):
 
     bins = 1  # parameters without a coordinate: an intercept, or the hazard of each bin
     extra = 0  # further numbers of a step
+    expected = 1.0  # part of the first step's information of an intercept in the number of its events
+    typical = 1.0  # information that a row has at most if it has one event or is one of two classes
+
+    @property
+    @abstractmethod
+    def per_row(self) -> float:
+        """Number of rows (with exposures: their sum) divided by the first intercept's information in the first step."""
 
     @property
     def size(self) -> int:
@@ -169,6 +176,10 @@ def _crossed(bins: Floats, x: Floats) -> Floats:
 @dataclass(frozen=True)
 class Logistic(Likelihood):
     """Probability 1 / (1 + e^-(a + x.b)) of the outcome."""
+
+    expected = 2.0
+    per_row = 4.0
+    typical = 0.25
 
     @property
     @override
@@ -249,6 +260,11 @@ class Poisson(Hazards):
 
     longest: float = 1.0
 
+    @property
+    @override
+    def per_row(self) -> float:
+        return self.longest / self.limit
+
     @override
     def start(self) -> Point:
         theta = np.append(math.log(self.limit / self.longest), np.zeros(self.columns))
@@ -273,6 +289,11 @@ class Cox(Hazards):
     def bins(self) -> int:  # type: ignore[override]
         """Number of bins."""
         return self.steps
+
+    @property
+    @override
+    def per_row(self) -> float:
+        return self.bins / self.limit
 
     @property
     def extra(self) -> int:  # type: ignore[override]

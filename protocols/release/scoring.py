@@ -45,6 +45,7 @@ FINE, COARSE, GRID = 26, 20, 24  # fraction bits: of a row's numbers, at most of
 SHARE = 0.4  # of the squared sensitivity that is the information's
 LONGEST = 8.0  # greatest sum of the absolute changes of coefficients in a step
 PIECE = 1 << 22  # numbers of rows that are computed at once
+START = 2  # steps that find a start
 SURE = 3.0  # standard deviations
 
 Sums: TypeAlias = tuple[int, ...]  # opened numbers of a step
@@ -58,6 +59,10 @@ class Estimate:
     covariance: Floats | None
     used: NDArray[np.bool_]
     is_settled: bool  # whether the steps agree but for noise
+    drowned: tuple[int, ...] = ()  # coordinates whose information is not above its noise; only without covariance
+    weight: float = 0.0  # information of the intercepts
+    rows: tuple[float, float] = (0.0, 0.0)  # number of rows (or sum of exposures), and its noise's standard deviation
+    events: tuple[float, float] = (0.0, 0.0)  # number of events, and its noise's standard deviation
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,25 @@ class Scoring:
         """Return a bound on the absolute value of one party's integer."""
         most = self.likelihood.most * max(1.0, self.weight * self.likelihood.most) + 1
         return math.ceil(max_rows * most * (1 << self.fraction))
+
+    @property
+    def noise(self) -> tuple[float, float]:
+        """Standard deviations of the noise of a score and of an information."""
+        score = self.sigma / (1 << self.fraction)
+        return score, score / self.weight
+
+    def least(self, steps: int) -> float:
+        """Return the least information of a coefficient in a run of some steps. It is 4 times or more its noise."""
+        return self.noise[1] * (2 * math.sqrt(self.likelihood.columns) + 2) / math.sqrt(steps - START)
+
+    def noise_error(self, information: float, steps: int) -> float:
+        """Return the least standard error that noise alone gives to a coefficient.
+
+        Args:
+            information: Information of the coefficient.
+            steps: Number of steps.
+        """
+        return self.noise[0] / math.sqrt(steps - START) / information
 
     @property
     def weights(self) -> Floats:
@@ -136,19 +160,14 @@ class Walk:
         self._problem = problem
         self._steps: list[tuple[Floats, Reading]] = []  # from the third one on
 
-    @property
-    def _noise(self) -> tuple[float, float]:
-        """Standard deviations of the noise of a score and of an information."""
-        score = self._problem.sigma / (1 << self._problem.fraction)
-        return score, score / self._problem.weight
-
     def take(self, sums: Sums) -> None:
         """Take the step after these opened sums."""
         likelihood, reading = self._problem.likelihood, self._read(sums)
         if self.taken == 0:
-            events = math.hypot(*self._noise)
+            events = math.hypot(*self._problem.noise)
+            self._count(reading)
             self.point, reading = likelihood.null(self.point, reading, events)
-        before = self._steps if self.taken > 2 else []
+        before = self._steps if self.taken > START else []
         self._steps = [(self.point.theta, reading)]
         moved = self._moved()
         while before and self._agrees(before[-1], moved):
@@ -157,6 +176,23 @@ class Walk:
             moved = self._moved()
         self.taken += 1
         self.point = likelihood.following(self.point, reading, np.rint(moved * (1 << GRID)) / (1 << GRID))
+
+    def _count(self, reading: Reading) -> None:
+        """Keep the numbers of rows and events that follow from the first step."""
+        likelihood, (score, information) = self._problem.likelihood, self._problem.noise
+        bins, per_row, expected = likelihood.bins, likelihood.per_row, likelihood.expected
+        hazards = np.diag(reading.information)[:bins]
+        self._rows = float(hazards[0]) * per_row, information * per_row
+        events = math.fsum((reading.score[:bins] + expected * hazards).tolist())
+        self._events = events, math.hypot(score, expected * information) * math.sqrt(bins)
+
+    def _drowned(self, information: Floats) -> tuple[int, ...]:
+        """Return coordinates whose information, given the intercepts alone, is not above its noise; else all."""
+        bins = int(self.point.used[: self._problem.likelihood.bins].sum())
+        hazards, cross = np.diag(information)[:bins], information[:bins, bins:]
+        alone = np.diag(information)[bins:] - (cross**2 / np.maximum(hazards, 1e-9)[:, None]).sum(axis=0)
+        low = np.flatnonzero(alone <= self._floor[bins:] / len(self._steps))
+        return tuple(low.tolist()) or tuple(range(len(alone)))
 
     def _moved(self) -> Floats:
         """Return the parameters that follow from the steps, not too far from the present ones."""
@@ -179,7 +215,7 @@ class Walk:
 
     def _variance(self, theta: Floats, at: Floats) -> float:
         """Return the variance that noise gives to a number of the score at `theta` that follows from sums at `at`."""
-        score, information = self._noise
+        score, information = self._problem.noise
         return float(score**2 + information**2 * ((theta - at)[self.point.used] ** 2).sum())
 
     def estimate(self) -> Estimate:
@@ -189,11 +225,13 @@ class Walk:
         information = self._problem.likelihood.observed(self.point, mean)[np.ix_(used, used)]
         inverse = _solve(information, np.eye(len(information)), self._floor / steps)
         if inverse is None:
-            return Estimate(theta, None, used, False)
+            bins = int(used[: self._problem.likelihood.bins].sum())
+            weight = math.fsum(np.diag(information)[:bins].tolist())
+            return Estimate(theta, None, used, False, self._drowned(information), weight, self._rows, self._events)
         noise = sum(self._variance(theta, at) for at, _ in self._steps) / steps**2
         covariance = np.zeros((len(theta), len(theta)))
         covariance[np.ix_(used, used)] = inverse + noise * np.array([(inverse * line).sum(axis=1) for line in inverse])
-        return Estimate(theta, covariance, used, steps > 1)
+        return Estimate(theta, covariance, used, steps > 1, rows=self._rows, events=self._events)
 
     @property
     def _floor(self) -> Floats:
@@ -203,7 +241,7 @@ class Walk:
         """
         likelihood = self._problem.likelihood
         times = np.where(np.arange(likelihood.size) < likelihood.bins, 2.0, 2 * math.sqrt(likelihood.columns) + 2)
-        return self._noise[1] * math.sqrt(len(self._steps)) * times[self.point.used]
+        return self._problem.noise[1] * math.sqrt(len(self._steps)) * times[self.point.used]
 
     def _pooled(self) -> tuple[Floats, Floats]:
         """Return the sums of H and of H theta + g over the steps, for the used parameters."""

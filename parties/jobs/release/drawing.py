@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from parties.base.pictures import INK, MUTED, PALETTE, RULE, style, svg, text_measure
@@ -51,42 +51,65 @@ def bars_svg(title: str, notes: Sequence[str], names: Sequence[str], bars: Seque
         names: Label of each bar.
         bars: `value` of each bar, perhaps with `low` and `high`.
     """
-    values = [amount(bar["value"]) for bar in bars]
+    return lines_svg(title, notes, names, [amount(bar["value"]) for bar in bars], lambda axes: _draw(axes, bars))
+
+
+def lines_svg(
+    title: str, notes: Sequence[str], names: Sequence[str], values: Sequence[str], draw: Callable[[Any], None]
+) -> str:
+    """Return a chart with a line for each name as an SVG document.
+
+    Args:
+        title: Title of the chart.
+        notes: Lines under the title.
+        names: Label of each line.
+        values: Text at the end of each line.
+        draw: Draws the numbers on matplotlib's axes, the first line at 0.
+    """
     measure = text_measure()
     left = MARGIN + max([measure(name, 9.0) for name in names], default=0) + 0.1
     right = MARGIN + max([measure(value, 9.0) for value in values], default=0) + 0.1
     width = max(left + PLOT + right, 2 * MARGIN + max(measure(title, 15.0), *(measure(note, 9.0) for note in notes)))
-    height = HEAD + 0.2 * len(notes) + BAR * max(len(bars), 1) + FOOT
+    height = HEAD + 0.2 * len(notes) + BAR * max(len(names), 1) + FOOT
     with style():
         figure = headed(width, height, title, notes)
-        size = (left / width, FOOT / height, (width - left - right) / width, BAR * max(len(bars), 1) / height)
-        _draw(figure.add_axes(size), bars, names, values)
+        size = (left / width, FOOT / height, (width - left - right) / width, BAR * max(len(names), 1) / height)
+        axes = figure.add_axes(size)
+        draw(axes)
+        _label(axes, names, values)
         return svg(figure, Title=title)
 
 
-def _draw(axes: Any, bars: Sequence[Document], names: Sequence[str], values: Sequence[str]) -> None:
+def _draw(axes: Any, bars: Sequence[Document]) -> None:
     positions = list(range(len(bars)))
-    amounts = [bar["value"] for bar in bars]
-    axes.barh(positions, amounts, height=0.62, color=PALETTE[0], zorder=2)
+    axes.barh(positions, [bar["value"] for bar in bars], height=0.62, color=PALETTE[0], zorder=2)
     if bars and "low" in bars[0]:
-        ends = [[bar["low"] for bar in bars], [bar["high"] for bar in bars]]
-        axes.hlines(positions, *ends, color=INK, linewidth=1.3, zorder=3)
-        for end in ends:
-            axes.plot(end, positions, "|", color=INK, markersize=7, markeredgewidth=1.3, zorder=3)
-    for position, value in zip(positions, values, strict=True):
+        draw_intervals(axes, [bar["low"] for bar in bars], [bar["high"] for bar in bars])
+    axes.axvline(0, color=RULE, linewidth=1, zorder=1)
+
+
+def draw_intervals(axes: Any, low: Sequence[float], high: Sequence[float]) -> None:
+    """Draw an interval on each line."""
+    positions = list(range(len(low)))
+    axes.hlines(positions, low, high, color=INK, linewidth=1.3, zorder=3)
+    for end in (low, high):
+        axes.plot(end, positions, "|", color=INK, markersize=7, markeredgewidth=1.3, zorder=3)
+
+
+def _label(axes: Any, names: Sequence[str], values: Sequence[str]) -> None:
+    for position, value in enumerate(values):
         axes.annotate(
             value, (1, position), xycoords=("axes fraction", "data"), xytext=(6, 0), textcoords="offset points",
             va="center", fontsize=9, color=INK, annotation_clip=False, parse_math=False,
         )  # fmt: skip
-    axes.set_ylim(max(len(bars), 1) - 0.5, -0.5)
-    axes.set_yticks(positions, names, fontsize=9, color=INK, parse_math=False)
+    axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
+    axes.set_yticks(range(len(names)), names, fontsize=9, color=INK, parse_math=False)
     axes.tick_params(axis="y", length=0)
     axes.tick_params(axis="x", labelsize=8.5, labelcolor=MUTED, color=RULE)
     axes.grid(axis="x", color=RULE, linewidth=0.5, alpha=0.6, zorder=1)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     axes.spines["bottom"].set_color(RULE)
-    axes.axvline(0, color=RULE, linewidth=1, zorder=1)
 
 
 def _name(document: Document, bar: Document) -> str:

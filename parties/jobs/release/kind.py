@@ -96,11 +96,6 @@ class Release(BySchema):
         exact = [f"exact, without noise: {self.exact_effect}"] if self.exact else []
         return [*(exact or super().notes(settings, source)), *self.warnings]
 
-    @property
-    def warnings(self) -> list[str]:
-        """Reasons, from public numbers alone, why the answer may be of little use; one line each."""
-        return []
-
     @override
     def remarks(self, inputs: Inputs) -> list[str]:
         return self.warnings

@@ -27,6 +27,7 @@ class LogisticRegression(Effects):
     name = "regress logistic"
     about = Description("Logistic regression", "effects", example="--target died --columns age,arm --epsilon 1")
     Settings = ClassifiedSettings
+    best = "each outcome in half of them"
     ratio, outcome_columns = "odds ratio", ("target",)
 
     @cached_property

@@ -42,6 +42,11 @@ class PoissonRegression(Effects):
     Settings = PoissonSettings
     ratio, outcome_columns = "rate ratio", ("target", "exposure")
 
+    @property
+    def counted(self) -> str:  # type: ignore[override]
+        """Field of the number of rows, or of the sum of exposures."""
+        return "total_exposure" if self.settings.exposure else "rows"
+
     @classmethod
     @override
     def numbers_of(cls, settings: Any) -> tuple[str, ...]:

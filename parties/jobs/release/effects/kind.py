@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -19,7 +20,7 @@ from parties.jobs.release.effects import result
 from parties.jobs.release.effects.design import Design, column
 from parties.jobs.release.effects.settings import EffectsSettings
 from parties.jobs.release.kind import Release
-from parties.jobs.release.noise import Noise, gauss_of_uses
+from parties.jobs.release.noise import WIDE, Noise, gauss_of_uses
 from parties.jobs.release.question import Part, Question
 from parties.jobs.release.settings import default_delta
 from parties.jobs.settings import check_names, public_parameters
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from protocols.release.scoring import Estimate, Scoring
     from smc.engines import Engine
 
+SHARE = 0.05  # of rows with a value, in warnings
+ENOUGH = 4  # standard deviations of the noise in an information that is used
 MOST_SIGMA = 1 << 20  # of sums in units: coarser ones would add to the noise
 
 
@@ -44,6 +47,8 @@ class Effects(Release):
     draws = staticmethod(result.draw_svg)
     settings: Any
     streamed = True
+    best: ClassVar[str] = "an event in each"  # rows with the least noise, part of a sentence
+    counted = "rows"  # field of the number of rows, or of the sum of exposures
     ratio: ClassVar[str]  # name of e^coefficient
     outcome_columns: ClassVar[tuple[str, ...]]  # settings that name the columns of the outcome
 
@@ -158,6 +163,31 @@ class Effects(Release):
         """The protocol's public settings."""
         return self._mechanism[1]
 
+    @property
+    @override
+    def warnings(self) -> list[str]:
+        """Size of the noise in the best case, and the rarest value with an estimate."""
+        rows, scoring, steps = 2 * self.settings.max_rows, self.scoring, self.settings.steps
+        weight = rows * self.likelihood.typical
+        part = scoring.least(steps) / weight
+        case = f"in {rows:,} rows (both tables' max_rows) with {self.best}"
+        hint = "join or drop rare values (--columns, or the schema)"
+        if part >= SHARE * (1 - SHARE):
+            needed = f"about epsilon {self.enough(weight):.2g} would do for these"
+            return [f"noise: {case}, values in {SHARE:.0%} of rows have no estimate: {needed}, or {hint}"]
+        error, rarest = scoring.noise_error(weight * SHARE * (1 - SHARE), steps), (1 - math.sqrt(1 - 4 * part)) / 2
+        return [
+            f"noise: {case}, a value in {SHARE:.0%} of rows has a standard error of at least {error:.2g} by noise "
+            f"alone, and values in less than {100 * rarest:.2g}% of rows have no estimate: {hint}"
+        ]
+
+    def enough(self, weight: float) -> float:
+        """Return about the epsilon that would do for a value with a usual share of `weight`, an information."""
+        root, epsilon = math.sqrt(-math.log(self.settings.delta)), float(self.epsilon)
+        times = self.scoring.least(self.settings.steps) / (weight * SHARE * (1 - SHARE))
+        rho = (math.sqrt(root**2 + epsilon) - root) * times  # its square root, as sigma is in proportion to 1 / rho
+        return rho**2 + 2 * rho * root
+
     # Disclosure, cost and run.
 
     @property
@@ -215,12 +245,21 @@ class Effects(Release):
         found, bins = self.scoring.estimate([tuple(step) for step in state]), self.likelihood.bins
         fields = {key: getattr(self.settings, key) for key in self.outcome_columns}
         about: Document = {**{key: name for key, name in fields.items() if name is not None}, "ratio": self.ratio}
-        about |= {"steps": self.settings.steps, **self.details(found)}
-        return {
-            **about,
-            **result.effects(self.design, found.theta, found.covariance, bins),
-            "settled": found.is_settled,
-        }
+        about |= {"outcome": self.learnt, "steps": self.settings.steps, **self.details(found)}
+        for key, (number, deviation) in {self.counted: found.rows, "events": found.events}.items():
+            about |= {key: max(0, round(number)), f"{key}_within": math.ceil(WIDE * deviation)}
+        if found.covariance is None:
+            return {**about, **self._too_noisy(found)}
+        effects = result.effects(self.design, found.theta, found.covariance, bins)
+        return {**about, **effects, "settled": found.is_settled}
+
+    def _too_noisy(self, found: Estimate) -> Document:
+        """Return the fields of a result without estimates: the reason, from opened and public numbers."""
+        labels = self.design.labels
+        drowned = [labels[at] for at in found.drowned]
+        seen = found.weight > ENOUGH * self.scoring.noise[1]
+        enough = self.enough(found.weight if seen else 2 * self.settings.max_rows * self.likelihood.typical)
+        return result.too_noisy(labels, drowned, enough, "this table" if seen else f"a table with {self.best}")
 
     def details(self, found: Estimate) -> Document:
         """Return further fields of a result."""

@@ -3,36 +3,60 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from parties.base.arrays import Floats
+from parties.base.pictures import INK, PALETTE
 from parties.base.text import csv_text
-from parties.jobs.release.drawing import bars_svg
+from parties.jobs.release.drawing import draw_intervals, lines_svg
 from parties.jobs.release.effects.design import Design
 from parties.jobs.release.noise import WIDE
-from parties.jobs.release.presenting import INTERVAL, about, aligned, shown
+from parties.jobs.release.presenting import INTERVAL, OF_NOISE, about, aligned, shown
 
 Document = Mapping[str, Any]
 DIGITS = 9  # decimal places of a coefficient
-TOO_NOISY = "the noise is too great for effects of these columns: name fewer columns, or give more epsilon"
 UNSETTLED = "the last two steps differ by more than noise explains: give more steps, or more epsilon"
+LEAST_P = 1e-16  # smaller ones are a bound
+ASSUMED = {
+    "odds ratio": "",
+    "rate ratio": "; the variance is assumed to be the mean",
+    "hazard ratio": "; hazards are assumed proportional",
+}
 FIELDS = ("coefficient", "error", "low", "high", "z", "p", "ratio", "ratio_low", "ratio_high")
 
 
-def effects(design: Design, theta: Floats, covariance: Floats | None, bins: int) -> dict[str, Any]:
+def too_noisy(labels: Sequence[Document], drowned: Sequence[Document], enough: float, rows: str) -> dict[str, Any]:
+    """Return the fields of a result whose noise is too great.
+
+    Args:
+        labels: Labels of all effects.
+        drowned: Labels of those whose information is not above its noise.
+        enough: Epsilon that would do for a value in 5 % of rows.
+        rows: Description of the rows for which it would do.
+    """
+    which = "all columns" if len(drowned) == len(labels) else ", ".join(map(name, drowned))
+    reason = (
+        f"the noise is too great: the information on {which} does not exceed its noise. Epsilon is spent. About "
+        f"epsilon {enough:.2g} would do for values in 5 % of rows of {rows}. Join or drop rare values, or name fewer "
+        "columns"
+    )
+    effects = [{**label, **dict.fromkeys(FIELDS)} for label in labels]
+    return {"reason": reason, "drowned": drowned, "enough_epsilon": _short(enough), "effects": effects, "wald": None}
+
+
+def effects(design: Design, theta: Floats, covariance: Floats, bins: int) -> dict[str, Any]:
     """Return the effects, a Wald test that all are 0, and the intercept if there is one.
 
     Args:
         design: Coordinates of the columns.
         theta: Estimated parameters: intercepts of the bins, then coefficients.
-        covariance: Their covariance; None if the noise is too great.
+        covariance: Their covariance.
         bins: Number of intercepts.
     """
-    if covariance is None:
-        return {"effects": [{**label, **dict.fromkeys(FIELDS)} for label in design.labels], "wald": None}
     from protocols.quantiles import chi2_tail
     from protocols.release.elimination import eliminated
 
@@ -82,15 +106,20 @@ def name(effect: Document) -> str:
 def lines(document: Document) -> list[str]:
     """Return the effects as lines of text."""
     if document["wald"] is None:
-        return [TOO_NOISY]
+        return [document["reason"], _counted(document)]
     head = ["", "coefficient", "error", document["ratio"], INTERVAL, "p"]
     rows = [["intercept", *_cells(document["intercept"], False)]] if "intercept" in document else []
     rows += [[name(effect), *_cells(effect, True)] for effect in document["effects"]]
     test = document["wald"]
-    text = aligned([head, *rows], 1)
+    kind = document["ratio"].split()[0]
+    meaning = (
+        f"{document['ratio']}: {document['outcome']} for a value, divided by the {kind} for its reference "
+        "(of a number: for 1 more), the other columns being equal; 1 = no effect"
+    )
+    text = [shown(meaning), _counted(document), *aligned([head, *rows], 1)]
     text.append(
         f"Wald test that there is no effect: chi-square {test['chi_square']:.4g}, {test['degrees']} degrees of "
-        f"freedom, p = {test['p']:.3g}"
+        f"freedom, p {_p(test['p'], '= ')}"
     )
     if document.get("bins_left_out"):
         text.append(
@@ -98,14 +127,29 @@ def lines(document: Document) -> list[str]:
             + ", ".join(map(shown, document["bins_left_out"]))
         )
     text.append("errors and intervals count the sample and the noise; rows with a missing value are left out")
+    text.append(f"not adjusted for unobserved confounders{ASSUMED[document['ratio']]}")
     return text if document["settled"] else [*text, UNSETTLED]
+
+
+def _p(p: float, equals: str = "") -> str:
+    return f"< {LEAST_P:g}" if p < LEAST_P else f"{equals}{p:.3g}"
+
+
+def _counted(document: Document) -> str:
+    """Return the noisy numbers of rows, or the sum of exposures, and of events as text."""
+    parts = [
+        f"{key.replace('_', ' ')} {document[key]:,} ± {document[f'{key}_within']:,}"
+        for key in ("rows", "total_exposure", "events")
+        if key in document
+    ]
+    return f"{', '.join(parts)} ({OF_NOISE})"
 
 
 def _cells(effect: Document, has_ratio: bool) -> list[str]:
     low, high = ("ratio_low", "ratio_high") if has_ratio else ("low", "high")
     ratio = f"{effect['ratio']:.4g}" if has_ratio else ""
     interval = f"{effect[low]:.4g} to {effect[high]:.4g}"
-    return [f"{effect['coefficient']:.4g}", f"{effect['error']:.3g}", ratio, interval, f"{effect['p']:.3g}"]
+    return [f"{effect['coefficient']:.4g}", f"{effect['error']:.3g}", ratio, interval, _p(effect["p"])]
 
 
 def table(document: Document) -> str:
@@ -114,11 +158,33 @@ def table(document: Document) -> str:
     return csv_text([head, *([effect.get(key, "") for key in head] for effect in document["effects"])])
 
 
+def _brief(ratio: float) -> str:
+    return f"{ratio:.2f}" if 0.1 <= ratio < 100 else f"{ratio:.2g}"
+
+
 def draw_svg(document: Document) -> str:
-    """Return the coefficients with their intervals as an SVG document."""
+    """Return the ratios with their intervals as an SVG document."""
     title = f"Effects on {shown(next(document[key] for key in ('event', 'target') if key in document), 60)}"
     if document["wald"] is None:
-        return bars_svg(title, [TOO_NOISY], [], [])
-    bars = [{"value": e["coefficient"], "low": e["low"], "high": e["high"]} for e in document["effects"]]
-    notes = [*about(document), f"coefficients, logarithms of the {document['ratio']}, with {INTERVAL} intervals"]
-    return bars_svg(title, notes, [name(effect) for effect in document["effects"]], bars)
+        return lines_svg(title, textwrap.wrap(document["reason"], 100), [], [], lambda axes: axes.set_axis_off())
+    effects = document["effects"]
+    points, low, high = ([effect[key] for effect in effects] for key in ("ratio", "ratio_low", "ratio_high"))
+    values = [f"{_brief(p)} ({_brief(a)} to {_brief(b)})" for p, a, b in zip(points, low, high, strict=True)]
+
+    def draw(axes: Any) -> None:
+        least, most = min(0.5, *low) / 1.1, max(2.0, *high) * 1.1
+        decades = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1)
+        digits = (1, 2, 5) if len(decades) < 5 else (1,)
+        ticks = [
+            d * 10.0**k for k in decades[:: 1 + len(decades) // 10] for d in digits if least <= d * 10.0**k <= most
+        ]
+        axes.set_xscale("log")
+        axes.set_xlim(least, most)
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.minorticks_off()
+        axes.axvline(1, color=INK, linewidth=1, zorder=2)
+        draw_intervals(axes, low, high)
+        axes.plot(points, range(len(points)), "s", color=PALETTE[6], markersize=6, zorder=4)
+
+    notes = [*about(document), f"{document['ratio']} with {INTERVAL} interval; 1 = no effect"]
+    return lines_svg(title, notes, [name(effect) for effect in effects], values, draw)

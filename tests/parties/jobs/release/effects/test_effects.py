@@ -120,6 +120,10 @@ def test_without_noise_it_is_statsmodels(name: str) -> None:
     assert document["wald"]["chi_square"] == pytest.approx(chi, rel=1e-5)
     assert document["wald"]["degrees"] == 3
     assert document["settled"]
+    exact = {"died": outcomes["died"].sum(), "visits": outcomes["visits"].sum()}
+    assert document["events"] == pytest.approx(exact["visits" if name == "regress poisson" else "died"], abs=1)
+    rows = outcomes["years"].sum() if name == "regress poisson" else len(lines)
+    assert document["total_exposure" if name == "regress poisson" else "rows"] == pytest.approx(rows, abs=1)
 
 
 def test_a_run_goes_on_where_it_ended() -> None:
@@ -145,8 +149,15 @@ def test_a_result_is_read_and_drawn(name: str) -> None:
     text = task.text(document, 0)
     assert task.ratio in text
     assert "arm = high against placebo" in text
+    assert f"{task.ratio}: the {task.ratio.split()[0]} of" in text
+    assert "not adjusted for unobserved confounders" in text
+    assert "< 1e-16" in text
+    assert "events" in text
     assert "epsilon 16, delta 1e-07" in text
-    assert "age, each 1 more" in svg_of(task.files(), document)
+    drawn, first = svg_of(task.files(), document), document["effects"][0]
+    assert "age, each 1 more" in drawn
+    ends = f"{first['ratio_low']:.2f} to {first['ratio_high']:.2f}"
+    assert f"{first['ratio']:.2f} ({ends})" in drawn
     assert len(task.table(document).splitlines()) == 4
     assert {line["low"] < line["coefficient"] < line["high"] for line in document["effects"]} == {True}
     assert "3 sums" not in task.disclosure.reveals("b")[0]
@@ -158,9 +169,37 @@ def test_too_much_noise_is_no_result(name: str) -> None:
     task = task_of(name, epsilon=0.1)
     document = task.document(ran(task, [[], []]))
     assert document["wald"] is None
+    assert document["reason"] in task.text(document, 0)
+    assert document["enough_epsilon"] > 0.1
     assert "the noise is too great" in task.text(document, 0)
     assert "the noise is too great" in svg_of(task.files(), document)
     assert len(task.table(document).splitlines()) == 4
+
+
+@pytest.mark.usefixtures("silent")
+def test_a_rare_value_is_named_by_the_reason() -> None:
+    """The others have an estimate without it."""
+    lines, _, _ = table()
+    rare = [line for i, line in enumerate(lines) if line["arm"] != "high" or i % 60 == 0]
+    task = task_of("regress logistic")
+    noisy = Scoring(task.likelihood, 2.0**20 * 3.0 * task.scoring.weight)
+    state = [tuple(step) for step in ran(task, [rare[::2], rare[1::2]])]
+    document = task._too_noisy(noisy.estimate(state))
+    assert document["drowned"] == [{"column": "arm", "value": "high", "reference": "placebo"}]
+    assert "arm = high against placebo does not exceed its noise. Epsilon is spent" in document["reason"]
+
+
+@pytest.mark.parametrize("name", sorted(SETTINGS))
+def test_noise_is_forecast_from_public_numbers(name: str) -> None:
+    """With the epsilon that is named, values in about 5 % of rows have an estimate."""
+    (warning,) = task_of(name, epsilon=0.01).warnings
+    assert "values in 5% of rows have no estimate: about epsilon " in warning
+    task = task_of(name, epsilon=0.5)
+    weight = 6000 * task.likelihood.typical
+    better = task_of(name, epsilon=task.enough(weight))
+    assert better.scoring.least(6) == pytest.approx(weight * 0.05 * 0.95, rel=0.35)
+    (warning,) = task_of(name, max_rows=10**8, epsilon=4.0).warnings
+    assert "has a standard error of at least" in warning
 
 
 def test_coordinates_keep_their_bounds() -> None:
