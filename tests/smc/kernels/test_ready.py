@@ -84,7 +84,7 @@ def test_code_of_other_sources_is_not_used(tmp_path: Path, monkeypatch: pytest.M
     name = native.ready_file("labels", V3)
     (tmp_path / name).write_bytes(native.sealed(b"code"))
     assert native.is_compiled("labels")
-    monkeypatch.setattr(native, "_source", lambda part: b"changed")
+    monkeypatch.setattr(native, "source", lambda part: b"changed")
     assert native.ready_file("labels", V3) != name
     monkeypatch.setattr(native, "_loaded", {})
     assert not native.is_compiled("labels")

@@ -94,7 +94,7 @@ def test_without_a_delta_only_the_number_is_told(adjacency: str, changes: int) -
     assert found["reaches"] == {"1": law.reach(1, 0.95), "3": law.reach(3, 0.95)}
     assert found["numbers"] == [{"of": "graph", "value": 35, "noisy": 40}]
     assert (found["law"], found["scale"]) == ("ladder", changes / 4)
-    assert f"off by at most {found['reaches']['1']} if 1, " in type(task).text(found, 0)
+    assert f"off by at most {found['reaches']['1']} if it is 1, " in type(task).text(found, 0)
     assert f"ladder noise of scale {changes / 4:g}, epsilon 8 ({adjacency})" in type(task).text(found, 0)
     assert "probability" not in task.disclosure.reveals("bob")[0]
     assert task.disclosure.opened([40]) == {"number with noise": 1}

@@ -133,7 +133,7 @@ def test_a_disk_that_has_lost_a_share_that_left_ends_the_job(fresh: Any, party: 
     sent = {place: set(shares) for place, shares in job.sent[1 - party].items()}
     job.disks[party].stored = Stored()
     for heard in job.session():
-        assert heard.kinds == ["Linked", "Stopped"]
+        assert heard.kinds == ["Linked", "Failing", "Stopped"]
         assert isinstance(heard.events[-1], executor.Stopped)
         assert isinstance(heard.events[-1].error, ProtocolError)
     assert job.sent[1 - party] == sent
