@@ -81,7 +81,9 @@ def test_the_contract_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("contract")
     assert result.return_value == 1
     lines = result.output.splitlines()
-    assert all("BROKEN" in line and "under add-remove is epsilon 2" in line for line in lines if "release histogram" in line)
+    assert all(
+        "BROKEN" in line and "under add-remove is epsilon 2" in line for line in lines if "release histogram" in line
+    )
     assert all("kept" in line for line in lines if "rules" in line)
 
 
