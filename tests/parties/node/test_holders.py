@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -335,3 +336,31 @@ def test_the_page_names_who_computes_who_gives_and_who_learns(consortium: Consor
     views = [consortium[name].job(job) for name in ("a", "bert")]
     assert [view.parameters["max_rows"] for view in views] == [40, 40]
     assert {*views[0].further} == {"anna", "bert", "cleo"}
+
+
+def test_an_older_state_of_a_holder_is_found_before_the_next_job(consortium: Consortium) -> None:
+    """Found by both nodes and by the holder itself, at its next connection: its charge is not forgotten."""
+    bert = consortium["bert"]
+    state = bert.directory / "state"
+    for node in NODES:
+        eventually(lambda node=node: bert.contacts[node].control.connected)
+    with bert.ledger.log.reading():  # a copy since its last connection: no head of a connection tells it apart
+        shutil.copytree(state, bert.directory / "older")
+    spent = consortium.propose(protocol="release count", epsilon=0.01)
+    assert set(consortium.ended(spent).values()) == {"done"}
+    bert.stop()
+    state.rename(bert.directory / "newest")
+    (bert.directory / "older").rename(state)
+    bert.start()
+    for node in NODES:
+        there = consortium[node].contacts["bert"].control
+        eventually(lambda there=there: "the records of bert were rolled back" in there.held)
+        eventually(lambda node=node: "the records here were rolled back" in bert.contacts[node].control.held)
+    bert.stop()
+    shutil.rmtree(state)
+    (bert.directory / "newest").rename(state)
+    bert.start()
+    for node in NODES:
+        eventually(lambda node=node: bert.contacts[node].control.held == "")
+    job = consortium.propose(protocol="release count", epsilon=0.01)
+    assert set(consortium.ended(job).values()) == {"done"}
