@@ -13,7 +13,7 @@ the log. Three messages each way:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
