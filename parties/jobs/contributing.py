@@ -108,7 +108,7 @@ class Job:
             f"{computing} compute. They learn the answer.",
             "If these two put their shares together, they learn your numbers.",
             f"{self.terms.givers} parties give rows, at most {self.terms.holder_rows:,} each.",
-            f"The job counts all rows as those of two parties, at most {bound:,} each.",
+            f"Both tables, in the consent below, are all these rows, counted as two parts of at most {bound:,} rows.",
             *([subtract] if disclosure.exact else []),
             f"Consent of {first} with {second}, word for word ('we' is {first}):",
             *(f"  {sentence}" for sentence in revealed(self.task, second)),

@@ -257,7 +257,8 @@ class Runs:
                 raise BudgetError(refusal)
             record = self._charge(record)
             if step not in record.ours.paid:
-                self._jobs.apply(record, self._declared(record, paid=[*record.ours.paid, step]))
+                record = self._jobs.apply(record, self._declared(record, paid=[*record.ours.paid, step]))
+        self._jobs.tell(record)  # the standing link brings the nodes the head of our log, which the charge is part of
 
     def check_paid(self, identifier: str, holder: str, step: int) -> None:
         """Raise ProtocolError unless a holder has declared here that it has paid for a step.

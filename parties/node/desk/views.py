@@ -125,7 +125,7 @@ def _roles(record: Record) -> list[str]:
         *(f"{names[one]} learns the result." for one in holding.to),
         "A holder learns the public state before each step, such as the tree so far.",
         f"The job ends without a result {holding.wait_hours} hours after its proposal.",
-        f"The job counts all rows as those of {first} and {second}, at most {bound:,} each.",
+        f"Both tables, in the consent below, are all these rows, counted as two parts of at most {bound:,} rows.",
         f"Consent of {first} with {second}, word for word ('we' is {first}):",
     ]
 

@@ -180,7 +180,10 @@ class Contacts:
 
     def _read(self, peer: str, key: str) -> bytes:
         """Return a message of the standing link: our statement about a job, or the call to its session."""
-        return key.encode() if key.startswith(giving.LABEL) else self._ledger.hearing.statement(key, peer)
+        if key.startswith(giving.LABEL):
+            return key.encode()
+        statement = self._ledger.hearing.statement(key, peer)
+        return self._ledger.heads.attached(peer, statement) if statement else b""
 
     def _door(self, holder: str, identifier: str) -> Admit:
         record = self._ledger.jobs.known(identifier)
@@ -209,6 +212,7 @@ class Contacts:
                 self.of[record.peer].sessions.called(record.id, peer)
             return
         try:
+            data = self._ledger.heads.detached(peer, data)
             self._ledger.hearing.hear(peer, data)
         except errors() as error:
             why = own_trouble(error) or "the records cannot be written"

@@ -31,7 +31,7 @@ from smc.errors import LinkError, ProtocolError, SmcError
 from smc.session import Session
 
 LABEL = "control"
-JOB = {"protocol": "node", "statements": 4}  # wire form of statements: a node with another form is refused at once
+JOB = {"protocol": "node", "statements": 5}  # wire form of statements: a node with another form is refused at once
 ALIVE_SECONDS = 5.0  # between signs of life
 STOPPING = "the node is stopping"  # abort message of a node that hangs up
 UNWRITTEN = "this node cannot write its records now"

@@ -1,6 +1,6 @@
 """Comparison of both logs' heads when two nodes connect, by which the other party notices a rolled-back log.
 
-Each side keeps the newest head that the peer has signed for it, in the peer's last result or when they last connected,
+Each side keeps the newest head that the peer has signed for it, with its last statement or when they last connected,
 and shows it at every connection. A log that lacks that entry is an older copy of the state directory, or a new log.
 Then no statement is sent and no session begins until both operators have accepted that; each acceptance is an entry of
 the log. Three messages each way:
@@ -13,7 +13,7 @@ the log. Three messages each way:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -65,7 +65,7 @@ class Accepted(Message):
     accepted: bool
 
 
-Some = TypeVar("Some", bound=Message)
+Some = TypeVar("Some", bound=BaseModel)
 
 
 class Heads:
@@ -165,6 +165,36 @@ class Heads:
         values = (fingerprint(who.peer), evidence.model_dump_json())
         self._log.connection.execute("INSERT OR REPLACE INTO heads VALUES (?, ?)", values)
 
+    def attached(self, peer: str, statement: bytes) -> bytes:
+        """Return a statement for a peer after a line with our log's present head.
+
+        Args:
+            peer: Name of the peer.
+            statement: The statement.
+        """
+        return canonical(self.shown(peer).own.model_dump(mode="json")).encode() + b"\n" + statement
+
+    def detached(self, peer: str, data: bytes) -> bytes:
+        """Hold the head of its log that a peer sends before a statement; return the statement.
+
+        Only what the standing link brings has a head. The peer composes the heads of a new link after it has left the
+        former one, so a head that arrives late is never newer than those.
+
+        Args:
+            peer: Name of the peer.
+            data: The head and the statement.
+
+        Raises:
+            ProtocolError: The head is missing, or the peer has not signed it.
+        """
+        head, _, statement = data.partition(b"\n")
+        who, evidence = self._log.peers.named(peer), _read(Evidence, head)
+        if who.signer(evidence.is_signed_by) is None:
+            raise ProtocolError("the peer has not signed its log's head")
+        with self._log.writing(later=True):
+            self.keep(who, evidence)
+        return statement
+
     def succeed(self, who: PeerIdentity) -> None:
         """Copy the held head of a peer's log to its new certificate, in the caller's transaction."""
         if (held := self._held(who)) is not None:
@@ -238,7 +268,10 @@ def receive(session: Session, model: type[Some]) -> Some:
     size = int(session.receive("heads.size", np.int64, (1,))[0])
     if not 0 < size <= MAX_BYTES:
         raise ProtocolError(f"the peer announced {size} bytes about the logs, at most {MAX_BYTES} are allowed")
-    data: Any = session.receive("heads", np.uint8, (size,)).tobytes()
+    return _read(model, session.receive("heads", np.uint8, (size,)).tobytes())
+
+
+def _read(model: type[Some], data: bytes) -> Some:
     try:
         return model.model_validate_json(data)
     except (ValidationError, RecursionError):

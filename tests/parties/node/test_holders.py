@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -328,10 +329,40 @@ def test_the_page_names_who_computes_who_gives_and_who_learns(consortium: Consor
     assert at_anna[0].startswith("a and b compute.")
     assert at_anna[1].startswith("this node, holder ")
     assert at_anna[6:8] == [
-        "The job counts all rows as those of a and b, at most 60 each.",
+        "Both tables, in the consent below, are all these rows, counted as two parts of at most 60 rows.",
         "Consent of a with b, word for word ('we' is a):",
     ]
     assert not [line for line in at_anna[8:] if "a learns" in line or "a's" in line]
     views = [consortium[name].job(job) for name in ("a", "bert")]
     assert [view.parameters["max_rows"] for view in views] == [40, 40]
     assert {*views[0].further} == {"anna", "bert", "cleo"}
+
+
+def test_an_older_state_of_a_holder_is_found_before_the_next_job(consortium: Consortium) -> None:
+    """Found by both nodes and by the holder itself, at its next connection: its charge is not forgotten."""
+    bert = consortium["bert"]
+    state, older, newest = (bert.directory / name for name in ("state", "older", "newest"))
+
+    def held(*words: str) -> bool:
+        """Whether each node and bert part with these words, about bert's records; without words, whether all go on."""
+        controls = [consortium[node].contacts["bert"].control for node in NODES]
+        controls += [bert.contacts[node].control for node in NODES]
+        return all(any(word in one.held for word in words) if words else one.held == "" for one in controls)
+
+    eventually(held)
+    with bert.ledger.log.reading():  # a copy since its last connection: no head of a connection tells it apart
+        shutil.copytree(state, older)
+    spent = consortium.propose(protocol="release count", epsilon=0.01)
+    assert set(consortium.ended(spent).values()) == {"done"}
+    bert.stop()
+    state.rename(newest)
+    older.rename(state)
+    bert.start()
+    eventually(lambda: held("the records of bert were rolled back", "the records here were rolled back"))
+    bert.stop()
+    shutil.rmtree(state)
+    newest.rename(state)
+    bert.start()
+    eventually(held)
+    job = consortium.propose(protocol="release count", epsilon=0.01)
+    assert set(consortium.ended(job).values()) == {"done"}
