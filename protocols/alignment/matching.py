@@ -5,7 +5,7 @@ Protocol: Meadows (IEEE S&P 1986); Huberman, Franklin, Hogg, "Enhancing Privacy 
 
     both      draw a scalar, and fill their tokens up to the agreed number with random points
     both      send scalar * H(token) for all tokens, shuffled
-    both      open a value of this session: the first moment from which a result can follow
+    both      open a value, for the first time in the job: the moment from which a result can follow
     sender    returns sender's scalar * (each point of the receiver), cut to a few bytes; for a number in another order
     receiver  compares them with receiver's scalar * (each point of the sender): equal ones are common
 
@@ -134,14 +134,15 @@ class Exchange:
             on_batch(done)
 
     def _begin_result(self) -> None:
-        """Open a public value of this session, so that a node charges the job before products leave.
+        """Open a public value, so that a node charges the job before products leave.
 
-        A node repeats an opening that has left. A session that goes on after the products have left therefore opens the
-        value of an earlier session, and ends here: a peer cannot test other keys for one charge.
+        A node repeats the share of an opening that has left, but products would be new. So a session whose opening is
+        repeated ends here, before anything leaves, whatever the peer says: it cannot test other keys for one charge.
         """
-        expected = np.frombuffer(self._session.derive("alignment"), dtype=np.uint8)
-        share = expected if self._session.party == 0 else np.zeros_like(expected)
-        self._work.check_session(self._session.openings.open(self._session, share), expected)
+        openings = self._session.openings
+        if openings.is_repeated:
+            raise ProtocolError("products of an earlier session of this job may have left: propose the job anew")
+        openings.open(self._session, np.zeros(1, dtype=np.uint8))
 
     def _products(self) -> Rows:
         """Return the pairs of own and peer's points with equal products at the receiver, else none, int64[2, pairs]."""
@@ -240,14 +241,6 @@ class Work:
         order = np.lexsort(self._peers.T)
         if (self._peers[order[1:]] == self._peers[order[:-1]]).all(axis=1).any():
             raise ProtocolError("the peer sent a point twice in the matching of keys")
-
-    def check_session(self, opened: Octets, expected: Octets) -> None:
-        """Raise ProtocolError if the value that was opened is not that of this session."""
-        if (opened != expected).any():
-            raise ProtocolError(
-                "products of an earlier session of this job have left, or the peer opened a wrong value; propose the "
-                "job anew"
-            )
 
     def products(self, cut: int, shuffled: bool) -> Octets:
         """Return the first bytes of the products of the peer's points, uint8[points, cut].

@@ -267,16 +267,19 @@ def test_points_change_with_the_session_and_its_scalar() -> None:
     assert len(set(places)) > 1  # equal once in 64^8
 
 
-def test_products_leave_once() -> None:
-    """A session that goes on after its products have left opens the value of the earlier session, and ends."""
+def test_nothing_leaves_if_the_opening_is_a_repeated_one() -> None:
+    """A session that goes on after its products may have left ends at the sender, whatever the receiver opens."""
+    sent: list[str] = []
 
     class Repeated(Openings):
-        def open(self, session: Session, share: Any) -> Any:
-            return super().open(session, share ^ np.uint8(session.party == 0))
+        is_repeated = True
 
     def program(session: Session) -> Any:
-        session.openings = Repeated()
+        if session.party == 1:
+            session.openings, send = Repeated(), session.send
+            session.send = lambda step, values: (sent.append(step), send(step, values))  # type: ignore[method-assign]
         return match(session, Matching((4, 4)), of_rows([("a",)], session.party))
 
     with pytest.raises(ProtocolError, match="propose the job anew"):
         run_local(program)
+    assert set(sent) == {"alignment.points"}
