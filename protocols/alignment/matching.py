@@ -12,7 +12,8 @@ Protocol: Meadows (IEEE S&P 1986); Huberman, Franklin, Hogg, "Enhancing Privacy 
 Ideal functionality. Inputs: a set of tokens of each party, at most the agreed number. Output to the receiver: its
 tokens that the other party has too, or their number alone. If both learn it, the receiver sends the sender a bit for
 each of the sender's points, or the number. Leakage: none beyond the agreed numbers. With several keys for a row the
-receiver also learns by which key a row matches, and whether the matched row of the peer has the earlier keys.
+receiver also learns by which key a row matches, whether the matched row of the peer has the earlier keys, and each
+later key of its row that some row of the peer has. The sender learns this of the rows that the receiver claims.
 
 Security: semi-honest, by the decisional Diffie-Hellman assumption, with H a random oracle. A party sees the other's
 points under a scalar that it does not know; the dummies look alike. Points are shuffled by fresh randomness, so their

@@ -101,7 +101,13 @@ def terms_of(settings: AlignSettings, keys: int) -> Matching:
     Args:
         settings: Settings of the job.
         keys: Number of keys that are tried.
+
+    Raises:
+        InputError: Several keys, and not both parties learn their rows. A row that matches by several keys would count
+            several times.
     """
+    if keys > 1 and (settings.opens != "rows" or settings.learns != "both"):
+        raise InputError("by: several keys need opens = rows and learns = both; name one key, or change these settings")
     each = tokens_per_row(keys)
     left, right = bounds(settings)
     return Matching((left * each, right * each), settings.learns, settings.opens == "number", keys)

@@ -134,9 +134,10 @@ class AlignExact(Kind):
             lines.append("The other party learns no result.")
         elif self.settings.opens == "rows":
             lines.append(f"So {peer} learns who of the people that it enters is in our table, and the reverse.")
-        if len(self._keys) > 1 and self.settings.opens == "rows":
+        if len(self._keys) > 1:
             lines.append(
-                "For a matched row it also learns by which key, and whether the partner lacks the earlier keys."
+                "For a matched row it also learns by which key, and whether the partner lacks the earlier keys; and "
+                "each later key of a row that some row of the other party has."
             )
         guess = f"{peer} can enter guessed keys: up to {left:,} rows if it listens"
         lines.append(f"{guess}, up to {right:,} if it dials.")
