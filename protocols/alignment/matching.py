@@ -80,9 +80,10 @@ class Matching:
 
     @property
     def opened_bits(self) -> int:
-        """Number of opened bits: one for each point of a party that learns its rows, or the width of the number."""
-        if self.number:
-            return min(self.sizes).bit_length()
+        """Number of opened bits: one for each point of a party that learns the result.
+
+        For a number too: a receiver that takes another scalar for each point learns which of its points match.
+        """
         return sum(size for party, size in enumerate(self.sizes) if self.learns_it(party))
 
     def learns_it(self, party: int) -> bool:
@@ -269,18 +270,17 @@ class Work:
         return np.stack([left[is_pair], right[is_pair] - len(returned)])
 
     def tokens_at(self, positions: Rows) -> Rows:
-        """Return the own tokens at these positions."""
-        return self._order[positions]
+        """Return the own tokens at these positions. A dummy has none: an error would tell the peer which they are."""
+        tokens = self._order[positions]
+        return tokens[tokens < len(self._tokens)]
 
     def standing(self, positions: Rows) -> NDArray[np.bool_]:
-        """Return which of these matched positions stand for their row: those of its first matched key.
-
-        Raise ProtocolError if a position stands for no key.
-        """
+        """Return which of these matched positions stand for their row: those of its first matched key, and dummies."""
         tokens = self._order[positions]
-        if (tokens >= len(self._tokens)).any():
-            raise ProtocolError("the peer reports a match of a point that stands for no key")
-        return first_of_each_row(self._tokens.rows[tokens], self._tokens.keys[tokens])
+        stands = tokens >= len(self._tokens)
+        own = tokens[~stands]
+        stands[~stands] = first_of_each_row(self._tokens.rows[own], self._tokens.keys[own])
+        return stands
 
 
 def match(session: Session, terms: Matching, tokens: Tokens) -> Rows | int | None:

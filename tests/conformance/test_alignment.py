@@ -35,7 +35,8 @@ RULE = """max_rows = {rows}
 name = "few"
 effect = "permit"
 protocol = "align exact"
-keys.at_most = 10
+keys.at_most = 20
+listener_keys.at_most = 20
 purpose = "research"
 """
 
@@ -55,7 +56,7 @@ def processes(tmp_path: Path) -> Iterator[Processes]:
 
 
 def test_by_hand_each_party_has_its_matched_rows_in_one_order(processes: Processes, tmp_path: Path) -> None:
-    words = ["align", "exact", *KEYS, "--keys", "10", "--json"]
+    words = ["align", "exact", *KEYS, "--keys", "20", "--json"]
     estimates = json.loads(here(tmp_path, "estimate", *words[:-1], "--json").out)["estimates"]
     done = processes.pair(
         [*words, "--data", "bank.csv", "--aligned", "0.csv", "--out", "0.json"],
@@ -204,7 +205,7 @@ def test_more_keys_than_a_rule_permits_wait_for_consent_that_names_membership(pa
     view = job(pair.b, identifier)
     assert view.state == "waiting"
     assert "So a learns who of the people that it enters is in our table, and the reverse." in view.reveals
-    assert "a can enter guessed keys: up to 1,000 rows if it listens, up to 1,000 if it dials." in view.reveals
+    assert "a can enter guessed keys: up to 1,000 people if it listens, up to 1,000 if it dials." in view.reveals
     eventually(lambda: pair.b.client.job(identifier).remarks)
     (remark,) = pair.b.client.job(identifier).remarks
     assert "1,000 people for membership, 100 times the rows" in remark

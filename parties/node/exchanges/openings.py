@@ -110,7 +110,7 @@ class WrittenFirst(AnnouncedOpenings):
         self._session.contributions = Prg(self._seed)
 
     def ready(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return the stored share of this opening; store and return `share` if there is none."""
+        """Return the stored share, or store and return `share`. Raise ProtocolError if their shapes differ."""
         if self.is_repeated:
             stored = np.frombuffer(self._repeated.shares[self._place], dtype=np.uint8)
             if stored.shape != share.shape:

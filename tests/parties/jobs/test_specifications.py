@@ -365,6 +365,8 @@ def test_the_peer_reads_the_same_task(
         "target",
         "circuit",
         "max_rows",
+        "keys",
+        "listener_keys",
         "columns",
         "k",
         "max_depth",

@@ -117,7 +117,7 @@ def key_of(left: Sequence[Row], right: Sequence[Row], i: int, j: int) -> int | N
 
 
 def one_to_one(left: Sequence[Row], right: Sequence[Row]) -> set[tuple[int, int]]:
-    """Rows of the receiver, left, each with its match by the earliest key; of two with one row the earlier key stays."""
+    """Rows of the receiver, left, each with its match by the earliest key; of two claims the earlier key stays."""
     taken: dict[int, tuple[int, int]] = {}
     for i in range(len(left)):
         matches = [(key, j) for j in range(len(right)) if (key := key_of(left, right, i, j)) is not None]
@@ -303,3 +303,26 @@ def test_nothing_leaves_if_the_opening_is_a_repeated_one() -> None:
     with pytest.raises(ProtocolError, match="propose the job anew"):
         run_local(program)
     assert set(sent) == {"alignment.points"}
+
+
+@pytest.mark.parametrize("keys", [1, 2])
+def test_a_claimed_match_of_a_dummy_is_ignored(keys: int) -> None:
+    """The receiver claims all points of the sender, and sees the same as for keys."""
+
+    class Claiming(Work):
+        def common(self, returned: Any) -> Any:
+            return np.stack([np.arange(4)] * 2)
+
+        def standing(self, positions: Any) -> Any:
+            return np.ones(len(positions), dtype=bool)
+
+    def program(session: Session) -> Any:
+        terms, own = Matching((4, 4), keys=keys), of_rows([("a",) * keys], session.party)
+        work = (Claiming if session.party == terms.receiver else Work)(session, terms, own)
+        return Exchange(session, terms, work).matched()
+
+    assert run_local(program)[1].tolist() == [0]
+
+
+def test_a_receiver_that_cheats_learns_which_keys_match_so_a_number_costs_a_bit_a_point() -> None:
+    assert Matching((16, 8), "listener", number=True).opened_bits == Matching((16, 8), "listener").opened_bits == 16
