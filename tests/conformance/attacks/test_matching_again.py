@@ -14,9 +14,9 @@ import pytest
 
 from parties.jobs.kind import Inputs
 from parties.link.identity import create
-from parties.node.exchanges.openings import Stored, WrittenFirst
+from parties.node.exchanges.openings import Leaving, Stored, WrittenFirst
 from parties.node.links import executor
-from parties.node.links.executor import Leaving, Order
+from parties.node.links.executor import Order
 from parties.node.proposal import propose, read_job
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
@@ -54,7 +54,7 @@ def test_products_leave_once_whatever_the_peer_says(
     """The receiver hangs up with the products, and never refuses a repeated opening itself."""
 
     class Own(WrittenFirst):
-        is_repeated = False  # type: ignore[assignment]
+        is_repeated = False
 
     class Line(Noted):
         def receive(self, step: str, size: int) -> Buffer:

@@ -297,7 +297,12 @@ def test_nothing_leaves_if_the_opening_is_a_repeated_one() -> None:
     def program(session: Session) -> Any:
         if session.party == 1:
             session.openings, send = Repeated(), session.send
-            session.send = lambda step, values: (sent.append(step), send(step, values))  # type: ignore[method-assign]
+
+            def noted(step: str, values: Any) -> None:
+                sent.append(step)
+                send(step, values)
+
+            session.send = noted  # type: ignore[method-assign]
         return match(session, Matching((4, 4)), of_rows([("a",)], session.party))
 
     with pytest.raises(ProtocolError, match="propose the job anew"):

@@ -166,7 +166,7 @@ class AlignExact(Kind):
         """Use the keys of the table's bound unless the job has its own."""
         table, _ = inputs.required()
         if "keys" not in settings.model_fields_set:
-            each = tokens_per_row(max(1, len(settings.by or ())))
+            each = tokens_per_row(max(1, len(getattr(settings, "by", None) or ())))
             settings = settings.model_copy(update={"keys": table.max_rows * each})
         return cls(settings)
 
