@@ -298,9 +298,9 @@ def test_nothing_leaves_if_the_opening_is_a_repeated_one() -> None:
         if session.party == 1:
             session.openings, send = Repeated(), session.send
 
-            def noted(step: str, values: Any) -> None:
+            def noted(step: str, array: Any) -> None:
                 sent.append(step)
-                send(step, values)
+                send(step, array)
 
             session.send = noted  # type: ignore[method-assign]
         return match(session, Matching((4, 4)), of_rows([("a",)], session.party))
