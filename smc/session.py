@@ -26,6 +26,11 @@ from smc.primitives.prg import Prg
 class Openings:
     """Opening of secrets: each party sends its share to the other."""
 
+    @property
+    def is_repeated(self) -> bool:
+        """True if the share of the next opening has left in an earlier session, or may have."""
+        return False
+
     def open(self, session: Session, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Open bits: exchange this party's share of them for the peer's.
 

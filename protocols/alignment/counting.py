@@ -38,10 +38,6 @@ class _CountedWork(Work):
         """Do nothing: sorting takes little time."""
 
     @override
-    def check_session(self, opened: Octets, expected: Octets) -> None:
-        """Do nothing: no value is opened."""
-
-    @override
     def products(self, cut: int, shuffled: bool) -> Octets:
         return self._zeros(self._terms.sizes[1 - self._counted.party], cut)
 

@@ -5,14 +5,15 @@ Protocol: Meadows (IEEE S&P 1986); Huberman, Franklin, Hogg, "Enhancing Privacy 
 
     both      draw a scalar, and fill their tokens up to the agreed number with random points
     both      send scalar * H(token) for all tokens, shuffled
-    both      open a value of this session: the first moment from which a result can follow
+    both      open a value, for the first time in the job: the moment from which a result can follow
     sender    returns sender's scalar * (each point of the receiver), cut to a few bytes; for a number in another order
     receiver  compares them with receiver's scalar * (each point of the sender): equal ones are common
 
 Ideal functionality. Inputs: a set of tokens of each party, at most the agreed number. Output to the receiver: its
 tokens that the other party has too, or their number alone. If both learn it, the receiver sends the sender a bit for
 each of the sender's points, or the number. Leakage: none beyond the agreed numbers. With several keys for a row the
-receiver also learns by which key a row matches, and whether the matched row of the peer has the earlier keys.
+receiver also learns by which key a row matches, whether the matched row of the peer has the earlier keys, and each
+later key of its row that some row of the peer has. The sender learns this of the rows that the receiver claims.
 
 Security: semi-honest, by the decisional Diffie-Hellman assumption, with H a random oracle. A party sees the other's
 points under a scalar that it does not know; the dummies look alike. Points are shuffled by fresh randomness, so their
@@ -79,9 +80,10 @@ class Matching:
 
     @property
     def opened_bits(self) -> int:
-        """Number of opened bits: one for each point of a party that learns its rows, or the width of the number."""
-        if self.number:
-            return min(self.sizes).bit_length()
+        """Number of opened bits: one for each point of a party that learns the result.
+
+        For a number too: a receiver that takes another scalar for each point learns which of its points match.
+        """
         return sum(size for party, size in enumerate(self.sizes) if self.learns_it(party))
 
     def learns_it(self, party: int) -> bool:
@@ -134,14 +136,15 @@ class Exchange:
             on_batch(done)
 
     def _begin_result(self) -> None:
-        """Open a public value of this session, so that a node charges the job before products leave.
+        """Open a public value, so that a node charges the job before products leave.
 
-        A node repeats an opening that has left. A session that goes on after the products have left therefore opens the
-        value of an earlier session, and ends here: a peer cannot test other keys for one charge.
+        A node repeats the share of an opening that has left, but products would be new. So a session whose opening is
+        repeated ends here, before anything leaves, whatever the peer says: it cannot test other keys for one charge.
         """
-        expected = np.frombuffer(self._session.derive("alignment"), dtype=np.uint8)
-        share = expected if self._session.party == 0 else np.zeros_like(expected)
-        self._work.check_session(self._session.openings.open(self._session, share), expected)
+        openings = self._session.openings
+        if openings.is_repeated:
+            raise ProtocolError("products of an earlier session of this job may have left: propose the job anew")
+        openings.open(self._session, np.zeros(1, dtype=np.uint8))
 
     def _products(self) -> Rows:
         """Return the pairs of own and peer's points with equal products at the receiver, else none, int64[2, pairs]."""
@@ -241,14 +244,6 @@ class Work:
         if (self._peers[order[1:]] == self._peers[order[:-1]]).all(axis=1).any():
             raise ProtocolError("the peer sent a point twice in the matching of keys")
 
-    def check_session(self, opened: Octets, expected: Octets) -> None:
-        """Raise ProtocolError if the value that was opened is not that of this session."""
-        if (opened != expected).any():
-            raise ProtocolError(
-                "products of an earlier session of this job have left, or the peer opened a wrong value; propose the "
-                "job anew"
-            )
-
     def products(self, cut: int, shuffled: bool) -> Octets:
         """Return the first bytes of the products of the peer's points, uint8[points, cut].
 
@@ -275,18 +270,17 @@ class Work:
         return np.stack([left[is_pair], right[is_pair] - len(returned)])
 
     def tokens_at(self, positions: Rows) -> Rows:
-        """Return the own tokens at these positions."""
-        return self._order[positions]
+        """Return the own tokens at these positions. A dummy has none: an error would tell the peer which they are."""
+        tokens = self._order[positions]
+        return tokens[tokens < len(self._tokens)]
 
     def standing(self, positions: Rows) -> NDArray[np.bool_]:
-        """Return which of these matched positions stand for their row: those of its first matched key.
-
-        Raise ProtocolError if a position stands for no key.
-        """
+        """Return which of these matched positions stand for their row: those of its first matched key, and dummies."""
         tokens = self._order[positions]
-        if (tokens >= len(self._tokens)).any():
-            raise ProtocolError("the peer reports a match of a point that stands for no key")
-        return first_of_each_row(self._tokens.rows[tokens], self._tokens.keys[tokens])
+        stands = tokens >= len(self._tokens)
+        own = tokens[~stands]
+        stands[~stands] = first_of_each_row(self._tokens.rows[own], self._tokens.keys[own])
+        return stands
 
 
 def match(session: Session, terms: Matching, tokens: Tokens) -> Rows | int | None:

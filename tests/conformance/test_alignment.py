@@ -35,7 +35,8 @@ RULE = """max_rows = {rows}
 name = "few"
 effect = "permit"
 protocol = "align exact"
-keys.at_most = 10
+keys.at_most = 20
+listener_keys.at_most = 20
 purpose = "research"
 """
 
@@ -55,7 +56,7 @@ def processes(tmp_path: Path) -> Iterator[Processes]:
 
 
 def test_by_hand_each_party_has_its_matched_rows_in_one_order(processes: Processes, tmp_path: Path) -> None:
-    words = ["align", "exact", *KEYS, "--keys", "10", "--json"]
+    words = ["align", "exact", *KEYS, "--keys", "20", "--json"]
     estimates = json.loads(here(tmp_path, "estimate", *words[:-1], "--json").out)["estimates"]
     done = processes.pair(
         [*words, "--data", "bank.csv", "--aligned", "0.csv", "--out", "0.json"],
@@ -74,14 +75,14 @@ def test_by_hand_each_party_has_its_matched_rows_in_one_order(processes: Process
 
 
 def test_only_the_number_for_one_party(processes: Processes) -> None:
-    words = ["align", "exact", *KEYS, "--opens", "number", "--learns", "dialler"]
+    words = ["align", "exact", "--by", "tax", "--opens", "number", "--learns", "dialler"]
     done = processes.pair([*words, "--data", "bank.csv", "--json"], [*words, "--data", "shop.csv", "--json"])
     left, right = (json.loads(one.out) for one in done)
     assert (left["matched"], left["reason"]) == (None, "only the dialling party learns it")
-    assert right["matched"] == 3
+    assert right["matched"] == 1
     assert "reason" not in right
     assert AlignExact.text(left, 0) == "matched: only the dialling party learns it\n"
-    assert AlignExact.text(right, 1) == "matched: 3 rows\n"
+    assert AlignExact.text(right, 1) == "matched: 1 row\n"
 
 
 @pytest.mark.parametrize(
@@ -97,6 +98,8 @@ def test_only_the_number_for_one_party(processes: Processes) -> None:
         (["--by", "ssn"], "there is no column 'ssn'"),
         (["--by", "tax+"], "'tax+' is no list of columns; write it as name+born"),
         (["--by", "tax", "--forms", "name=case"], "'name' is no key column; the keys have 'tax'"),
+        (["--by", "tax,born", "--opens", "number"], "by: several keys need opens = rows and learns = both"),
+        (["--by", "tax,born", "--learns", "dialler"], "by: several keys need opens = rows and learns = both"),
         (["--by", "tax", "--learns", "dialler", "--aligned", "x.csv"], "this party learns no rows; remove it"),
     ],
 )
@@ -202,7 +205,7 @@ def test_more_keys_than_a_rule_permits_wait_for_consent_that_names_membership(pa
     view = job(pair.b, identifier)
     assert view.state == "waiting"
     assert "So a learns who of the people that it enters is in our table, and the reverse." in view.reveals
-    assert "a can enter guessed keys: up to 1,000 rows if it listens, up to 1,000 if it dials." in view.reveals
+    assert "a can enter guessed keys: up to 1,000 people if it listens, up to 1,000 if it dials." in view.reveals
     eventually(lambda: pair.b.client.job(identifier).remarks)
     (remark,) = pair.b.client.job(identifier).remarks
     assert "1,000 people for membership, 100 times the rows" in remark

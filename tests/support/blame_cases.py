@@ -42,7 +42,7 @@ TABLE: dict[str, dict[str, Any]] = {
     "forest": {"trees": 2},
     "id3 with noise": {"epsilon": 2.0, "max_depth": 2},
     "align exact": {"by": ("wind", "hours+rain"), "duplicates": "first"},
-    "align exact number": {"by": ("hours", "rain"), "duplicates": "first", "opens": "number"},
+    "align exact number": {"by": ("hours",), "duplicates": "first", "opens": "number"},
     "millionaires": {"of": "rows"},
     "majority": {},
     "release count": {"epsilon": 1.0, "where": "wind = weak; rain = much"},

@@ -42,11 +42,15 @@ class AlignSettings(BooleanSettings, TabularSettings):
     learns: Learns = public(
         "both", "Learns it", "Who learns the result: both parties, or the one that listens or dials"
     )
-    keys: RowBound = public(MAX_ROWS, "Keys entered", "Public upper bound on the rows with which a party takes part")
+    keys: RowBound = public(
+        MAX_ROWS,
+        "Keys entered",
+        "Public upper bound on the keys that a party enters: one a row, 2 or 4 with two or three keys",
+    )
     listener_keys: RowBound | None = public(
         None,
         "Keys of the listening party",
-        "Upper bound on the rows of the party that listens, if its table is much smaller or larger",
+        "Upper bound on the keys of the party that listens, if its table is much smaller or larger",
         none="that of both parties",
         advanced=True,
     )
@@ -91,8 +95,9 @@ def forms_of(settings: AlignSettings, columns: Sequence[str]) -> dict[str, Form]
 
 
 def bounds(settings: AlignSettings) -> tuple[int, int]:
-    """Return the most rows with which party 0, which listens, and party 1 take part."""
-    return settings.listener_keys or settings.keys, settings.keys
+    """Return the most rows with which party 0, which listens, and party 1 take part: `keys` counts their tokens."""
+    each = tokens_per_row(max(1, len(settings.by or ())))
+    return (settings.listener_keys or settings.keys) // each, settings.keys // each
 
 
 def terms_of(settings: AlignSettings, keys: int) -> Matching:
@@ -101,7 +106,13 @@ def terms_of(settings: AlignSettings, keys: int) -> Matching:
     Args:
         settings: Settings of the job.
         keys: Number of keys that are tried.
+
+    Raises:
+        InputError: Several keys, and not both parties learn their rows. A row that matches by several keys would count
+            several times.
     """
+    if keys > 1 and (settings.opens != "rows" or settings.learns != "both"):
+        raise InputError("by: several keys need opens = rows and learns = both; name one key, or change these settings")
     each = tokens_per_row(keys)
     left, right = bounds(settings)
     return Matching((left * each, right * each), settings.learns, settings.opens == "number", keys)

@@ -37,6 +37,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from smc.errors import ProtocolError
 from smc.primitives.prg import KEY_BYTES, Prg
@@ -110,7 +111,7 @@ class WrittenFirst(AnnouncedOpenings):
 
     def ready(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return the stored share, or store and return `share`. Raise ProtocolError if their shapes differ."""
-        if self._is_repeated:
+        if self.is_repeated:
             stored = np.frombuffer(self._repeated.shares[self._place], dtype=np.uint8)
             if stored.shape != share.shape:
                 raise ProtocolError("the opened value differs from the stored one, so the job cannot go on")
@@ -119,11 +120,12 @@ class WrittenFirst(AnnouncedOpenings):
         return share
 
     def leaves(self) -> None:
-        """Record that the share leaves, unless it is recorded already."""
-        if not (self._is_repeated and self._place < self._repeated.left):
-            self._keep(Leaving(self._step, self._place))
+        """Record that the share leaves, also if it has left before: the session has opened something."""
+        self._keep(Leaving(self._step, self._place))
         self._place += 1
 
     @property
-    def _is_repeated(self) -> bool:
+    @override
+    def is_repeated(self) -> bool:
+        """See `Openings.is_repeated`."""
         return self._step == self._repeated.step and self._place < len(self._repeated.shares)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
@@ -67,6 +67,7 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.5, 15.0  # before a session is tried again
 SHORTEST_TABLE_PAUSE, LONGEST_TABLE_PAUSE = 2.0, 60.0  # before a table that was away is opened again
 LOOK_SECONDS = 1.0
 WORD_SECONDS = 1.0  # for the statement of a peer that dials already
+MOST_BELIEVED = 1000  # sessions of a job that are no tries because the peer told of a trouble of its machine
 SMALL_BYTES = 1 << 20  # largest session on the standing link's connection, both ways: it delays nothing there
 
 
@@ -98,6 +99,7 @@ class Sessions:
         self._table_pauses = Pauses(SHORTEST_TABLE_PAUSE, LONGEST_TABLE_PAUSE)
         self._troubles: dict[str, str] = {}  # by job: trouble of this machine that ended its last session
         self._unbegun: dict[str, str] = {}  # by job: reason why the last attempt to begin a session failed
+        self._believed = Counter[str]()  # by job: sessions that ended by a trouble of the peer's machine, as it says
         self._opening: set[str] = set()  # jobs whose table was away and is being opened
         self._wake = threading.Event()
         self._stopping = threading.Event()
@@ -137,6 +139,7 @@ class Sessions:
         self._pauses.forget(identifier)
         self._table_pauses.forget(identifier)
         self._unbegun.pop(identifier, None)
+        self._believed.pop(identifier, None)
         self._called.pop(identifier, None)
 
     def why_not_begun(self, identifier: str) -> str:
@@ -474,7 +477,8 @@ class Sessions:
                     public = shown_to_holders(error)
                 self._runs.failed(identifier, error, public)
             case LinkError():
-                if isinstance(error, PeerTroubleError):
+                if isinstance(error, PeerTroubleError) and self._believed[identifier] < MOST_BELIEVED:
+                    self._believed[identifier] += 1
                     self._not_a_try(identifier, session)
                 self._broke(identifier, session, session.why or str(error), session.begun)
             case _:  # not known to be the fault of the peer or of the job

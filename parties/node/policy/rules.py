@@ -347,6 +347,8 @@ BOUNDS = {
     "max_depth": ("at_most", "below"),
     "shards": ("at_most", "below"),
     "max_rows": ("at_most", "below"),
+    "keys": ("at_most", "below"),
+    "listener_keys": ("at_most", "below"),
     "runs_today": ("at_most", "below"),
 }
 

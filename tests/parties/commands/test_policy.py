@@ -92,7 +92,8 @@ def test_rules_in_words_and_what_may_be_a_mistake() -> None:
     assert shown["notes"] == [
         "rule 'not from outside': there is no table 'visists'; there are 'patients'",
         "rule 'coarse trees' permits without a bound: "
-        "it lacks epsilon.at_most and support_epsilon.at_most and k.at_least and shards.at_most",
+        "it lacks epsilon.at_most and support_epsilon.at_most and k.at_least and shards.at_most "
+        "and keys.at_most and listener_keys.at_most",
     ]
     assert "decision" not in shown
     human = run()

@@ -175,7 +175,7 @@ PUBLIC = {
             "duplicates": st.sampled_from(["refuse", "first"]),
         },
         table="days",
-        by=("hours", "wind+rain"),
+        by=("wind+hours",),
     ),
     "survive compare": fields(
         {"level": st.sampled_from([0.01, 0.1]), "max_rows": st.integers(100, 100_000)},
@@ -365,6 +365,8 @@ def test_the_peer_reads_the_same_task(
         "target",
         "circuit",
         "max_rows",
+        "keys",
+        "listener_keys",
         "columns",
         "k",
         "max_depth",

@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 
 from protocols.alignment import matching
 from protocols.alignment.counting import count
-from protocols.alignment.keys import Tokens, tokens
+from protocols.alignment.keys import Tokens, tokens, tokens_per_row
 from protocols.alignment.matching import Exchange, Matching, Work, match
 from smc.channel import memory_pair
 from smc.counting.session import CountingSession
@@ -101,22 +101,42 @@ def test_the_count_is_what_is_sent(learns: Any, number: bool, keys: int, monkeyp
             assert getattr(session.meter.total, name) == getattr(meters[party].total, name), name
 
 
-@pytest.mark.parametrize("learns", ["both", "listener", "dialler"])
-def test_rows_match_by_the_first_key_that_both_have_one_to_one(learns: Any) -> None:
-    left: list[Row] = [("1", "ann"), (None, "bob"), ("3", "cid"), ("4", "dan"), (None, "eve")]
-    right: list[Row] = [("1", "bea"), ("2", "bob"), (None, "cid"), ("5", "dan"), ("6", "ann")]
-    terms = Matching((10, 10), learns, keys=2)
-    learnt = run((left, right), terms)
-    if learns == "both":
-        assert set(zip(*learnt, strict=True)) == {
-            (("1", "ann"), ("1", "bea")),
-            ((None, "bob"), ("2", "bob")),
-            (("3", "cid"), (None, "cid")),
-        }
-    elif learns == "listener":
-        assert {row[1] for row in learnt[0]} == {"ann", "bob", "cid"}
-    else:
-        assert {row[1] for row in learnt[1]} == {"bea", "bob", "cid"}
+Cells = st.sampled_from([None, "a", "b", "c"])
+TABLES = st.integers(2, 3).flatmap(
+    lambda keys: st.tuples(*(st.lists(st.tuples(*[Cells] * keys), max_size=6) for _ in (0, 1)))
+)
+
+
+def key_of(left: Sequence[Row], right: Sequence[Row], i: int, j: int) -> int | None:
+    """The key by which two rows match: the first that both have, if it is equal and no earlier row has its value."""
+    for key, (a, b) in enumerate(zip(left[i], right[j], strict=True)):
+        if a is not None and b is not None:
+            is_first = all(row[key] != a for row in left[:i]) and all(row[key] != b for row in right[:j])
+            return key if a == b and is_first else None
+    return None
+
+
+def one_to_one(left: Sequence[Row], right: Sequence[Row]) -> set[tuple[int, int]]:
+    """Rows of the receiver, left, each with its match by the earliest key; of two claims the earlier key stays."""
+    taken: dict[int, tuple[int, int]] = {}
+    for i in range(len(left)):
+        matches = [(key, j) for j in range(len(right)) if (key := key_of(left, right, i, j)) is not None]
+        if matches:
+            key, j = min(matches)
+            taken[j] = min(taken.get(j, (key, i)), (key, i))
+    return {(i, j) for j, (_, i) in taken.items()}
+
+
+@settings(max_examples=60)
+@given(TABLES)
+def test_rows_match_one_to_one_by_the_first_key_that_both_have(tables: tuple[list[Row], list[Row]]) -> None:
+    """Also if values are missing, or rows have one value of a key."""
+    keys = len(next((row for rows in tables for row in rows), ("", "")))
+    own = [of_rows(rows or [(None,) * keys], party) for party, rows in enumerate(tables)]
+    size = 6 * tokens_per_row(keys)
+    learnt = run_local(lambda session: match(session, Matching((size, size), keys=keys), own[session.party]))
+    pairs = zip(*(tokens.rows[found].tolist() for tokens, found in zip(own, learnt, strict=True)), strict=True)
+    assert sorted(pairs) == sorted(one_to_one(*tables))
 
 
 def test_a_row_that_two_rows_claim_goes_to_the_first_key() -> None:
@@ -267,16 +287,47 @@ def test_points_change_with_the_session_and_its_scalar() -> None:
     assert len(set(places)) > 1  # equal once in 64^8
 
 
-def test_products_leave_once() -> None:
-    """A session that goes on after its products have left opens the value of the earlier session, and ends."""
+def test_nothing_leaves_if_the_opening_is_a_repeated_one() -> None:
+    """A session that goes on after its products may have left ends at the sender, whatever the receiver opens."""
+    sent: list[str] = []
 
     class Repeated(Openings):
-        def open(self, session: Session, share: Any) -> Any:
-            return super().open(session, share ^ np.uint8(session.party == 0))
+        is_repeated = True
 
     def program(session: Session) -> Any:
-        session.openings = Repeated()
+        if session.party == 1:
+            session.openings, send = Repeated(), session.send
+
+            def noted(step: str, array: Any) -> None:
+                sent.append(step)
+                send(step, array)
+
+            session.send = noted  # type: ignore[method-assign]
         return match(session, Matching((4, 4)), of_rows([("a",)], session.party))
 
     with pytest.raises(ProtocolError, match="propose the job anew"):
         run_local(program)
+    assert set(sent) == {"alignment.points"}
+
+
+@pytest.mark.parametrize("keys", [1, 2])
+def test_a_claimed_match_of_a_dummy_is_ignored(keys: int) -> None:
+    """The receiver claims all points of the sender, and sees the same as for keys."""
+
+    class Claiming(Work):
+        def common(self, returned: Any) -> Any:
+            return np.stack([np.arange(4)] * 2)
+
+        def standing(self, positions: Any) -> Any:
+            return np.ones(len(positions), dtype=bool)
+
+    def program(session: Session) -> Any:
+        terms, own = Matching((4, 4), keys=keys), of_rows([("a",) * keys], session.party)
+        work = (Claiming if session.party == terms.receiver else Work)(session, terms, own)
+        return Exchange(session, terms, work).matched()
+
+    assert run_local(program)[1].tolist() == [0]
+
+
+def test_a_receiver_that_cheats_learns_which_keys_match_so_a_number_costs_a_bit_a_point() -> None:
+    assert Matching((16, 8), "listener", number=True).opened_bits == Matching((16, 8), "listener").opened_bits == 16

@@ -30,6 +30,7 @@ from parties.jobs.kind import (
     Step,
 )
 from parties.tables.unfit import without_cells
+from protocols.alignment.keys import tokens_per_row
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,7 +75,8 @@ class AlignExact(Kind):
 
     @override
     def parameters(self) -> dict[str, Any]:
-        return {name: ", ".join(v) if isinstance(v, tuple) else v for name, v in super().parameters().items()}
+        values = super().parameters() | {"listener_keys": self.settings.listener_keys or self.settings.keys}
+        return {name: ", ".join(v) if isinstance(v, tuple) else v for name, v in values.items()}
 
     @property
     @override
@@ -87,7 +89,8 @@ class AlignExact(Kind):
         table, _ = inputs.required()
         if table.max_rows > bounds(self.settings)[inputs.party]:
             name = "listener_keys" if inputs.party == 0 and self.settings.listener_keys else "keys"
-            return f"{name} of the job must be at least {table.max_rows}, the public bound of the table here"
+            least = table.max_rows * tokens_per_row(len(self._keys))
+            return f"{name} of the job must be at least {least}, by the public bound of the table here"
         if not installed(*(package for form in self._forms.values() for package in form.needs)):
             return "the normal form of telephone numbers needs a package that is not installed here"
         return None
@@ -95,8 +98,8 @@ class AlignExact(Kind):
     @override
     def remarks(self, inputs: Inputs) -> list[str]:
         table, _ = inputs.required()
-        theirs = bounds(self.settings)[1 - inputs.party]
-        if self.settings.opens == "number" or theirs <= table.max_rows:
+        theirs = self.terms.sizes[1 - inputs.party]
+        if theirs <= table.max_rows:
             return []
         return [
             f"The peer may test {theirs:,} people for membership, {theirs / table.max_rows:.3g} times the rows of this "
@@ -125,7 +128,7 @@ class AlignExact(Kind):
         )
 
     def _reveals(self, peer: str) -> list[str]:
-        left, right = bounds(self.settings)
+        left, right = self.terms.sizes
         what = (
             "which of its own rows have a partner" if self.settings.opens == "rows" else "how many rows have a partner"
         )
@@ -134,12 +137,15 @@ class AlignExact(Kind):
             lines.append("The other party learns no result.")
         elif self.settings.opens == "rows":
             lines.append(f"So {peer} learns who of the people that it enters is in our table, and the reverse.")
-        if len(self._keys) > 1 and self.settings.opens == "rows":
+        if len(self._keys) > 1:
             lines.append(
-                "For a matched row it also learns by which key, and whether the partner lacks the earlier keys."
+                "For a matched row it also learns by which key, and whether the partner lacks the earlier keys; and "
+                "each later key of a row that some row of the other party has."
             )
-        guess = f"{peer} can enter guessed keys: up to {left:,} rows if it listens"
+        guess = f"{peer} can enter guessed keys: up to {left:,} people if it listens"
         lines.append(f"{guess}, up to {right:,} if it dials.")
+        if self.settings.opens == "number":
+            lines.append("A party that learns the number can cheat, and so learn which of its keys match.")
         lines.append(f"{peer} learns nothing else of our rows, and we nothing else of {peer}'s; sizes are padded.")
         return lines
 
@@ -157,10 +163,11 @@ class AlignExact(Kind):
     @classmethod
     @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Self:
-        """Use the table's bound unless the job has its own."""
+        """Use the keys of the table's bound unless the job has its own."""
         table, _ = inputs.required()
         if "keys" not in settings.model_fields_set:
-            settings = settings.model_copy(update={"keys": table.max_rows})
+            each = tokens_per_row(max(1, len(getattr(settings, "by", None) or ())))
+            settings = settings.model_copy(update={"keys": table.max_rows * each})
         return cls(settings)
 
     @classmethod

@@ -262,6 +262,27 @@ def test_what_may_be_anybodys_fault_is_tried_again_and_its_stack_is_in_the_log(
         assert SECRET not in nodes.logs[1].getvalue()
 
 
+def test_a_peer_that_always_has_a_trouble_of_its_machine_is_not_believed_for_ever(
+    tmp_path: Path, parties: Any, identities: dict[str, Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its sessions are no tries, but only so many: then the job fails."""
+
+    def run(link: Any, order: Any, tell: Any) -> executor.Finished:
+        tell(executor.Met(0, "mixed"))
+        if order.identity is identities["bob"]:
+            raise OSError(errno.ENOSPC, "full")
+        return link.channel.receive("goodbye", 0)  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(executor, "run", run)
+    monkeypatch.setattr(sessions, "MOST_BELIEVED", 2)
+    monkeypatch.setattr(sessions, "SHORTEST_PAUSE", 0.01)
+    monkeypatch.setattr(sessions, "LONGEST_PAUSE", 0.02)
+    with running(tmp_path, parties, identities) as (pair, nodes):
+        job = agreed(pair)
+        nodes.bob.start()
+        eventually(lambda: pair.parties[0].state(job) == "failed")
+
+
 @pytest.mark.parametrize(
     ("error", "charged"),
     [(InputError(SECRET), True), (MachineError("no room"), False), (PastBitsError("no bits left"), False)],

@@ -134,8 +134,9 @@ COUNTS = {"protocol": "release count", "runs_today": {"below": 3}, "max_rows": {
         (
             {},
             "epsilon.at_most and support_epsilon.at_most and k.at_least and max_depth.at_most and shards.at_most "
-            "and max_rows.at_most and runs_today.at_most",
+            "and max_rows.at_most and keys.at_most and listener_keys.at_most and runs_today.at_most",
         ),
+        ({"protocol": "align exact", "runs_today": {"below": 3}}, "keys.at_most and listener_keys.at_most"),
         ({"protocol": "equality"}, "runs_today.at_most"),
         ({"protocol": "equality", "runs_today": {"below": 3}}, ""),
         ({"protocol": "release count", "runs_today": {"below": 3}}, "epsilon.at_most and max_rows.at_most"),
@@ -145,7 +146,7 @@ COUNTS = {"protocol": "release count", "runs_today": {"below": 3}, "max_rows": {
         (
             {"epsilon": {"at_least": 1}, "k": {"above": 4}, "max_depth": {"below": 5}},
             "epsilon.at_most and support_epsilon.at_most and shards.at_most and max_rows.at_most "
-            "and runs_today.at_most",
+            "and keys.at_most and listener_keys.at_most and runs_today.at_most",
         ),
         ({"effect": "deny"}, ""),
     ],
