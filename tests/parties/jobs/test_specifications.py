@@ -39,7 +39,7 @@ def engines(names: tuple[str, ...]) -> st.SearchStrategy[dict[str, Any]]:
         "form": st.sampled_from(["size", "depth"]),
     }
     named = st.fixed_dictionaries({}, optional=one)
-    return named.filter(lambda it: it.get("engine") not in ("gmw", "lean") or "garbling" not in it) | AUTO
+    return named.filter(lambda it: it.get("engine") in ("yao", "mixed") or "garbling" not in it) | AUTO
 
 
 def fields(optional: dict[str, st.SearchStrategy[Any]], **always: Any) -> st.SearchStrategy[dict[str, Any]]:
@@ -429,7 +429,7 @@ def meaning(name: str, key: str, value: Any) -> Any:
         return {
             "wind = weak and hours in ['1', 4] and play = yes": "wind = weak and hours in [1, 4] and play = yes"
         }.get(value, value.replace("'1'", "1"))
-    names = ["by", "columns", "numeric", "bounds", "recode", "keep"]
+    names = ["by", "columns", "numeric", "bounds", "recode", "keep", "forms"]
     several = {"classes": ["majority"], **dict.fromkeys(names, kinds.names())}
     return ", ".join(value) if name in several.get(key, []) and isinstance(value, tuple) else value
 
