@@ -12,6 +12,7 @@ from parties.node.log import statement
 from parties.node.log.statement import Statement
 from parties.node.log.store import Record, lacks_signature, withdrawals
 from parties.node.prediction import predicted
+from parties.node.records.statements import Signed
 from parties.operator.budget import Exposure, Price
 from parties.operator.interface import Asked, JobResult, JobView, PredictedCost, Progress, State, Verdict
 from smc.errors import InputError
@@ -97,7 +98,7 @@ def job_view(
 
 def _answer(record: Record, state: State) -> str:
     """Return the result of a done job in one line; empty if it is withdrawn, or not for us."""
-    if state != "done" or withdrawals(record) or (record.number is not None and record.tree is None):
+    if state != "done" or withdrawals(record) or None in _signatures(record):
         return ""
     task = record.task
     first, *others = task.text(task.document(task.states.decode(record.tree)), 1 if record.party else 0).splitlines()
@@ -194,6 +195,14 @@ class ViewCache:
         self._cached[record.id] = record, state, view
 
 
+def _signatures(record: Record) -> tuple[Signed | None, Signed | None]:
+    """Return ours and the peer's signature of a result; at a holder those of the nodes, None if it is not for it."""
+    ours, peer = record.ours.signed, record.said_by("peer").signed
+    if record.number is None:
+        return ours, peer
+    return peer, record.said_by(record.proposal.job["holding"]["nodes"][1]).signed
+
+
 def job_result(record: Record, state: State) -> JobResult:
     """Return the view of a job's result.
 
@@ -206,13 +215,9 @@ def job_result(record: Record, state: State) -> JobResult:
     """
     if state != "done":
         raise InputError(f"job {record.id[:8]} has no result: it is {state}; smc show {record.id[:8]} says more")
-    ours, theirs = record.ours.signed, record.said_by("peer").signed
-    if record.number is not None:  # both signatures are those of the computing nodes
-        ours, theirs = theirs, record.said_by(record.proposal.job["holding"]["nodes"][1]).signed
-        if ours is None or theirs is None:
-            raise InputError(f"job {record.id[:8]} is done, and its result is not for this holder (to)")
-    assert ours is not None
-    assert theirs is not None
+    ours, theirs = _signatures(record)
+    if ours is None or theirs is None:
+        raise InputError(f"job {record.id[:8]} is done, and its result is not for this holder (to)")
     assert record.cost is not None
     task = record.task
     return JobResult(
