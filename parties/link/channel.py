@@ -19,7 +19,7 @@ from smc.errors import LinkError, ProtocolError
 
 MAX_REASON_CHARACTERS = 300
 HELLO_STEP = "hello"
-GRACE_SECONDS = 1.0  # for the last frame to leave before the stream is cut
+GRACE_SECONDS = 3.0  # for the last frame to be read before the stream is cut: the peer may still be sending
 
 
 class PeerTroubleError(LinkError):
@@ -54,7 +54,7 @@ class GrpcChannel(Channel):
         except OutboxStuckError:
             raise LinkError(f"{self._peer} accepted no data for {self._timeout:g} s at step '{step}'") from None
         except OutboxClosedError:
-            raise self._lost() from None
+            raise self._ended() from None
         with self._order:
             is_sent = [self._stream.outbox.append(frame) for frame in self._writer.cut(step, payload)]
         if not all(is_sent):
@@ -151,6 +151,15 @@ class GrpcChannel(Channel):
 
     def _expire(self) -> None:
         self.abort(f"waited {self._limit:g} s in vain")
+
+    def _ended(self) -> LinkError:
+        """Return the reason why the stream is over; the peer's may stand behind messages that are not read yet."""
+        try:
+            while not self._last_word.locked():
+                self._next_frame()
+        except LinkError as error:
+            return error
+        return self._lost()
 
     def _lost(self) -> LinkError:
         if self._watchdog.expired:

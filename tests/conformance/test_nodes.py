@@ -226,7 +226,7 @@ def test_health_metrics_and_logs(days: Nodes) -> None:
         assert answer.status == health_pb2.HealthCheckResponse.SERVING
         events = [json.loads(line) for line in node.log().splitlines()]
         assert {"node started", "connected", "session began", "session finished"} <= {e["event"] for e in events}
-        known = {"event", "timestamp", "name", "peer", "job", "state", "depth", "profile", "why", "remark"}
+        known = {"event", "timestamp", "level", "name", "peer", "job", "state", "depth", "profile", "why", "remark"}
         known |= {"bytes_sent", "bytes_received", "rounds", "listens", "connects", "web", "metrics", "health"}
         assert not {name: event for event in events for name in set(event) - known}
 

@@ -123,7 +123,7 @@ def test_slow_reader_is_waited_for_longer_than_the_timeout_while_it_reads(partie
 def test_send_after_the_end_is_a_link_error():
     outbox = Outbox(10)
     outbox.close()
-    stream = SimpleNamespace(outbox=outbox, cause="the connection ended")
+    stream = SimpleNamespace(outbox=outbox, cause="the connection ended", take=lambda: None)
     channel = GrpcChannel(stream, "bob", 1.0)
     with pytest.raises(LinkError, match="lost the peer bob at step 's': the connection ended"):
         channel.send("s", b"")
@@ -177,3 +177,14 @@ def test_a_reason_overtakes_what_waits_to_be_sent() -> None:
     cutting.join(PATIENCE)
     channel.close()
     assert [(frame.kind, bytes(frame.payload)) for frame in frames] == [(ABORT, b"the node is stopping")]
+
+
+def test_a_reason_behind_unread_messages_is_found_by_a_party_that_sends() -> None:
+    """The stream is over while this party sends; the peer's reason has arrived, after messages that it has not read."""
+    writer, outbox = FrameWriter(), Outbox(1 << 20)
+    arrived = [*writer.cut("labels", b"x"), writer.write(ABORT, "labels", b"the node is stopping")]
+    channel = GrpcChannel(Stream(iter(arrived), outbox, lambda: None), "bob", 5.0)
+    outbox.close()
+    with pytest.raises(LinkError, match="bob gave up at step 'labels': the node is stopping"):
+        channel.send("labels", b"x")
+    channel.close()
