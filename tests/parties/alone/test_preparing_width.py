@@ -32,7 +32,6 @@ def test_a_table_in_pieces_is_proposed_as_a_whole_one_is(tmp_path: Path, monkeyp
     pieces = profile.profile(place, "v19")
     assert pieces == whole
     proposal = proposing.propose(pieces, "v19")
-    monkeypatch.setattr(queried, "MANY", 4)
     monkeypatch.setattr(queried, "WIDE", 4)
     assert checking.checked(pieces, proposal, None) == proposal
 
@@ -50,7 +49,6 @@ def _counted(counter: list[int], folder: Path) -> list[int]:
 
 
 def test_copies_of_sql_grow_no_faster_than_the_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queried, "MANY", 4)
     monkeypatch.setattr(queried, "WIDE", 4)
     copied, copy = [0], Expression.__deepcopy__
 
@@ -64,7 +62,6 @@ def test_copies_of_sql_grow_no_faster_than_the_columns(tmp_path: Path, monkeypat
 
 
 def test_the_check_writes_the_names_of_a_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queried, "MANY", 4)
     monkeypatch.setattr(queried, "WIDE", 4)
     monkeypatch.setattr(opening, "SMALL", 0)  # so that DuckDB reads the small file
     written, write = [0], Scratch.sql
