@@ -86,6 +86,16 @@ class Cell:
         return exp.Coalesce(this=parts[0], expressions=parts[1:]) if parts else exp.Null()
 
     @property
+    def known(self) -> Cell:
+        """This cell with index 0 for each value in the schema; NULL for other values, as in `index`."""
+        rule = self._rule
+        ranges = None if rule.ranges is None else Ranges((), (0,), rule.ranges.reads)
+        texts, starts = dict.fromkeys(rule.texts, 0), dict.fromkeys(rule.starts, 0)
+        missing, other = (None if index is None else 0 for index in (rule.missing, rule.other))
+        one = replace(rule, texts=texts, starts=starts, ranges=ranges, missing=missing, other=other)
+        return Cell(one, self._type, self._lists)
+
+    @property
     def meaning(self) -> tuple[Any, ...]:
         """Everything that decides the category index, except the column's name: columns with equal values share SQL."""
         rule = self._rule

@@ -18,6 +18,7 @@ from parties.sources.databases import WIDE, Database
 from parties.sources.expressions import Cell
 from parties.sources.levels import GrowingTree
 from parties.sources.mapping import ColumnRule
+from parties.sources.opened import narrowed
 from parties.sources.source import LeftOut, Source
 from protocols.counts import Indices, LevelCounts, added
 from protocols.tree import Tree
@@ -26,6 +27,8 @@ from smc.errors import InputError
 PIECE = 1 << 14  # streamed rows at a time, which fit into a processor's cache
 HEAD = 1 << 16  # first rows, by which the number of repetitions is estimated
 REPEATED = 8  # average repetitions, from which on equal rows are grouped before their categories are computed
+VAST = 2048  # most columns that one query checks; its planning grows with the square of the number of expressions
+AT_ONCE = 512  # columns of each query that checks a wider table
 CELL = f"cell_{secrets.token_hex(8)}"  # placeholder for a column's name in the SQL of several columns; no value has it
 FEW = 1 << 20  # streamed rows are grouped nevertheless if their columns have at most this many combinations of values
 
@@ -74,7 +77,10 @@ class QueriedSource(Source):
 
     @override
     def check(self) -> int:
-        total, is_known = self._checked_pieces() if self._streamed else self._checked_counts()
+        if self._kept is None and self._engine.lists and len(self._names) > VAST:
+            total, is_known = self._checked_parts()
+        else:
+            total, is_known = self._checked_pieces() if self._streamed else self._checked_counts()
         self._check_rows(total)
         unfit = [
             (rule, cell) for rule, cell, known in zip(self._rules, self._cells, is_known, strict=True) if not known
@@ -101,6 +107,22 @@ class QueriedSource(Source):
         query = exp.Select().select(rows, exp.Count(this=exp.Star()), *known).from_(self._rows().subquery("t"))
         total, lines, *with_index = self._engine.counts(query)[0]
         return int(total), [count == lines for count in with_index]
+
+    def _checked_parts(self) -> tuple[int, Sequence[bool]]:
+        """Return the result of `_checked_counts` for a wide table, by queries of a few columns each."""
+        totals, known = set[int](), list[bool]()
+        for start in range(0, len(self._cells), AT_ONCE):
+            cells = [cell.known for cell in self._cells[start : start + AT_ONCE]]
+            counts = [exp.Count(this=self._index_of(cell)) for cell in cells]
+            names = [cell.column.name for cell in cells]
+            table = exp.var(self._engine.sql(narrowed(self._table, names).subquery("t", copy=False)))
+            query = exp.Select().select(exp.Count(this=exp.Star()), *counts, copy=False)
+            total, *values = self._engine.counts(query.from_(table, copy=False))[0]
+            totals.add(int(total))
+            known += [count == total for count in values]
+        if len(totals) > 1:
+            raise InputError(f"{self._place}: the rows changed while they were counted")
+        return totals.pop(), known
 
     def _index_of(self, cell: Cell) -> exp.Expr:
         """Return the SQL of a cell's index. In DuckDB, columns with equal `Cell.meaning` share one generated text."""
