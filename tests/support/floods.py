@@ -11,6 +11,7 @@ import grpc
 import numpy as np
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from parties.base.canonical import canonical
 from parties.link.identity import load_identity, read_certificate
 from parties.link.opening import Link, open_link
 from parties.link.options import LinkOptions
@@ -48,12 +49,14 @@ class Hostile:
         """The standing link; what is given to the function is said. `LinkError` if it is refused."""
         with ExitStack() as stack:
             link = stack.enter_context(open_link(self._options, control.JOB))
-            self._meet(link)
+            own = self._meet(link)
             ended = stack.pop_all()
         session = link.session()
         threading.Thread(target=self._listen, args=(link,), daemon=True).start()
 
         def say(data: bytes) -> None:
+            if data:
+                data = canonical(own.model_dump(mode="json")).encode() + b"\n" + data
             session.send("statement.size", np.array([len(data)], dtype=np.int64))
             if data:
                 session.send("statement", np.frombuffer(data, dtype=np.uint8))
@@ -65,19 +68,20 @@ class Hostile:
             with suppress(LinkError):
                 ended.close()
 
-    def _meet(self, link: Link) -> None:
-        """Show a log with one entry, and lack nothing."""
+    def _meet(self, link: Link) -> Evidence:
+        """Show a log with one entry, and lack nothing; return that log's head."""
         found = sign_head(self.identity, Head(number=1, hash="0" * 64))
         own = Evidence(head=found.head, fingerprint=found.fingerprint, signature=found.signature.hex())
         for said in (heads.Shown(own=own, held=None), heads.Found(lost=None), heads.Accepted(accepted=False)):
             heads.send(link.session(), said)
             heads.receive(link.session(), type(said))
+        return own
 
     def _listen(self, link: Link) -> None:
         with suppress(LinkError):
             while True:
                 if data := control._receive(link.session()):
-                    said = Statement.from_bytes(data)
+                    said = Statement.from_bytes(data.partition(b"\n")[2])
                     self.answers[said.proposal.id] = said
 
     def signed(self, said: Statement, size: int) -> Statement:
