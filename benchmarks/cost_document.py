@@ -68,8 +68,11 @@ You read the tables like this:
 - Bytes are those of messages, without the additions of gRPC, TLS and TCP.
 - Numbers are for one session that does nothing else. They include its base OTs, if there are any.
 - Messages are those of both parties.
-- Rounds are how often a party has to wait, the larger number of the two.
+- Rounds are how often a party has to wait, the larger number of the two. A *flight* is a group of
+  messages that a party sends without waiting for an answer.
 - Party 0 is the garbler, and the sender of OTs that go in one direction.
+- *Base OTs* are the few OTs by public keys with which an extension begins. A *correlated* OT is one
+  whose two keys differ by a fixed secret.
 - A *profile* names the [engine](protocols-engines.md), the kind of OT (oblivious transfer), and then
   the garbling scheme (`half`, `three-halves`) or the form of the circuits (`size`, `depth`).
   `table` stands for AND gates by 1-out-of-4 OT.
@@ -154,8 +157,9 @@ def trees() -> str:
             "*Levels* shows how the number of levels is set. `smc id3` chooses the default from public numbers. "
             "`--max-depth` sets one level more, or four levels, also where four is the default. `--plain` has no limit "
             "of levels. By default a node splits in two. With `--epsilon`, a column without an order has a branch for "
-            "every value. With `--plain` and with `--splits multiway`, every column has. *Not counted*: the bound of "
-            "this job is too large to be counted."
+            "every value. With `--plain` and with `--splits multiway`, every column has. The second table has a row for "
+            "each tree of a target, with its leaves, its bytes, and both forecasts. *Not counted*: the bound of this "
+            "job is too large to be counted."
         ),
         "",
         _line(("levels of the trees", "targets", "within a factor of 2", "other columns", "within a factor of 2")),

@@ -8,11 +8,12 @@ A circuit adds the counts, finds n and the cell of the mantissa (the rough appro
 the digits of d. The polynomial and the products are computed in `engine.words`. Paper: Lindell, Pinkas, "Privacy
 Preserving Data Mining" (J. Cryptology 15, 2002); parameters in `protocols.precision`, proof in docs/math/logarithm.md.
 
-Cost of n times x ln x, with N, m, Q_j, k of `protocols.precision`: inputs of N n bits of each party. The circuit of the
-rough approximation takes 306 ANDs for a bound of 2^20 and an error below 1e-6. On additive shares, n (2^m + N) bits are
-then converted to shares. k products with factors of Q_k - m, ..., Q_1 - m bits follow one after the other, then one by
-x with N bits. On circuits, multipliers of these widths take their place. Where the bits of the sum of two shares are
-needed, an adder computes them.
+Cost of n times x ln x: a count has N bits, the table has 2^m cells, the series has k terms, and term j takes Q_j binary
+digits (`protocols.precision`). Each party has inputs of N n bits. The circuit of the rough approximation takes 306 ANDs
+for a bound of 2^20 and an error below 1e-6. On additive shares, n (2^m + N) bits are then converted to shares. k
+products with factors of Q_k - m, ..., Q_1 - m bits follow one after the other, then one by x with N bits. On circuits,
+multipliers of these widths take their place. Where the bits of the sum of two shares are needed, an adder computes
+them.
 """
 
 from __future__ import annotations

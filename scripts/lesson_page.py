@@ -99,6 +99,7 @@ Three facts hold for the whole lesson:
     "lesson-tree.md": """# Lesson 9, step by step: the tree
 
 This page follows lesson 9 from ID3 to its end. [The first page](lesson.md) has the protocols below.
+The views are shown without their messages.
 
 | the notes | here |
 |---|---|

@@ -15,10 +15,10 @@ are composed as rho.
 Statistical distance: at most that of the noise's law times the number of candidates; `choice_law` takes this number
 into account.
 
-Cost of n candidates, with scores of w bits and noise of k: n samples, n sums of about w + k ANDs, and a knock-out
-tournament. The tournament has n - 1 comparisons and choices of 2 (w + 2) ANDs, and those of the index. Each round
-halves the number of candidates, and is one batch. Too many candidates play in several groups, one group after the
-other; then the winners play against each other. Memory therefore does not grow with the candidates.
+Cost of n candidates, with scores of w bits and noise of k bits: n samples of noise, n sums of about w + k ANDs, and a
+knock-out tournament. The tournament has n - 1 comparisons and choices of 2 (w + 2) ANDs, and the choices of the index.
+Each round halves the number of candidates, and is one batch. Too many candidates play in several groups, one group
+after the other; then the winners play against each other. Memory therefore does not grow with the candidates.
 """
 
 from __future__ import annotations

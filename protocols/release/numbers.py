@@ -14,8 +14,9 @@ rounding, division by a public number) cost nothing. Drawing again until a numbe
 No overflow. Signed integers and signed noise are shifted by public amounts, so that all summands are at least 0. The
 width holds the greatest sum. The opened number is shifted back.
 
-Cost of n sums of integers of w bits: n times the sample and less than 2 W ANDs, W = bits of the sum. Each party has
-inputs of w n bits, and the random bits. The protocol opens n W bits. A sum at epsilon 1 (w = 16) takes 187 ANDs.
+Cost of n sums of integers of w bits: n times the ANDs of a sample of noise, and less than 2 W ANDs, W = bits of the
+sum. Each party has inputs of w n bits, and the random bits. The protocol opens n W bits. A sum at epsilon 1 (w = 16)
+takes 187 ANDs.
 """
 
 from __future__ import annotations

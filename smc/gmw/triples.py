@@ -10,10 +10,11 @@ Secure Computation" (CCS 2013), for w = 1; a factor that several products have i
 by Mohassel, Zhang, "SecureML" (S&P 2017) for rows of a matrix. A party sees one of the two keys that make up the peer's
 b, so b is as random to it as the other key. It never sees the peer's a, because the OT hides choices.
 
-Cost of n triples of any widths, a multiple of 8 of each width: n random OTs in each direction and nothing else.
-Extension (SoftSpoken, k = 4) sends 4 n bytes for them each way. Ferret sends 1.4 n bits after the first 675,840. The
-directions cross, so the rounds are those of one direction. Both directions are set up once a session. Stars of a size
-between two widths take the wider one, which costs some hashing.
+Cost of n triples of any widths, a multiple of 8 of each width: n random OTs in each direction and nothing else. A
+triple of width w serves the w AND gates of a star, which have one operand in common. Extension (SoftSpoken, k = 4)
+sends 4 n bytes for them each way. Ferret sends 1.4 n bits after the first 675,840. The directions cross, so the rounds
+are those of one direction. Both directions are set up once a session. Stars of a size between two widths take the wider
+one, which costs some hashing.
 """
 
 from __future__ import annotations

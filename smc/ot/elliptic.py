@@ -17,8 +17,8 @@ are random points, whatever B it has sent. Points outside the prime-order group 
 role name, instance index, A and B.
 
 Cost: the sender sends 32 bytes once a session, and the receiver 32 n bytes in one message. Neither waits for the
-other's, so all is one flight. For an OT, either party multiplies one point by a secret number; the sender computes its
-product a C once a session. The receiver also multiplies the base point G once.
+other's, so all is one flight. For an OT, either party multiplies one point by a secret number. The receiver also
+multiplies the base point of the group. The sender multiplies one more point once a session.
 """
 
 from __future__ import annotations

@@ -16,10 +16,10 @@ receiver may guess values d_i, by a tree (`ggm_tree`) or a batch (`columns`), an
 sender sees c_i, masked by a stream that it lacks. Assumptions: AES is a PRF, BLAKE3 a random oracle, the base OT is
 secure. The lowest bit of delta is 1, which leaves 127 secret bits.
 
-Cost of n OTs: a message of the receiver has up to 65,408 OTs. For m OTs it takes (128 / k) (ceil(m / 8) + 16) + 48
-bytes. All messages are one flight. The sender sends nothing. An OT costs either party 2^k / k AES blocks. Once a
-session there are 128 base OTs: 32 bytes from the receiver and 4096 from the sender, one flight. The receiver then
-also sends 4096 + 32 bytes, with its first message.
+Cost of n OTs by softspoken2, 4 or 8, with k = 2, 4 or 8: a message of the receiver has up to 65,408 OTs. For m OTs it
+takes (128 / k) (ceil(m / 8) + 16) + 48 bytes. All messages are one flight. The sender sends nothing. An OT costs either
+party 2^k / k AES blocks. Once a session there are 128 base OTs: 32 bytes from the receiver and 4096 from the sender,
+one flight. The receiver then also sends 4096 + 32 bytes, with its first message.
 """
 
 from __future__ import annotations

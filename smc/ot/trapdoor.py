@@ -20,8 +20,7 @@ Assumptions: RSA is a one-way permutation, SHA-256 a random oracle. A modulus of
 equates with 128 bits of security (2048: 112).
 
 Cost: the sender sends 384 bytes and the proof's 3,072 once a session. The receiver then sends 384 bytes an OT, in one
-message for every 128 OTs, one flight. An OT takes one private-key operation, whatever n is: f^-1(y C_i) = f^-1(y)
-f^-1(C_i).
+message for every 128 OTs, one flight. A 1-out-of-n OT takes one private-key operation, whatever n is.
 """
 
 from __future__ import annotations

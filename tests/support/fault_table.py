@@ -54,8 +54,10 @@ sessions, over the link's own frames and deadlines, joined in memory.
 | `0` | The honest party has the result, and so has the other. |
 | `refused` | Both end by one refusal of the protocol, as for a joint table that may not be disclosed. |
 
-In the last table, a cell has each end and its number of sessions (`0: 1, 3: 1`). Anything else is
-unexplained and fails the run: another exit code, two results, a wait without end. A job of nodes
+In the last table, a row is a kind of job. Words after its name are a setting of this job: `public`
+is `--against public`, and values are `typed` by the operators, not read from a table. A cell has
+each end and its number of sessions (`0: 1, 3: 1`). Anything else is unexplained and fails the run:
+another exit code, two results, a wait without end. A job of nodes
 goes on later from the data on both disks, and opens nothing twice.
 `tests/conformance/attacks/test_breaks.py` breaks the link at any message, for every kind that
 spends. In `tests/conformance/attacks/test_blame.py`, a party lies at any step.
