@@ -157,9 +157,9 @@ def trees() -> str:
             "*Levels* shows how the number of levels is set. `smc id3` chooses the default from public numbers. "
             "`--max-depth` sets one level more, or four levels, also where four is the default. `--plain` has no limit "
             "of levels. By default a node splits in two. With `--epsilon`, a column without an order has a branch for "
-            "every value. With `--plain` and with `--splits multiway`, every column has. The second table has a row for "
-            "each tree of a target, with its leaves, its bytes, and both forecasts. *Not counted*: the bound of this "
-            "job is too large to be counted."
+            "every value. With `--plain` and with `--splits multiway`, every column has. The second table has a row "
+            "for each tree of a target, with its leaves, its bytes, and both forecasts. *Not counted*: the bound of "
+            "this job is too large to be counted."
         ),
         "",
         _line(("levels of the trees", "targets", "within a factor of 2", "other columns", "within a factor of 2")),
