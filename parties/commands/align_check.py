@@ -26,8 +26,8 @@ def check_command(
     data: str = argument(metavar="DATA"),
     table: str | None = TABLE,
     by: str = option("Key columns, tried in order; + joins the columns of one key.", "LIST"),
-    forms: str | None = option("Normal form of key columns: name=accents+case,born=date:dmy", "LIST"),
-    keys: int | None = option("Public upper bound on the rows of a party  [none]"),
+    forms: str | None = option("Normal form of key columns, as for smc align exact  [as they are written]", "LIST"),
+    keys: int | None = option("Bound --keys of the job: check that your keys fit  [not checked]"),
     config_file: Path | None = CONFIG,
 ) -> Report:
     """Show how your keys look, and what would keep your table from an alignment. Nothing is sent.

@@ -128,7 +128,7 @@ def _bounded(text: str) -> tuple[str, range]:
 
 @command(example="smc predict --tree tree.json --data raw.csv --config party.toml --score")
 def predict(
-    tree_file: Path | None = option("Tree written by smc id3 --out."),
+    tree_file: Path | None = option("Tree written by smc id3 --out; or give --model or --rules."),
     model_file: Path | None = option("Model of smc release naive-bayes, smc regress or smc boost."),
     rules_file: Path | None = option("Rules written by smc rules --out: list those that match each row."),
     data: Path | None = option("Rows to classify, CSV or Parquet; with --config, raw rows like those of its table."),

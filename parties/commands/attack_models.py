@@ -56,7 +56,7 @@ def shadows_command(
     ),
     k: int | None = option("With exact trees (no --epsilon): minimum rows of a leaf  [5]", click.IntRange(1)),
     max_depth: int | None = option(
-        "Trees and forests: maximum depth  [chosen; no limit with --k 1]", click.IntRange(0)
+        "Trees and forests: maximum depth  [from public numbers; no limit with --k 1]", click.IntRange(0)
     ),
     trees: int | None = option("Forests: number of trees  [20]", click.IntRange(2, 1000)),
     select: str | None = option(

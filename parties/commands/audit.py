@@ -112,7 +112,9 @@ def verify_command(
     config_file: Path | None = node_config,
     state_directory: Path | None = _STATE,
     export_file: Path | None = option("Check this exported log instead."),
-    archives: tuple[Path, ...] = option("File of archived jobs; repeatable.", flag="--archive"),
+    archives: tuple[Path, ...] = option(
+        "File of archived jobs: check their content too; repeatable.", flag="--archive"
+    ),
     certificate: Path | None = option("Certificate of the owner of the log  [as in --config]"),
     against: Path | None = option("The peer's exported log: check that neither log contradicts a signature."),
     peer_certificate: Path | None = option("The peer's certificate  [as in --config]"),

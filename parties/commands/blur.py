@@ -58,7 +58,7 @@ def group(
     data: str | None = DATA,
     table: str | None = TABLE,
     config_file: Path | None = CONFIG,
-    out: Path | None = option("File for the blurred rows: CSV, or Parquet if its name ends in .parquet."),
+    out: Path | None = option("File for the blurred rows: CSV, or Parquet if its name ends in .parquet.  [required]"),
     force: bool = FORCE,
     as_json: bool = json_option,
 ) -> None:

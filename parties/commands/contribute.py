@@ -24,9 +24,11 @@ ANSWER_SECONDS = 60.0  # both nodes wait for the answer meanwhile
 @command("contribute", "smc contribute --config clinic/party.toml")
 def contribute_command(
     config_file: Path | None = party_config,
-    nodes: str | None = option("Certificates of the two parties that compute: A.crt,B.crt.", "LIST"),
-    at: str | None = option("Addresses where these two parties listen for holders: HOST:PORT,HOST:PORT.", "LIST"),
-    data: Path | None = option("Your rows, a CSV or Parquet file; private."),
+    nodes: str | None = option("Certificates of the two parties that compute: A.crt,B.crt  [as in --config]", "LIST"),
+    at: str | None = option(
+        "Addresses where these two parties listen for holders: HOST:PORT,HOST:PORT  [as in --config]", "LIST"
+    ),
+    data: Path | None = option("Your rows, a CSV or Parquet file; private  [the table of --config]"),
     schema_file: Path | None = option("The agreed schema  [required with --data]"),
     table: str | None = TABLE,
     max_rows: int | None = option("Public bound on your rows  [as in --config; 65535 with --data]"),

@@ -44,9 +44,15 @@ PARTIES = ("party-0", "party-1")
 @by_signature
 def lesson(
     topic: str = argument(click.Choice(list(TOPICS)), metavar="TOPIC"),
-    left: str | None = option("Input of party 0, which the lecture notes call A. For id3, a CSV file.", "VALUE"),
-    right: str | None = option("Input of party 1, which the lecture notes call B. For id3, a CSV file.", "VALUE"),
-    ot: str | None = option("For the topic and: kind of oblivious transfer.", click.Choice(get_args(OTKind))),
+    left: str | None = option(
+        "Input of party 0, which the lecture notes call A. For id3, a CSV file  [an example]", "VALUE"
+    ),
+    right: str | None = option(
+        "Input of party 1, which the lecture notes call B. For id3, a CSV file  [an example]", "VALUE"
+    ),
+    ot: str | None = option(
+        "For the topic `and`: kind of oblivious transfer  [extension]", click.Choice(get_args(OTKind))
+    ),
     bits: int | None = option("For the topic transfer: bits of the RSA modulus  [3072]"),
     toy: bool = option("For the topic transfer: a modulus of 24 bits, short enough to read, and insecure."),
 ) -> Report:

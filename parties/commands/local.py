@@ -38,7 +38,8 @@ def group() -> None:
 def key_command(
     out: Path = option("File for the new key."),
     total: float | None = option(
-        "Epsilon of all answers of the person together. A file beside the key keeps account of it.", "EPSILON"
+        "Epsilon of all answers of the person together. A file beside the key keeps account of it  [no total]",
+        "EPSILON",
     ),
     total_delta: float | None = option(
         "Delta of all answers of the person together. Only the mechanism gauss spends delta  [none]", "DELTA"

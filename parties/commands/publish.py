@@ -29,7 +29,9 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from parties.alone.publish.settings import PublishPlan
 
-OUT: Any = click.option("--out", type=FILE, help="Output file: CSV, or Parquet if its name ends in .parquet.")
+OUT: Any = click.option(
+    "--out", type=FILE, help="Output file: CSV, or Parquet if its name ends in .parquet  [required, unless --into]"
+)
 MOST = 0.5  # share of a column above which the report has a line
 MOST_NAMED = 5  # columns in this line
 INTO: Any = click.option("--into", metavar="TABLE", help="New table in the source's database, instead of --out.")

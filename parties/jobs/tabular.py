@@ -47,9 +47,11 @@ LEAST_STOP = 100_000_000  # bytes: a smaller run continues, unless its settings 
 class TabularSettings(KindSettings):
     """Settings for a party's own rows. A kind adds `max_rows` at the position it wants."""
 
-    data: LocalPath | None = own_file("Rows", "Your rows, a CSV or Parquet file; private.", data=True)
+    data: LocalPath | None = own_file(
+        "Rows", "Your rows, a CSV or Parquet file; private  [the table of --config]", data=True
+    )
     schema_file: LocalPath | None = own_file(
-        "Schema", "Public schema agreed with the peer: columns and values.", alias="schema"
+        "Schema", "Public schema agreed with the peer: columns and values  [that of the table]", alias="schema"
     )  # `schema` is pydantic's
     own_table: TableSettings | None = None  # table of party.toml with the rows; it has no flag
     own_max_rows: int | None = None  # bound on own rows where `max_rows` is half of all holders' rows; it has no flag

@@ -33,11 +33,12 @@ class AlignSettings(BooleanSettings, TabularSettings):
     forms: Columns | None = public(
         None,
         "Normal forms",
-        "Normal form of key columns: name=accents+case,born=date:dmy",
+        "Normal form of key columns, such as name=accents+case,born=date:dmy. Steps: accents, case, spaces, letters, "
+        "digits, zeros, initials, date:dmy, date:mdy, date:ymd, phone:COUNTRY",
         none="all keys are compared as they are written",
     )
     opens: Literal["rows", "number"] = public(
-        "rows", "Opened", "What is learnt: rows = which own rows are matched, number = only how many"
+        "rows", "Opened", "What is learnt: rows = which own rows are matched, number = only how many rows are matched"
     )
     learns: Learns = public(
         "both", "Learns it", "Who learns the result: both parties, or the one that listens or dials"

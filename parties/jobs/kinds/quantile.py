@@ -35,7 +35,7 @@ class QuantileSettings(RoundedSettings):
         None, "Column of numbers", "Column of numbers; its values in the schema are public", column=True
     )
     at: Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)] = public(
-        0.5, "Share", "Share of rows below the quantile: 0.5 = median, 0.9 = ninth decile"
+        0.5, "Share", "Share of rows below the quantile: 0.5 = median, 0.9 = ninth decile; at most three digits"
     )
 
 

@@ -70,7 +70,7 @@ class RulesSettings(ManyGatesSettings, TabularSettings):
         None,
         "Epsilon",
         "Epsilon, the privacy loss of a row. The most frequent sets are chosen and counted with noise",
-        none="yes or no for each set and rule, no numbers",
+        none="no noise: yes or no for each set and rule, no numbers",
     )
     first: Annotated[int, Field(strict=True, ge=1, le=200)] | None = public(
         None, "How many", "With epsilon: number of frequent sets to open", none=f"{FIRST} with epsilon"

@@ -32,7 +32,7 @@ class MarginalsSettings(columns.SetSettings):
         None,
         "Marginals",
         "Columns that are counted together, separated by commas; repeatable",
-        none="every set of this size",
+        none="every set of --ways columns",
         joined="; ",
     )
 

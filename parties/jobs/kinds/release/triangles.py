@@ -35,7 +35,9 @@ COUNTABLE_PAIRS = 1 << 17  # pairs of 512 vertices
 class TrianglesSettings(GaussianSettings):
     """Settings of `smc release triangles`."""
 
-    columns: Columns | None = public(None, "Ends", "Two columns: the vertices that a row joins", column=True)
+    columns: Columns | None = public(
+        None, "Ends", "Two columns of vertices: each row is an edge between its two vertices", column=True
+    )
     delta: Delta | None = public(
         None,
         "Delta",

@@ -20,7 +20,9 @@ RowCount = Annotated[int, Field(strict=True, ge=1, le=2**31)]
 class SynthesiseSettings(ManyGatesSettings, NoisySettings):
     """Settings of `smc synthesise`."""
 
-    delta: Delta | None = public(None, "Delta", "Probability that the guarantee of epsilon fails. Far below 1 / rows")
+    delta: Delta | None = public(
+        None, "Delta", "Probability that the guarantee of epsilon fails. Choose it far below 1 / rows"
+    )
     columns: Columns | None = public(
         None,
         "Columns",
