@@ -88,7 +88,15 @@ def load(path: Path | None) -> PartyFile:
 
 
 def read(model: type[AnyTables], path: Path) -> AnyTables:
-    """Read `party.toml` as this model. Raise InputError with the file and the key at fault."""
+    """Read `party.toml` as a model.
+
+    Args:
+        model: Model of the tables that the caller needs.
+        path: The file.
+
+    Raises:
+        InputError: A key is wrong; the message names the file and the key.
+    """
     content = _by_kind(files.read_toml(path))
     others = frozenset(content).difference(model.model_fields)  # only these: searching packages for kinds is slow
     own = frozenset(name for name in content if name == "tables" or (name in others and kinds.is_known(name)))

@@ -258,7 +258,12 @@ class Description:
     extra: type[Settings] = Settings  # settings of an estimate beyond those of the kind, see `Kind.cost`
 
     def flags(self, known: Collection[str], example: str = "") -> str:
-        """Return the flags of `example` that a command knows, with their values; default: the command's example."""
+        """Return the flags of an example that a command has, with their values.
+
+        Args:
+            known: Flags of the command.
+            example: Flags with values; empty: those of this description's `example`.
+        """
         typed = re.findall(r"(--[a-z-]+) ('.*?'|\S+)", example or self.example)
         return " ".join(f"{flag} {value}" for flag, value in typed if flag in known)
 

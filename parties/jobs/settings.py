@@ -388,8 +388,8 @@ def held_out() -> AnyField:
     return public(
         None,
         "Held out",
-        "Share of rows (or people) left out of training, a multiple of 0.05 up to 0.5. smc evaluate judges the model on "
-        "them",
+        "Share of rows (or people) left out of training, a multiple of 0.05 up to 0.5. smc evaluate judges the model "
+        "on them",
         none="none",
     )
 

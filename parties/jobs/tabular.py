@@ -259,7 +259,12 @@ class BySchema(Kind):
         return self.own_rows(RowCounts(domains, sizes[self.target], *empty))
 
     def data_of(self, source: Any, secret: bytes) -> Any:
-        """Return the data that `run` takes. `secret` keys this party's random choices among its rows."""
+        """Return the data that `run` takes.
+
+        Args:
+            source: This party's rows.
+            secret: Key of this party's random choices among its rows.
+        """
         return self.own_rows(source)
 
     @property

@@ -60,7 +60,15 @@ def chosen_rows(rows: RowQuery, chosen: exp.Select, settings: TableSettings) -> 
 
 
 def person_of(rows: RowQuery, settings: TableSettings) -> exp.Expr:
-    """Return the SQL of a row's person as text, NULL for none. Raise InputError if it does not follow from the row."""
+    """Return the SQL of a row's person as text; NULL for a row without a person.
+
+    Args:
+        rows: Query for the rows.
+        settings: Settings of the table; they name the person.
+
+    Raises:
+        InputError: The person does not follow from one row, or a column does not exist.
+    """
     assert settings.person is not None
     engine, spelled = rows.engine, settings.person.strip()
     where = f"{engine.place}: person"
@@ -137,14 +145,24 @@ def concatenated(texts: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def sha256(text: exp.Expr, dialect: str) -> exp.Expr:
-    """Return SHA-256 of a text's UTF-8, in hexadecimal."""
+    """Return the SQL of SHA-256 of a text in UTF-8, in hexadecimal.
+
+    Args:
+        text: SQL of the text.
+        dialect: Dialect of the database.
+    """
     if dialect == "postgres":  # its function takes bytes
         text = exp.Anonymous(this="convert_to", expressions=[text, exp.Literal.string("UTF8")])
     return exp.SHA2(this=text, length=exp.convert(256))
 
 
 def number_of(parts: Sequence[str], order: exp.Expr) -> exp.Window:
-    """Return a row's number, from 1, in the given order among the rows with equal values in `parts`."""
+    """Return the SQL of a row's number, from 1, among the rows with equal values in some columns.
+
+    Args:
+        parts: Columns whose values are equal in the rows that are numbered together.
+        order: SQL by which these rows are sorted.
+    """
     by = exp.Order(expressions=[exp.Ordered(this=order)])
     return exp.Window(this=exp.RowNumber(), partition_by=[exp.column(part) for part in parts], order=by)
 

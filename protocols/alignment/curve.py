@@ -63,7 +63,11 @@ class Curve:
         return in_threads(_mapped, digests)
 
     def products(self, scalar: bytes, points: Octets) -> Octets:
-        """Return each point times a scalar of 32 bytes, uint8[points, 32].
+        """Return the product of each point and a scalar, uint8[points, 32].
+
+        Args:
+            scalar: The party's secret scalar, 32 bytes.
+            points: Encoded points, uint8[points, 32].
 
         Raises:
             ProtocolError: A point has small order.

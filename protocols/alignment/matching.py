@@ -234,7 +234,15 @@ class Work:
         return state.digest()
 
     def take(self, part: slice, points: Octets) -> None:
-        """Multiply the peer's points at these positions."""
+        """Multiply some of the peer's points by the own scalar, and keep the first 24 bytes of each product.
+
+        Args:
+            part: Positions of the points among all points of the peer.
+            points: The points, uint8[points, 32].
+
+        Raises:
+            ProtocolError: A point has a non-canonical encoding or small order.
+        """
         check_canonical(points)
         self._peers[part] = self._curve.products(self._scalar, points).view("<u8")[:, : self._peers.shape[1]]
 

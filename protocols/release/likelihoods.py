@@ -154,11 +154,22 @@ class Likelihood(ABC):
         """
 
     def observed(self, point: Point, reading: Reading) -> Floats:
-        """Return the information of the estimate at `point`, from the sums there."""
+        """Return the information of the estimate, float64[parameters, parameters].
+
+        Args:
+            point: Parameters of the estimate.
+            reading: Sums over the rows at these parameters.
+        """
         return reading.information
 
     def following(self, point: Point, reading: Reading, theta: Floats) -> Point:
-        """Return the next point; `reading` are the sums at `point`."""
+        """Return the parameters of the next step, with new coefficients.
+
+        Args:
+            point: Present parameters.
+            reading: Sums over the rows at these parameters.
+            theta: New coefficients, float64[parameters].
+        """
         return point._replace(theta=theta)
 
 

@@ -46,7 +46,8 @@ class InnerProducts:
 
         Args:
             sizes: Number of bits and of entries of each sum; public.
-            vectors: Function from the number of a sum and some of its bits to their vectors, kind[bits, entries].
+            vectors: Function of the number of a sum and a slice of its bits. It returns the vector of each of these
+                bits, kind[bits, entries].
             kind: np.uint16, np.uint32 or np.uint64.
 
         Returns:
@@ -64,7 +65,7 @@ class InnerProducts:
 
         Args:
             sizes: Number of bits and of entries of each sum; public.
-            bits: Function from the number of a sum and a slice to these of the sum's bits, uint8[bits] of 0 and 1.
+            bits: Function of the number of a sum and a slice of its bits. It returns these bits, uint8[bits] of 0 and 1.
             kind: np.uint16, np.uint32 or np.uint64.
 
         Returns:

@@ -15,11 +15,24 @@ class Inner(ABC):
 
     @abstractmethod
     def owned(self, sizes: Sequence[Size], vectors: Vectors, kind: type[Any]) -> list[Numbers]:
-        """See `smc.arithmetic.inner.InnerProducts.owned`."""
+        """Return this party's shares of sums of its own vectors; the peer calls `chosen`.
+
+        Args:
+            sizes: Number of bits and of entries of each sum; public.
+            vectors: Function of the number of a sum and a slice of its bits. It returns the vector of each of these
+                bits, kind[bits, entries].
+            kind: np.uint16, np.uint32 or np.uint64.
+        """
 
     @abstractmethod
     def chosen(self, sizes: Sequence[Size], bits: Vectors, kind: type[Any]) -> list[Numbers]:
-        """See `smc.arithmetic.inner.InnerProducts.chosen`."""
+        """Return this party's shares of sums of the peer's vectors; the peer calls `owned`.
+
+        Args:
+            sizes: Number of bits and of entries of each sum; public.
+            bits: Function of the number of a sum and a slice of its bits. It returns these bits, uint8[bits] of 0 and 1.
+            kind: np.uint16, np.uint32 or np.uint64.
+        """
 
     @abstractmethod
     def lifted(self, shares: Numbers) -> Shares:

@@ -195,7 +195,12 @@ def _file(module: str) -> str:
 
 
 def ready_file(module: str, level: processor.Level) -> str:
-    """Return the name of the object file that a wheel has for a level."""
+    """Return the name of the object file that a wheel has for a module and a processor level.
+
+    Args:
+        module: Name of the kernel module.
+        level: Level of x86-64 that the file is compiled for.
+    """
     return f"{module}-{level.name}-{fingerprint(module, level.name)}.o"
 
 

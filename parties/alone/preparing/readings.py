@@ -298,13 +298,23 @@ def in_several_units(texts: Sequence[str], reading: Reading) -> list[str]:
 
 
 def beyond_limits(texts: Sequence[str], reading: Reading) -> dict[str, str]:
-    """Return texts such as `10+` or `<5` in a sample, each with its number (10, 5)."""
+    """Return texts such as `10+` or `<5` in a sample, each with its number (10, 5).
+
+    Args:
+        texts: Cells of the sample.
+        reading: Reading of the column's numbers.
+    """
     bare = {text: LIMIT.sub("", text).strip() for text in texts if reading.value(text) is None}
     return {text: value for text, of in bare.items() if of != text and (value := reading.value(of)) is not None}
 
 
 def like_versions(texts: Sequence[str], reading: Reading) -> list[str]:
-    """Return two texts such as `1.1` and `1.10`, which are one number but two versions; else an empty list."""
+    """Return two texts such as `1.1` and `1.10`, which are one number but two versions; else an empty list.
+
+    Args:
+        texts: Cells of the column.
+        reading: Reading of the column's numbers; it has the decimal mark.
+    """
     mark, known = reading.spelling.decimal, {*texts}
     return next(
         ([text[:-1], text] for text in texts if text[-1] == "0" and mark in text[:-2] and text[:-1] in known), []

@@ -103,7 +103,12 @@ class TableOfBoth(BySchema):
 
     @classmethod
     def of(cls, settings: JointTableSettings, schema: Schema) -> TableOfBoth:
-        """Return the task; the kind overrides this to return a `NoisyTable` with epsilon, else a `SealedTable`."""
+        """Return the task; the kind overrides this to return a `NoisyTable` with epsilon, else a `SealedTable`.
+
+        Args:
+            settings: Settings of the job.
+            schema: The agreed columns.
+        """
         return cls(settings, schema)
 
     def check(self) -> None:

@@ -89,7 +89,13 @@ def _draw(axes: Any, bars: Sequence[Document]) -> None:
 
 
 def draw_intervals(axes: Any, low: Sequence[float], high: Sequence[float]) -> None:
-    """Draw an interval on each line."""
+    """Draw an interval on each line of the axes.
+
+    Args:
+        axes: The axes of matplotlib, with a line for each number.
+        low: Lower end of each interval.
+        high: Upper end of each interval.
+    """
     positions = list(range(len(low)))
     axes.hlines(positions, low, high, color=INK, linewidth=1.3, zorder=3)
     for end in (low, high):

@@ -18,7 +18,12 @@ OF_NOISE = f"{INTERVAL}, noise only"  # interval for these very rows; sampling e
 
 
 def text(lines: Iterable[str], document: Document) -> str:
-    """Return lines of a result, and those on its noise, as text."""
+    """Return the lines of a result as text, followed by the lines on its noise.
+
+    Args:
+        lines: Lines of the result.
+        document: JSON document of the result; it has the noise.
+    """
     return "\n".join([*lines, *map(shown, about(document))]) + "\n"
 
 

@@ -222,8 +222,15 @@ def marginals(
 def pieces(
     rows: Rows, schema: Schema, target: str, where: Predicate, columns: Iterable[str]
 ) -> Iterator[tuple[dict[str, Indices], Indices]]:
-    """Yield selected own rows in pieces: indices of the columns' values among the selected ones, and numbers of
-    rows."""
+    """Yield the selected own rows in pieces: value indices of each column, and the number of rows of each line.
+
+    Args:
+        rows: Own rows, as category numbers with their counts.
+        schema: The agreed schema.
+        target: The target, which is the last column of the rows.
+        where: Condition that selects rows; an index counts the values that it selects.
+        columns: Columns to yield.
+    """
     order = [*schema.features(target), target]
     ranks = {column: _ranks(where, column, schema) for column in chain(where.columns, columns)}
     for lines in rows.batches():

@@ -62,7 +62,13 @@ class StagedTree(ExactTree):
 
     @abstractmethod
     def count_stages(self, engine: CountingEngine, sizes: Sequence[int], largest: int = LARGEST_PART) -> None:
-        """Count the cost of stages of these sizes on a counting engine, in parts of at most `largest` counts."""
+        """Count the cost of the stages on a counting engine.
+
+        Args:
+            engine: The counting engine.
+            sizes: Number of items that each stage handles.
+            largest: Maximum number of counts of a part.
+        """
 
     @override
     def typical_cost(self) -> Counted:

@@ -32,7 +32,7 @@ class MarginalsSettings(columns.SetSettings):
         None,
         "Marginals",
         "Columns that are counted together, separated by commas; repeatable",
-        none="every set of --ways columns",
+        none="every set of as many columns as ways states",
         joined="; ",
     )
 

@@ -62,8 +62,8 @@ class TargetSettings(BooleanSettings, TabularSettings):
     judged_on: Literal["held-out", "training", "new"] | None = public(
         None,
         "Judged on",
-        "Rows that judge a model: those held out of its training, those of its training, or (new) all rows of tables that "
-        "it was not trained on",
+        "Rows that judge a model: those held out of its training, those of its training, or (new) all rows of tables "
+        "that it was not trained on",
         none="those held out, if the model names them, else all",
     )
     bins: Annotated[int, Field(strict=True, ge=2, le=MOST_BINS)] = public(

@@ -26,7 +26,12 @@ MOST_ARMS = 16
 
 
 def arm_column(groups: str, none: str = "") -> AnyField:
-    """Return the field `arm`: the column of `groups` to compare. `none` is the effect of omission."""
+    """Return the field `arm`: the column of the groups to compare.
+
+    Args:
+        groups: Words for the groups, as in "the two groups".
+        none: Effect of an omitted arm, for the help; empty if the arm is required.
+    """
     return public(None, "Arm", f"Column of {groups} to compare", none=none, column=True)
 
 
