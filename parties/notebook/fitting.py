@@ -78,14 +78,17 @@ def counted(task: JointTree, columns: Sequence[Column], classes: Column) -> RowC
 
 
 def taking_part(task: BySchema, columns: Sequence[Column]) -> list[Column]:
-    """Return the columns that the task reads, with the rows of its part: all, or those (not) held out of training.
+    """Return the columns that the task reads, with the rows that take part.
+
+    A task that trains a model may leave out held-out rows, and a task that judges a model may take these alone.
 
     Args:
         task: The task.
         columns: The task's columns, and others that identify rows.
 
     Raises:
-        InputError: The part is one of people, or a column that identifies rows is missing.
+        InputError: Rows were held out by person, which a frame does not have, or a column that identifies rows is
+            missing.
     """
     kept = [column for column in columns if column.name in task.schema.attributes]
     if task.rows_taken is None:

@@ -28,7 +28,7 @@ class Split:
 
     @property
     def bound(self) -> str:
-        """Hexadecimal text: hashes before it belong to held-out rows."""
+        """Bound in hexadecimal: a row is held out if its hash is below it."""
         return f"{int(self.held_out * 16**DIGITS):0{DIGITS}x}"
 
     @property

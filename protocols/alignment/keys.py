@@ -19,7 +19,7 @@ Rows = NDArray[np.int64]
 
 
 def tokens_per_row(keys: int) -> int:
-    """Return the most tokens of a row for a number of keys."""
+    """Return the maximum number of tokens of a row, for a number of keys."""
     return 1 << (keys - 1)
 
 
@@ -54,7 +54,7 @@ def joined(columns: Sequence[Sequence[str | None]]) -> list[tuple[str, ...] | No
     """Return the value of a composite key in each row; None if a part is missing.
 
     Args:
-        columns: The normal forms of its columns.
+        columns: For each column of the key, the normal form of each row's cell; None if it is missing.
     """
     return [None if None in parts else parts for parts in zip(*columns, strict=True)]
 
@@ -93,7 +93,7 @@ def _disjoint(own: int, keys: int) -> Iterator[int]:
 
 
 def first_of_each_row(rows: Rows, keys: Rows) -> NDArray[np.bool_]:
-    """Return which matched tokens stand for their row: of each row the token of its first key, bool[matches].
+    """Return for each matched token whether it has the first matched key of its row, bool[matches].
 
     Args:
         rows: Row of each matched token.

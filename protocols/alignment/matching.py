@@ -75,7 +75,7 @@ class Matching:
 
     @property
     def cut_bytes(self) -> int:
-        """Length of the returned products: the least with an error below 2^-40 over all pairs."""
+        """Length of a returned product in bytes: two different products are equal with a probability below 2^-40."""
         return min(POINT, -(-(ERROR_BITS + (prod(self.sizes) - 1).bit_length()) // 8))
 
     @property
@@ -92,12 +92,12 @@ class Matching:
 
 
 def batches(count: int) -> Iterator[slice]:
-    """Yield the parts of `count` tokens that make a message each."""
+    """Yield slices that divide `count` tokens among messages, one slice for each message."""
     return (slice(start, min(start + BATCH, count)) for start in range(0, count, BATCH))
 
 
 class Exchange:
-    """One party's end of a matching: its messages. `Work` computes what is in them."""
+    """The messages that one party sends and receives in a matching. `Work` computes their content."""
 
     def __init__(self, session: Session, terms: Matching, work: Work) -> None:
         self._session, self._terms, self._work = session, terms, work
@@ -263,7 +263,7 @@ class Work:
         return chosen[np.argsort(self._session.prg.words(len(chosen)))] if shuffled else chosen
 
     def common(self, returned: Octets) -> Rows:
-        """Return the positions of equal products of own points and the peer's, int64[2, pairs].
+        """Return the positions of equal products, int64[2, pairs]: among the own points, and among the peer's.
 
         Args:
             returned: Cut products of the own points, uint8[points, cut].
@@ -278,12 +278,18 @@ class Work:
         return np.stack([left[is_pair], right[is_pair] - len(returned)])
 
     def tokens_at(self, positions: Rows) -> Rows:
-        """Return the own tokens at these positions. A dummy has none: an error would tell the peer which they are."""
+        """Return the own tokens at these positions, without the dummies among them.
+
+        A matched dummy is left out without an error: an error would show the peer which points are dummies.
+        """
         tokens = self._order[positions]
         return tokens[tokens < len(self._tokens)]
 
     def standing(self, positions: Rows) -> NDArray[np.bool_]:
-        """Return which of these matched positions stand for their row: those of its first matched key, and dummies."""
+        """Return for each of these matched positions whether it counts: a row counts by its first matched key alone.
+
+        Dummies count too, so that nothing shows which they are.
+        """
         tokens = self._order[positions]
         stands = tokens >= len(self._tokens)
         own = tokens[~stands]

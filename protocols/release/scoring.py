@@ -108,7 +108,13 @@ class Scoring:
         return score, score / self.weight
 
     def least(self, steps: int) -> float:
-        """Return the least information of a coefficient in a run of some steps. It is 4 times or more its noise."""
+        """Return the least information at which a coefficient is estimated, after some steps.
+
+        It is at least 4 standard deviations of the noise in this information.
+
+        Args:
+            steps: Number of steps of the run.
+        """
         return self.noise[1] * (2 * math.sqrt(self.likelihood.columns) + 2) / math.sqrt(steps - START)
 
     def noise_error(self, information: float, steps: int) -> float:
@@ -161,7 +167,11 @@ class Walk:
         self._steps: list[tuple[Floats, Reading]] = []  # from the third one on
 
     def take(self, sums: Sums) -> None:
-        """Take the step after these opened sums."""
+        """Move the parameters by the step that follows from opened sums.
+
+        Args:
+            sums: Opened sums at the present parameters.
+        """
         likelihood, reading = self._problem.likelihood, self._read(sums)
         if self.taken == 0:
             events = math.hypot(*self._problem.noise)

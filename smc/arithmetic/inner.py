@@ -65,7 +65,7 @@ class InnerProducts:
 
         Args:
             sizes: Number of bits and of entries of each sum; public.
-            bits: Function of the number of a sum and a slice of its bits. It returns these bits, uint8[bits] of 0 and 1.
+            bits: Function of the number of a sum and a slice of its bits. It returns these bits, uint8[bits], 0 or 1.
             kind: np.uint16, np.uint32 or np.uint64.
 
         Returns:

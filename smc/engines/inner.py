@@ -11,7 +11,7 @@ from smc.arithmetic.shares import Shares
 
 
 class Inner(ABC):
-    """Inner products: see `smc.arithmetic.inner.InnerProducts`, and a longer modulus for their shares."""
+    """Interface of inner products (`smc.arithmetic.inner.InnerProducts`), and of lifting their shares to 2^64."""
 
     @abstractmethod
     def owned(self, sizes: Sequence[Size], vectors: Vectors, kind: type[Any]) -> list[Numbers]:
@@ -30,7 +30,7 @@ class Inner(ABC):
 
         Args:
             sizes: Number of bits and of entries of each sum; public.
-            bits: Function of the number of a sum and a slice of its bits. It returns these bits, uint8[bits] of 0 and 1.
+            bits: Function of the number of a sum and a slice of its bits. It returns these bits, uint8[bits], 0 or 1.
             kind: np.uint16, np.uint32 or np.uint64.
         """
 

@@ -27,7 +27,11 @@ def _carry(width: int, form: Form) -> Netlist:
 
 
 class SharedInner(InnerProducts, Inner):
-    """Inner products of `smc.arithmetic.inner`. A lifted share modulo 2^w loses 2^w times the carry of both shares."""
+    """Inner products of `smc.arithmetic.inner`.
+
+    The sum of two shares modulo 2^w exceeds the number by 2^w times the carry. So lifting computes shares of the
+    carry by a circuit, and subtracts 2^w times them.
+    """
 
     def __init__(self, engine: XorSharedEngine, transfers: Transfers) -> None:
         super().__init__(engine.session, transfers)

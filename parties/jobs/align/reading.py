@@ -64,7 +64,7 @@ class TableKeys:
 
 @dataclass(frozen=True)
 class OwnKeys:
-    """A party's data in a run."""
+    """A party's data in a run: the tokens that it enters, and its table, from which matched keys are written."""
 
     table: TableKeys
     tokens: Tokens = field(repr=False)
@@ -160,7 +160,7 @@ def own_keys(table: TableKeys, settings: AlignSettings, party: int, place: Place
 
 
 def problems(table: TableKeys, settings: AlignSettings, party: int) -> list[str]:
-    """Return why a table cannot take part, a clause each.
+    """Return the reasons why a table cannot take part, a clause each; empty if it can.
 
     Args:
         table: The table's keys.
@@ -190,7 +190,7 @@ def problems(table: TableKeys, settings: AlignSettings, party: int) -> list[str]
 
 
 def place_of(settings: AlignSettings) -> PlaceSettings:
-    """Return the place of a command's own rows. Raise InputError if none is named."""
+    """Return the file or table of a command's own rows. Raise InputError if none is named."""
     if settings.own_table is not None:
         return settings.own_table
     if settings.data is None:

@@ -96,7 +96,7 @@ def forms_of(settings: AlignSettings, columns: Sequence[str]) -> dict[str, Form]
 
 
 def bounds(settings: AlignSettings) -> tuple[int, int]:
-    """Return the most rows with which party 0, which listens, and party 1 take part: `keys` counts their tokens."""
+    """Return the maximum rows of party 0, which listens, and of party 1: agreed tokens divided by those of a row."""
     each = tokens_per_row(max(1, len(settings.by or ())))
     return (settings.listener_keys or settings.keys) // each, settings.keys // each
 

@@ -221,7 +221,7 @@ class Heads:
 
 
 def why_held(peer: str, ours: Found, theirs: Found, by_peer: bool, by_them: bool) -> str:
-    """Return the reason for our operator why two nodes do not go on; empty if they do.
+    """Return the reason why two nodes stay unconnected, for our operator; empty if they connect.
 
     Args:
         peer: Name of the peer.

@@ -182,7 +182,13 @@ class Effects(Release):
         ]
 
     def enough(self, weight: float) -> float:
-        """Return about the epsilon that would do for a value with a usual share of `weight`, an information."""
+        """Return the approximate epsilon at which the effect of a value can be estimated.
+
+        The value has a usual share of the rows.
+
+        Args:
+            weight: Information of the intercepts, from all rows.
+        """
         root, epsilon = math.sqrt(-math.log(self.settings.delta)), float(self.epsilon)
         times = self.scoring.least(self.settings.steps) / (weight * SHARE * (1 - SHARE))
         rho = (math.sqrt(root**2 + epsilon) - root) * times  # its square root, as sigma is in proportion to 1 / rho
@@ -262,7 +268,7 @@ class Effects(Release):
         return result.too_noisy(labels, drowned, enough, "this table" if seen else f"a table with {self.best}")
 
     def details(self, found: Estimate) -> Document:
-        """Return further fields of a result."""
+        """Return the fields of a result that only this kind has."""
         return {}
 
     @classmethod

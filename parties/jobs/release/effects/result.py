@@ -34,9 +34,9 @@ def too_noisy(labels: Sequence[Document], drowned: Sequence[Document], enough: f
 
     Args:
         labels: Labels of all effects.
-        drowned: Labels of those whose information is not above its noise.
-        enough: Epsilon that would do for a value in 5 % of rows.
-        rows: Description of the rows for which it would do.
+        drowned: Labels of the effects whose information is not above its noise.
+        enough: Epsilon that would be enough for a value in 5 % of the rows.
+        rows: Description of the rows for which this epsilon would be enough.
     """
     which = "all columns" if len(drowned) == len(labels) else ", ".join(map(name, drowned))
     reason = (
