@@ -37,7 +37,7 @@ PART = 1 << 18  # candidates of a part; a multiple of the blocks that engines ro
 
 
 def sets(problem: Problem) -> list[int]:
-    """Return the number of sets of one item, of two items, and so on to the longest."""
+    """Return the number of possible sets of one item, of two items, and so on to the longest."""
     ways = [1, *[0] * problem.max_length]
     for size in Counter(problem.columns).values():
         ways = [1, *(more + size * fewer for fewer, more in pairwise(ways))]

@@ -86,7 +86,11 @@ NO_RULING = Ruling((), None, None)
 
 
 class Grouped:
-    """Source of counts under k against the peer. Its `shared` adds the numbers by which k is decided on shares."""
+    """Source of counts for the rule k against the peer.
+
+    Its `shared` source also has the two numbers of each group from whose sums a circuit decides the rule: own rows if
+    they are fewer than k, and whether there are k or more.
+    """
 
     def __init__(self, source: Any, k: int, groups: bool = False) -> None:
         """Wrap a source.

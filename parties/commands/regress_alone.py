@@ -86,7 +86,7 @@ def alone(
     if method == "objective" or method == "output":  # two comparisons, because `in` does not narrow the type
         if delta is not None or max_rows is not None:
             flag = "--max-rows" if delta is None else "--delta"
-            raise InputError(f"{flag}: goes with least squares and ridge; remove it")
+            raise InputError(f"{flag}: applies only to least squares and ridge; remove it")
         if regularisation is None:
             raise InputError("--lambda: is missing; choose it without a look at the rows, 0.001 for example")
         listed = _listed(columns), _listed(numeric)

@@ -84,7 +84,10 @@ ServerAddress = Annotated[str, AfterValidator(_server_address)]
 
 
 class NotifySettings(Settings):
-    """The table [notify]. `seconds` is the deadline of one sending."""
+    """The table [notify].
+
+    `seconds` is the deadline of one sending. The node looks for waiting jobs once in `every` seconds. `security` is the
+    encryption of the connection to the mail server `smtp`."""
 
     webhook: WebAddress | None = None
     mail: Mail | None = None

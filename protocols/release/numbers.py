@@ -112,7 +112,10 @@ def noisy_sums(
     """
     opened_width = sum_width(width, law)
     if width < 1 or opened_width > MOST_BITS:
-        raise InputError(f"sums of {width} bits with this noise take {opened_width} bits, not 1 to {MOST_BITS}")
+        raise InputError(
+            f"sums of {width} bits with this noise take {opened_width} bits; give 1 bit or more, and sums of at most "
+            f"{MOST_BITS} bits"
+        )
     offset = 1 << (width - 1) if signed else 0
     if not engine.masked_numbers:
         _check_range(own, width, offset)

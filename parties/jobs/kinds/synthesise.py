@@ -45,8 +45,8 @@ MOST_CODES = 1 << 16  # maximum values of a column
 class Synthesise(Release):
     """Make rows that resemble those of both parties together. Both get these rows, and may use them without limit.
 
-    Marginals are chosen and counted with noise inside the protocol. The rows are made from these public counts
-    alone, so any use of them costs no privacy.
+    Marginals (tables of counts of a few columns) are chosen and counted with noise inside the protocol. The rows are
+    made from these public counts alone, so any use of them costs no privacy.
     """
 
     name = "synthesise"

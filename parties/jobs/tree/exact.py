@@ -76,7 +76,7 @@ class ExactTree(JointTree, StoppingKind):
 
     @cached_property
     def problem(self) -> id3.Problem:
-        """Problem of the protocol."""
+        """The protocol's public description of this task: domains, edges, classes, bounds and rules."""
         return self._problem()
 
     def _problem(self) -> id3.Problem:

@@ -95,16 +95,17 @@ class Runs:
         return None if refusal else record
 
     def reserve(self, identifier: str) -> bool:
-        """Reserve the price of a job whose table is opened without a session: a failure charges it. `over` frees it.
+        """Reserve the price of a job before its table is opened without a session; `over` frees the price.
 
-        Whether a failure can be paid is decided before the rows are read, so a refusal says nothing about them.
+        If the opening fails, the job is charged. Whether the budget can pay is decided before the rows are read, so a
+        refusal discloses nothing about them.
 
         Args:
             identifier: The job.
 
         Returns:
-            Whether the table may be opened now. A job that no longer fits its budget is refused; one that fits only if
-            those under way are not charged waits for them.
+            Whether the table may be opened now. A job that no longer fits its budget is refused. A job that fits only
+            if the jobs under way are not charged waits for these jobs.
         """
         with self._log.writing():
             record, is_free = self._jobs.get(identifier), False

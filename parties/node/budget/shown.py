@@ -66,7 +66,7 @@ def with_effect(known: Price, limits: Limits, uses: Sequence[Loss], approved: Li
 def parts(limits: Limits) -> tuple[float | None, float | None]:
     """Return the budget left to this peer, and to the whole table; None for no bound.
 
-    The table's is also None if it is smaller than the share's and does not bind.
+    The table's budget is also None if it is smaller than the peer's share, but does not limit this peer's jobs.
     """
     share, table = limits.share.left, limits.table.left
     is_known = share is not None and table is not None and (limits.is_table_binding or table >= share)

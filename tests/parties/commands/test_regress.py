@@ -51,7 +51,7 @@ JOINT = [
 ]
 ALONE = [
     ("--epsilon 1", "--lambda: is missing; choose it without a look at the rows"),
-    ("--epsilon 1 --lambda 0.1 --delta 1e-9", "--delta: goes with least squares and ridge"),
+    ("--epsilon 1 --lambda 0.1 --delta 1e-9", "--delta: applies only to least squares and ridge"),
     ("--epsilon 1 --lambda 0.1 --method least-squares --target visits", "lambda: applies to ridge only; remove it"),
     (
         "--epsilon 1 --method ridge",

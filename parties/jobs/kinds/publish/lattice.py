@@ -40,7 +40,7 @@ class LatticeSettings(RecodedSettings):
         "Hierarchies",
         "Hierarchy of each column, fine to coarse, such as: age ranges 5 10 20; zip prefixes 4 "
         "3; sex tree m < *, f < *",
-        none="a value becomes *",
+        none="every value of the column becomes *",
         joined="; ",
         examples=["age ranges 5 10 20; zip prefixes 4 3"],
     )

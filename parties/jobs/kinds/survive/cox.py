@@ -40,7 +40,8 @@ class CoxRegression(Effects):
     """Estimate a Cox regression on the rows of both parties. Both learn its coefficients and hazard ratios, with
     standard errors, intervals and tests that include the noise.
 
-    Times are binned by the schema: events of a bin are ties, and a row that is censored in a bin is at risk there.
+    Times are binned by the schema. Events of a bin are ties. A row whose follow-up ends in a bin without an event is at
+    risk there.
     """
 
     name = "survive cox"
