@@ -348,7 +348,8 @@ class BySchema(Kind):
 class StoppingKind(BySchema):
     """A kind whose runs may stop before a step that costs too much: more than `most_bytes`, or far more than forecast.
 
-    Its `run` calls `stopping`.
+    Its `run` calls `stopping`. The two class variables are parts of the error: `enlarged` names what may become larger
+    than forecast, and `smaller` advises how to make the run smaller.
     """
 
     enlarged: ClassVar[str]  # the object that may become larger than forecast, with its verb

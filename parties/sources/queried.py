@@ -121,7 +121,9 @@ class QueriedSource(Source):
             totals.add(int(total))
             known += [count == total for count in values]
         if len(totals) > 1:
-            raise InputError(f"{self._place}: the rows changed while they were counted")
+            raise InputError(
+                f"{self._place}: the rows changed while they were counted; try again once nobody changes them"
+            )
         return totals.pop(), known
 
     def _index_of(self, cell: Cell) -> exp.Expr:
@@ -148,7 +150,9 @@ class QueriedSource(Source):
             answer = self._engine.counts(plan.query(self._rows(), varying))
         if (answer < 0).any():
             self.check()  # its error names the value
-            raise InputError(f"{self._place}: the rows changed while they were counted")
+            raise InputError(
+                f"{self._place}: the rows changed while they were counted; try again once nobody changes them"
+            )
         return plan.counts(answer, domains, self._classes, varying)
 
     @override
@@ -158,7 +162,9 @@ class QueriedSource(Source):
         columns = [exp.column(name) for name in (*self._names, "n")]
         lines = self._engine.counts(exp.Select().select(*columns).from_(self._rows().subquery("t")))
         if (lines < 0).any():
-            raise InputError(f"{self._place}: the rows changed while they were read")
+            raise InputError(
+                f"{self._place}: the rows changed while they were read; try again once nobody changes them"
+            )
         return lines
 
     @override
@@ -181,7 +187,9 @@ class QueriedSource(Source):
         ]
         whole = np.concatenate([np.zeros((0, 1 + len(cells)), dtype=np.int64), *lines])
         if (whole < 0).any():
-            raise InputError(f"{self._place}: the rows changed while they were read")
+            raise InputError(
+                f"{self._place}: the rows changed while they were read; try again once nobody changes them"
+            )
         whole[:, 0] -= 1  # ranks begin with 1
         return whole
 

@@ -109,7 +109,9 @@ class Source(ABC):
         total = 0
         for lines in self._pieces():
             if lines.size and lines.min() < 0:
-                raise InputError(f"{self._place}: the rows changed while they were read")
+                raise InputError(
+                    f"{self._place}: the rows changed while they were read; try again once nobody changes them"
+                )
             total += int(lines[:, -1].sum())
             yield lines
         self._check_rows(total)

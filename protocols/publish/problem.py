@@ -80,7 +80,7 @@ class Problem:
 
     @cached_property
     def groups(self) -> of_groups.Problem:
-        """Settings of the circuits in `protocols.feasibility` that decide l and t, by known values."""
+        """Settings of the circuits of `protocols.feasibility` that decide l and t; missing values are not counted."""
         return of_groups.Problem((), int(self.known.sum()), self.max_rows, rules=self.models)
 
     @property

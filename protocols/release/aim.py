@@ -224,7 +224,7 @@ def choice(
         some: Indices of the candidates, one at least; public.
         estimates: Estimated cells of all marginals, int64[cells] each; public and equal at both parties.
         sigma: Sigma of the measurement that follows, in rows.
-        epsilon: Range of the choice.
+        epsilon: Epsilon of the choice, its bounded range: all factors of probability are within e^epsilon.
 
     Raises:
         InputError: Epsilon is too small.
@@ -252,7 +252,7 @@ def compared(
         some: Indices of the candidates, one at least; public.
         estimates: Estimated cells of all marginals, int64[cells] each; public and equal at both parties.
         sigma: Sigma of the measurement that follows, in rows. Its expected error is subtracted from a distance.
-        epsilon: Range of the choice.
+        epsilon: Epsilon of the choice, its bounded range: all factors of probability are within e^epsilon.
 
     Raises:
         InputError: Epsilon is too small.

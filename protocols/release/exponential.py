@@ -120,7 +120,7 @@ def powers_for(epsilon: Fraction, moved: int, security: int = SECURITY) -> tuple
     """Return the weights of a choice with a range of at most epsilon, and the factor that turns distances into scores.
 
     Args:
-        epsilon: Range of the choice.
+        epsilon: Epsilon of the choice, its bounded range: all factors of probability are within e^epsilon.
         moved: Greatest change of a distance by one row.
         security: Statistical parameter s; the choice is within 2^-s of its ideal law. If in doubt, 40.
 
@@ -132,7 +132,9 @@ def powers_for(epsilon: Fraction, moved: int, security: int = SECURITY) -> tuple
     """
     table = next((size for size in range(3, MOST_TABLE + 1) if _slack(size) * EXACT <= epsilon), None)
     if table is None:
-        raise InputError(f"a choice of epsilon {float(epsilon):.2g} is too small: give more epsilon, or fewer columns")
+        raise InputError(
+            f"an epsilon of {float(epsilon):.2g} is too small for a choice: give more epsilon, or fewer columns"
+        )
     fraction, left = 0, (epsilon - _slack(table)) / (2 * LN2 * moved)
     while left * (1 << fraction) < LEAST_STEP:
         fraction += 1

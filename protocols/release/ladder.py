@@ -48,7 +48,7 @@ class Ladder:
 
     @property
     def geometric(self) -> OneSidedGeometric:
-        """Distribution of the geometric samples a and b."""
+        """Distribution of the two geometric samples of a draw."""
         return OneSidedGeometric(2 / self.epsilon, self.security)
 
     @property

@@ -45,7 +45,9 @@ class Problem:
         if not 0 < self.leaf_epsilon <= self.epsilon:
             raise InputError("the part of epsilon for the leaves must be above 0, and at most epsilon")
         if self.levels and self.leaf_epsilon == self.epsilon:
-            raise InputError("epsilon for the leaves leaves nothing for the choice of attributes")
+            raise InputError(
+                "the epsilon of the leaves is all of epsilon, so none is left for the splits; make it smaller"
+            )
 
     @property
     def moved(self) -> int:

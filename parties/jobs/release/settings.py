@@ -129,7 +129,7 @@ def check_privacy(settings: Any) -> None:
 
 
 def default_delta(max_rows: int) -> float:
-    """Return the largest power of ten that is at most 1 / (2 max_rows `SHARE`)."""
+    """Return the default delta: the largest power of ten that is at most 1 / (2,000 max_rows)."""
     return float(f"1e-{len(str(2 * max_rows * SHARE - 1))}")
 
 

@@ -223,7 +223,11 @@ def both_dialled(ways: Sequence[LinkOptions], job: Proposal) -> Iterator[BothNod
 
 @dataclass(frozen=True)
 class Turn:
-    """What a holder does at a message: each function returns once its effect is on the disk."""
+    """Actions of a holder at the messages of the nodes; each function returns once its effect is on the disk.
+
+    `start` begins the session. `step` returns whether the bits of a step fit the budget. `go` pays for the step, and
+    returns the signed statement.
+    """
 
     start: Callable[[int], object]
     step: Callable[[Step], bool]  # whether its bits fit

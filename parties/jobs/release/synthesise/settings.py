@@ -36,9 +36,7 @@ class SynthesiseSettings(ManyGatesSettings, NoisySettings):
         "Which column sets are counted. aim improves a model step by step. mst joins the columns to a tree",
         advanced=True,
     )
-    ways: Ways = public(
-        2, "Ways", "Number of columns whose joint distribution the usual method, AIM, preserves: 1, 2 or 3"
-    )
+    ways: Ways = public(2, "Ways", "Number of columns whose joint distribution the method AIM preserves: 1, 2 or 3")
     generator: Literal["graphical", "relaxed"] = public(
         "graphical",
         "Generator",
