@@ -76,8 +76,8 @@ def _ordered(key: str, name: str, values: Sequence[str]) -> tuple[tuple[int, ...
         return tuple(index for _, index in ordered), (*numbers, last), name
     if not isinstance(column, OrderedType):
         raise InputError(
-            f"{key}: {quoted(name)} is a {column.type}, which has no order; name an integer, real or date column of the "
-            "schema"
+            f"{key}: {quoted(name)} is a {column.type}, which has no order; name an integer, real or date column "
+            "of the schema"
         )
     indices = tuple(range(len(column.labels)))
     if not isinstance(column, NumberType):
