@@ -15,6 +15,7 @@ from parties.base.text import listed
 from parties.commands.options import FOLDER, PARTY_FILE, check_proposal, names_of
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.own_table import chosen
+from parties.commands.prepare_omop import prepare_omop
 from parties.commands.readings import ReadingOptions, asked
 from parties.commands.rows import paths, place
 from parties.commands.signature import argument, command, option, settings
@@ -44,6 +45,7 @@ def prepare(
         "Column that names each row's person, and how many rows of a person count.", "COLUMN=ROWS"
     ),
     derive: tuple[str, ...] = option("Compute a column, such as 'age=age born 2026-01-01'; repeatable.", "NAME=FORM"),
+    omop: Path | None = option("Rules for OMOP tables: RAW has one row a person then (docs/omop.md).", "RULES"),
     how: ReadingOptions = settings(ReadingOptions),
     page: Path | None = option("Write the findings as an HTML page; keep it to yourself."),
     out: Path | None = option("Directory for schema.toml and party.toml  [directory of --config]", FOLDER),
@@ -67,13 +69,18 @@ def prepare(
     """
     if (raw is None) == (config_file is None):
         raise InputError("RAW: give either RAW, a file or the URL of a database, or --config with your table")
+    if omop is not None:
+        settled = {"--target": target, "--schema": agreed, "--exclude": exclude, "--column": column}
+        unread = {"--person": person, "--derive": derive, "--page": page, "--config": config_file}
+        if flag := next((flag for flag, given in {**settled, **unread}.items() if given), None):
+            raise InputError(f"{flag}: the rules of --omop decide the columns and rows; remove it")
+        assert raw is not None
+        return prepare_omop(raw, omop, table, _required(out), force)
     from parties.alone.preparing import checking, deriving, fitting, proposing, writing
     from parties.alone.preparing.profile import profile
 
     name, rows_at = _place(raw, table) if config_file is None else _of_config(config_file, table)
-    if out is None and config_file is None:
-        raise InputError("--out is missing: give the directory for schema.toml and party.toml")
-    out = out or config_file.parent  # type: ignore[union-attr]
+    out = _required(out or (config_file.parent if config_file is not None else None))
     if force and config_file is not None:  # spelling and columns are detected anew
         rows_at = rows_at.model_copy(update={"format": FormatSettings(), "columns": {}})
         rows_at.model_fields_set.difference_update(SETTLED)
@@ -141,6 +148,13 @@ def prepare(
     for note in notes:
         report.note(note, always=False)
     return report
+
+
+def _required(out: Path | None) -> Path:
+    """Return the directory of --out. Raise InputError if it is missing."""
+    if out is None:
+        raise InputError("--out is missing: give the directory for schema.toml and party.toml")
+    return out
 
 
 def _place(raw: str | None, table: str | None) -> tuple[str, PlaceSettings]:
