@@ -57,6 +57,7 @@ COMMANDS = {  # module:function, and the line in the list; the kinds of jobs are
     "forget": ("parties.commands.forget:forget", "List the results learnt from a table, and withdraw a result."),
     "web": ("parties.commands.operator:web", "Print a login link for the operator's page."),
     "operator": ("parties.commands.people:group", "Manage operators and their roles at your node."),
+    "permit": ("parties.commands.permit:group", "Sign, show and check the permits of an authority."),
     "policy": ("parties.commands.policy:policy", "Test your policy rules on a job without running it."),
     "budget": ("parties.commands.budget:group", "Show the spent privacy budget, and simulate a job's cost."),
     "audit": ("parties.commands.audit:group", "Verify, show and export the audit records."),
@@ -97,7 +98,7 @@ FIRST = (
 SECTIONS = {  # titles in the list of commands
     "Models": ("combine", "export", "serve", "compare"),
     "A node's jobs": ("jobs", "show", "approve", "refuse", "cancel", "result", "web"),
-    "A node's rules": ("policy", "budget", "operator"),
+    "A node's rules": ("policy", "permit", "budget", "operator"),
     "A node's records": ("audit", "backup", "restore", "forget", "rights", "breach"),
     "Your own data": ("schema", "contribute", "blur", "reconstruct", "local", "attack"),
     "Help and tools": ("explain", "lesson", "identity", "bench"),

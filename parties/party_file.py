@@ -71,6 +71,7 @@ class PartyFile(CommandTables):
     peers: Any = None
     policy: Any = None
     template: Any = None
+    permits: Any = None
 
 
 STATE = "state"  # default of node.state: a directory beside party.toml

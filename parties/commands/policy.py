@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from cryptography import x509
 
 from parties.base import files
 from parties.base.report import Report
@@ -112,6 +113,7 @@ def _request(
     """Return the request that the node would make for this job."""
     from parties.node import peers, proposal
     from parties.node.acts import gate, templates
+    from parties.node.acts.permits import Permits, epsilon_of_uses
     from parties.node.offers import Offers
     from parties.node.policy.templates import expanded
 
@@ -136,19 +138,28 @@ def _request(
             nodes = (fingerprint(own), "" if peer.certificate is None else fingerprint(peer.certificate))
     offers = Offers.of(file)
     inputs = offers.inputs(party, name)
-    proposed = proposal.propose(job.model_copy(update={"table": name or None}), inputs, nodes, holders)
-    around = gate.Circumstances(runs_today=runs, waiting=0, at=at, address=address, **link)
+    permits = Permits.of(file)
+    permit = None if job.permit is None else permits.named(job.permit)
+    proposed = proposal.propose(job.model_copy(update={"table": name or None}), inputs, nodes, holders, permit)
+    epsilon = epsilon_of_uses(proposed.task.disclosure.spends)
+    around = gate.Circumstances(runs_today=runs, waiting=0, at=at, address=address, permitted=epsilon, **link)
     fitting = templates.fitting(proposed, party, file.template, offers)
-    return gate.request(proposed, party, proposed_by, file, peer, around, fitting)
+    proposer = _own(file) if proposed_by == "us" else peer.certificate
+    by = "" if proposer is None else fingerprint(proposer)
+    unpermitted = gate.unpermitted_by(permits, proposed, party, by, around)
+    return gate.request(proposed, party, proposed_by, file, peer, around, fitting, unpermitted)
+
+
+def _own(file: NodeFile) -> x509.Certificate | None:
+    return None if file.link.certificate is None else load_certificate(file.link.certificate)
 
 
 def _fingerprints(file: NodeFile) -> set[str]:
     """Return the fingerprints of this node and its peers."""
     from parties.node import peers
 
-    own = [] if file.link.certificate is None else [load_certificate(file.link.certificate)]
-    certificates = [*own, *(one.certificate for one in peers.acquaintances(file) if one.certificate is not None)]
-    return {*map(fingerprint, certificates)}
+    certificates = [_own(file), *(one.certificate for one in peers.acquaintances(file))]
+    return {fingerprint(certificate) for certificate in certificates if certificate is not None}
 
 
 def _stand_in(name: str) -> str:

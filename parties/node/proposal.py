@@ -32,6 +32,7 @@ from parties.jobs.kind import Inputs, Kind, KindSettings
 from parties.jobs.settings import parameters, private_parameters, public_parameters
 from parties.link.handshake import MAX_JOB_BYTES
 from parties.node.records.kinds import Fingerprint
+from parties.node.records.permit import Permit
 from parties.operator.interface import MAX_PURPOSE
 from smc.errors import InputError
 
@@ -49,6 +50,7 @@ class JobHead(Settings):
     table: Name | None = None
     peer_table: Name | None = None  # defaults to `table`
     purpose: Annotated[str, Field(max_length=MAX_PURPOSE)] = ""
+    permit: Name | None = None  # identifier of a permit in the folder of [permits]
     holders: tuple[Name, ...] = ()  # further peers that give rows; the peer computes with us
     holder_table: Name | None = None  # defaults to `table`
     to: tuple[Name, ...] = ()  # the holders that get the result
@@ -146,7 +148,7 @@ def read_job(fields: Mapping[str, Any]) -> JobFile:
 class Proposal(BaseModel):
     """A job in public terms. `tables` are the participants' names for their tables; `specification` is the task's.
 
-    A job of two parties has no `holding`, and is written without the key.
+    A job of two parties has no `holding`, and is written without the key; so is a job without a `permit`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -158,13 +160,12 @@ class Proposal(BaseModel):
     tables: Annotated[tuple[TableName, ...], Field(min_length=2, max_length=2 + MOST_HOLDERS)]
     specification: dict[str, Any]
     holding: Holding | None = None
+    permit: Permit | None = None  # of an authority
 
     @model_serializer(mode="wrap")
     def _without_empty(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         fields: dict[str, Any] = serialise(self)
-        if self.holding is None:
-            del fields["holding"]
-        return fields
+        return {key: value for key, value in fields.items() if key not in ("holding", "permit") or value is not None}
 
     @model_validator(mode="after")
     def _whole(self) -> Proposal:
@@ -251,7 +252,11 @@ def _check_whole(file: JobFile) -> None:
 
 
 def propose(
-    file: JobFile, inputs: Inputs, nodes: tuple[str, ...] = (), holders: Mapping[str, str] | None = None
+    file: JobFile,
+    inputs: Inputs,
+    nodes: tuple[str, ...] = (),
+    holders: Mapping[str, str] | None = None,
+    permit: Permit | None = None,
 ) -> Proposal:
     """Return this party's proposal of a job.
 
@@ -260,6 +265,7 @@ def propose(
         inputs: Inputs of this party.
         nodes: Fingerprints of computing parties 0 and 1, for a job with holders.
         holders: Fingerprints of the holders by their names here.
+        permit: The permit that the job file names.
 
     Raises:
         InputError: A setting is missing or wrong.
@@ -285,6 +291,7 @@ def propose(
             tables=(*tables, *[file.holder_table or file.table or ""] * len(file.holders)),
             specification=task.specification(),
             holding=holding,
+            permit=permit,
         )
     except ValidationError as error:
         raise InputError(f"the job: {explained(error, Proposal)}") from None
@@ -325,6 +332,6 @@ def repeated(terms: Proposal, proposer: int) -> Proposal:
         terms: Proposal to repeat.
         proposer: Number of the party that proposes.
     """
-    fields = {name: getattr(terms, name) for name in ("purpose", "tables", "specification", "holding")}
+    fields = {name: getattr(terms, name) for name in ("purpose", "tables", "specification", "holding", "permit")}
     at = datetime.now(UTC).replace(microsecond=0)
     return Proposal(id=secrets.token_hex(16), proposer=proposer, proposed_at=at, **fields)

@@ -49,6 +49,9 @@ schema = "schema.toml"
 name = "coarse trees"
 effect = "permit"
 
+[permits]                         # authorities whose permits jobs may or must have
+issuers = ["keys/authority.crt"]
+
 [template."mean income"]          # a question to be asked by name, see `parties.node.policy.templates`
 protocol = "release mean"
 """
@@ -180,6 +183,17 @@ class PeerEntry(PeerSettings):
     connect: There | None = None
 
 
+class PermitSettings(Settings):
+    """The table [permits]: the certificates of the authorities whose permits count here.
+
+    With `required` every job must have a permit. `folder` has the permits under which this party proposes jobs.
+    """
+
+    issuers: tuple[LocalPath, ...] = ()
+    required: Annotated[bool, Field(strict=True)] = False
+    folder: LocalPath | None = None
+
+
 class NodeFile(CommandTables):
     """All of a node's `party.toml`."""
 
@@ -193,6 +207,7 @@ class NodeFile(CommandTables):
     peers: tuple[PeerEntry, ...] = ()
     policy: Annotated[tuple[Rule, ...], AfterValidator(check_names)] = ()
     template: dict[str, Template] = Field(default_factory=dict)
+    permits: PermitSettings = Field(default_factory=PermitSettings)
 
     @model_validator(mode="after")
     def _templates(self) -> NodeFile:

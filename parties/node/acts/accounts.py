@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from parties.base.text import quoted
+from parties.node.acts.permits import epsilon_of_uses
 from parties.node.budget import same_rows, shown
 from parties.node.budget.account import WINDOWS, Account, Charge, Limits, least
 from parties.node.budget.bits import BitsAccount
@@ -215,6 +216,24 @@ class Accounts:
             if job.id != record.id and job.table in names and job.charged is None
             if job.ours.verdict == "approved" and job.task.disclosure.spends and not self.earlier(job)
         ]
+
+    def permitted(self, record: Record) -> float:
+        """Return the epsilon of all jobs under a job's permit, with this one; 0 if it has no permit.
+
+        Charges of all tables count, and approved jobs that are not charged yet.
+        """
+        if (permit := record.proposal.permit) is None:
+            return 0.0
+        charges = [one.charge for one in self._spendings.released() if one.charge.permit == permit.key]
+        charged = [use for charge in charges if charge.job != record.id for use in charge.uses]
+        approved = [
+            use
+            for job in self._jobs.last(MOST_APPROVED, states=OPEN)
+            if job.id != record.id and job.charged is None and job.ours.verdict == "approved"
+            if job.proposal.permit is not None and job.proposal.permit.key == permit.key
+            for use in job.task.disclosure.spends
+        ]
+        return epsilon_of_uses((*charged, *approved, *record.task.disclosure.spends))
 
     def refusal(self, record: Record, besides: Iterable[Record] = ()) -> str:
         """Return why a job does not fit its table's budget; empty if it fits. The peer may read the reason.

@@ -88,7 +88,8 @@ class Decisions:
         nodes = (ours, theirs) if who.party == 0 else (theirs, ours)
         own, named = who.identity.certificate, self._log.peers.named
         holders = holders_of(job.holders, who.peer_name, own, lambda name: named(name).peer)
-        terms = proposal.propose(job, self._offers.inputs(who.party, job.table or ""), nodes, holders)
+        permit = None if job.permit is None else self._gate.permits.named(job.permit)
+        terms = proposal.propose(job, self._offers.inputs(who.party, job.table or ""), nodes, holders, permit)
         return job, who, self._jobs.draft(terms, "us", who.peer_name)
 
     def decide(

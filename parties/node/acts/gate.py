@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, TypeAlias
 from parties.base.text import listed
 from parties.jobs.kind import refusal
 from parties.link.identity import fingerprint
+from parties.node.acts.permits import Permits
 from parties.node.acts.templates import fitting
 from parties.node.log.job_events import Event, Unlogged, decided
 from parties.node.log.statement import BUDGET, BY_NODE, BY_POINT, PROPOSER
@@ -39,6 +40,7 @@ class Circumstances:
     waiting: int  # jobs with this peer
     at: datetime
     address: str | None
+    permitted: float = 0.0  # epsilon of all jobs under the job's permit, with this one
     budget: str = ""  # reason why the table's privacy budget does not allow the job; empty if it does
     tls: str | None = None  # version on the connection with the peer's node, if known
     key_exchange: str | None = None  # the group of its key exchange
@@ -94,6 +96,7 @@ class Gate:
 
     def __init__(self, file: NodeFile, offers: Offers, point: DecisionPoint | None = None) -> None:
         self._file, self._offers, self._point = file, offers, point
+        self.permits = Permits.of(file)
         self.limits = file.node.limits
         self.approvals = file.node.approvals  # number of our people who must approve a job that no rule decides
 
@@ -147,6 +150,7 @@ class Gate:
         if around.budget:  # epsilons are meant to be public (Dwork, Kohli, Mulligan 2019): the peer may plan with them
             return _refused(BUDGET, around.budget)
         asks = f"; it asks the template {listed(sorted(question.templates))}" if question.templates else ""
+        asks += f"; under the {job.permit.words}" if job.permit is not None else ""
         permitted = Judgement("approved", decision.by, decision.reason + asks)
         return self._pointed(permitted, question, word, around)
 
@@ -199,7 +203,9 @@ class Gate:
     def _request(self, asked: Question) -> Request:
         job, who, around, proposed_by = asked
         templates = fitting(job, who.party, self._file.template, self._offers)
-        return request(job, who.party, proposed_by, self._file, who.acquaintance, around, templates)
+        proposer = fingerprint(who.identity.certificate if proposed_by == "us" else who.peer)
+        unpermitted = unpermitted_by(self.permits, job, who.party, proposer, around)
+        return request(job, who.party, proposed_by, self._file, who.acquaintance, around, templates, unpermitted)
 
     def expanded(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return a job file with the question of the template that it names. Raise InputError if it does not fit."""
@@ -278,6 +284,20 @@ def _refused(by: str, reason: str, public: str | None = None) -> Judgement:
     return Judgement("refused", by, reason, reason if public is None else public)
 
 
+def unpermitted_by(permits: Permits, job: Proposal, party: int, proposer: str, around: Circumstances) -> str:
+    """Return why no permit allows a job; empty if its permit does, or it needs none.
+
+    Args:
+        permits: The authorities that the party accepts.
+        job: The job.
+        party: Number of the party whose rules decide.
+        proposer: Fingerprint of the proposer's certificate, in a job of two parties.
+        around: Circumstances of the job.
+    """
+    proposer = proposer if job.holding is None else job.holding.nodes[job.proposer]
+    return permits.objection(job, party, proposer, around.at, around.permitted)
+
+
 def request(
     job: Proposal,
     party: int,
@@ -286,6 +306,7 @@ def request(
     peer: PeerDescription,
     around: Circumstances,
     templates: frozenset[str] = frozenset(),
+    unpermitted: str = "",
 ) -> Request:
     """Return all attributes of a job with this peer that a policy rule may refer to.
 
@@ -297,6 +318,7 @@ def request(
         peer: The peer, as that party's settings describe it.
         around: Circumstances of the job.
         templates: Names of that party's templates whose question the job asks.
+        unpermitted: Why no permit allows the job; empty if its permit does, or it needs none.
     """
     table = file.tables.get(job.tables[party])
     other = None if around.other is None else request(job, party, proposed_by, file, *around.other)
@@ -325,5 +347,7 @@ def request(
         holders=0 if job.holding is None else len(job.holding.holders),
         compute=() if job.holding is None else job.holding.nodes,
         templates=templates,
+        permit=None if job.permit is None else job.permit.id,
+        unpermitted=unpermitted,
         other=other,
     )

@@ -56,6 +56,7 @@ class Parts:
             index.of_peer[record.peer, "waiting"],
             at,
             None,
+            self.accounts.permitted(record),
             self.accounts.too_much(record),
         )
         around = self._linked(around, record.peer)

@@ -54,6 +54,7 @@ class Charge:
         PlainSerializer(lambda uses: [use.entry() for use in uses]),
     ]
     person: str = ""
+    permit: str = ""  # `key` of the permit of the job
 
     @classmethod
     def read(cls, job: str, fields: Mapping[str, Any]) -> Charge:
@@ -64,7 +65,7 @@ class Charge:
             fields: Fields of the entry, see `kinds.Charge`.
         """
         uses, at = tuple(map(Loss.read, fields["uses"])), datetime.fromisoformat(fields["counts_from"])
-        return cls(at, fields["table"], fields["peer"], job, uses, fields.get("person", ""))
+        return cls(at, fields["table"], fields["peer"], job, uses, fields.get("person", ""), fields.get("permit", ""))
 
     @property
     def stamp(self) -> str:

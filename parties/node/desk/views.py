@@ -74,7 +74,7 @@ def job_view(
         columns=list(task.columns),
         parameters=shown_parameters(task) | job.bounds,
         asked=[] if ended_badly or state == "done" else _asked(task, inputs),
-        reveals=[*_roles(record), *revealed(task, _second(record))],
+        reveals=[*_permit(record), *_roles(record), *revealed(task, _second(record))],
         cost=None if ended_badly or record.number is not None else _cost(task, inputs, party, link),
         digest=job.digest,
         ours=_verdict(record.ours, record.reason).model_copy(update={"by": _by(record, approvals)}),
@@ -103,6 +103,12 @@ def _answer(record: Record, state: State) -> str:
     task = record.task
     first, *others = task.text(task.document(task.states.decode(record.tree)), 1 if record.party else 0).splitlines()
     return f"{first.lstrip(BRANCH)} (and {len(others)} lines)" if others else first
+
+
+def _permit(record: Record) -> list[str]:
+    """Return a sentence with the permit of a job; none without one."""
+    permit = record.proposal.permit
+    return [] if permit is None else [f"It is asked under the {permit.words}."]
 
 
 def _roles(record: Record) -> list[str]:

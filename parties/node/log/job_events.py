@@ -239,6 +239,7 @@ def public(record: Record) -> dict[str, Any]:
         "columns": list(job.task.columns),
         "parameters": {name: parameters[name] if name in job.specification else None for name in parameters},
         "digest": job.digest,
+        **({} if job.permit is None else {"permit": job.permit.key}),
         **({"exact": job.task.disclosure.exact} if job.task.disclosure.exact else {}),
         **({} if job.holding is None else _of_holders(job.holding)),
     }

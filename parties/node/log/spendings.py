@@ -114,9 +114,11 @@ class Spendings:
             person: Column or SQL that identifies a row's person; empty if none.
         """
         who, uses = self._jobs.who(record), record.task.disclosure.spends
-        charge = Charge(self._counts_from(record), record.table, who.peer_name, record.id, tuple(uses), person)
+        permit = "" if record.proposal.permit is None else record.proposal.permit.key
+        charge = Charge(self._counts_from(record), record.table, who.peer_name, record.id, tuple(uses), person, permit)
         peer_fields = {"table": record.table, "peer": who.peer_name, "peer_fingerprint": fingerprint(who.peer)}
         entry = {**peer_fields, "counts_from": charge.stamp, "uses": [use.entry() for use in uses], "person": person}
+        entry |= {"permit": permit} if permit else {}
         return kinds.Charge.model_validate(entry), Unlogged({"charged": charge})
 
     def counted(self, record: Record, step: int, bits: int) -> tuple[Event, Event]:

@@ -118,6 +118,7 @@ def _action(request: Request) -> Iterator[dict[str, Any]]:
     yield from _known("smc:job:holders", request.holders or None)
     yield from _bag("smc:job:compute", request.compute or ())
     yield from _bag("smc:job:template", request.templates)
+    yield from _known("smc:job:permit", request.permit)
     for name, number in sorted(request.numbers.items()):
         if math.isfinite(number):
             yield from _known(f"smc:job:{name}", float(number))

@@ -28,7 +28,7 @@ class Decision:
 
     @property
     def is_past_consent(self) -> bool:
-        """True if no consent can permit the job, only a rule with `exact = true`: it opens values without noise."""
+        """True if no consent can permit the job: no permit allows it, or it opens values without noise."""
         return self.effect == "deny" and not self.rules
 
     @property
@@ -44,14 +44,16 @@ def decide(rules: Iterable[Rule], request: Request, combine: Combine = "deny-ove
     With permit-overrides one owner that permits is enough, except for denials by rules without an owner, the party's
     own.
 
-    A job that opens a joint number without noise, or anything of a table with a budget, is denied unless a rule that
-    permits it has `exact = true`.
+    A job that its permit does not allow is denied. A job that opens a joint number without noise, or anything of a
+    table with a budget, is denied unless a rule that permits it has `exact = true`.
 
     Args:
         rules: The rules.
         request: The request.
         combine: How the owners' decisions are combined.
     """
+    if request.unpermitted:
+        return Decision("deny", (), f"denied: {request.unpermitted}")
     applying = sorted((rule for rule in rules if rule.applies(request)), key=lambda rule: rule.name)
     denying = [rule for rule in applying if rule.effect == "deny"]
     refusing = {rule.owner for rule in denying}

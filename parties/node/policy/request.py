@@ -54,6 +54,8 @@ class Request:
     holders: int = 0  # number of holders of rows, beside the two that compute
     compute: frozenset[str] | None = None  # fingerprints of those that compute, in a job with holders
     templates: frozenset[str] = frozenset()  # names of our templates whose question the job asks
+    permit: str | None = None  # identifier of the permit that the job names
+    unpermitted: str = ""  # why no permit allows the job; empty if its permit does, or it needs none
     other: Request | None = None  # at a holder: the request with computing party 1 as the peer
 
     def __post_init__(self) -> None:
@@ -111,6 +113,8 @@ def request_for(
     holders: int = 0,
     compute: Iterable[str] = (),
     templates: frozenset[str] = frozenset(),
+    permit: str | None = None,
+    unpermitted: str = "",
     other: Request | None = None,
 ) -> Request:
     """Return the request from the node's values: the job's parameters as they are, the address as text.
@@ -143,6 +147,8 @@ def request_for(
         holders: Number of holders of rows, beside the two that compute.
         compute: Fingerprints of those that compute, in a job with holders.
         templates: Names of our templates whose question the job asks.
+        permit: Identifier of the permit that the job names.
+        unpermitted: Why no permit allows the job; empty if its permit does, or it needs none.
         other: At a holder, the request with computing party 1 as the peer.
     """
     numbers = {name: _number(value, name in unlimited) for name, value in parameters.items()}
@@ -170,6 +176,8 @@ def request_for(
         holders=holders,
         compute=frozenset(compute) or None,
         templates=templates,
+        permit=permit,
+        unpermitted=unpermitted,
         other=other,
         engine=None if parameters.get("engine") is None else str(parameters["engine"]),
     )

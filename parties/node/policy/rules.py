@@ -72,6 +72,7 @@ class Conditions(Settings):
     columns: Columns = Field(default_factory=Columns.model_construct)
     protocol: Protocols = ()
     template: Names = ()  # the question is that of one of these templates of the file
+    permit: Names = ()  # the job has one of these permits
     engine: Names = ()  # as named by the job; "auto" is no engine
     runs_today: Bounds = Field(default_factory=Bounds.model_construct)
     exact: Flag | None = None
@@ -195,6 +196,7 @@ def conditions(rule: Rule) -> Iterator[Condition]:
     if templates := rule.template:
         words = f"the question is the template {_or(templates)}"
         yield Condition(words, _attribute("templates"), lambda fitting: not fitting.isdisjoint(templates))
+    yield from _one_of("permit", rule.permit)
     yield from _one_of("engine", rule.engine)
     for name in bounded():
         bounds: Bounds = getattr(rule, name)

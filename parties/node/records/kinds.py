@@ -216,6 +216,7 @@ class Proposed(Named, kind="proposed"):
     target: Text
     columns: list[Text]
     parameters: dict[Text, bool | int | float | Text | None]
+    permit: Text = ""  # issuer and identifier of the authority's permit; `digest` covers the whole of it
     exact: Text = ""  # meaning of a joint number that is opened without noise, if there is one
     computes: list[Fingerprint] = []  # of a job with holders: who computes, who gives rows, who gets the result
     gives: list[Fingerprint] = []
@@ -284,6 +285,7 @@ class Charge(Fields, kind="spent"):
     counts_from: Text  # ISO 8601, UTC: start in budget windows; not before any time that is certain to be past
     uses: list[PureLoss | ConcentratedLoss]
     person: Text = ""  # column or SQL of party.toml that identifies a row's person; empty: the loss is per row
+    permit: Text = ""  # issuer and identifier of the permit of the job
 
 
 class BitsCharge(Fields, kind="counted"):

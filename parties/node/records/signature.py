@@ -22,7 +22,7 @@ from smc.errors import InputError
 SIGNATURE_BYTES = 64
 ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of the group P-256 (FIPS 186-5)
 
-Purpose: TypeAlias = Literal["job", "head", "rows", "budget", "withdrawal", "succession", "seal", "statement"]
+Purpose: TypeAlias = Literal["job", "head", "rows", "budget", "withdrawal", "succession", "seal", "statement", "permit"]
 
 _ALGORITHM = ec.ECDSA(hashes.SHA256())
 

@@ -1,0 +1,93 @@
+"""`smc permit`: permits that an authority signs, and that the policies of nodes check."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from parties.base import files
+from parties.base.report import Report
+from parties.base.settings import at_key
+from parties.base.text import listed
+from parties.commands.options import node_config, required_party_file
+from parties.commands.outputs import FORCE, check_new
+from parties.commands.signature import argument, command, option
+from parties.link.identity import load_identity
+from parties.node.records import permit as records
+from parties.node.records.permit import Permit
+from smc.errors import InputError
+
+
+@click.group("permit", epilog="Example:  smc permit show permits/2026-17.json")
+def group() -> None:
+    """Sign, show and check the permits of an authority."""
+
+
+@command("sign", "smc permit sign terms.toml --key body.key --certificate body.crt --out 2026-17.json", group)
+def sign_command(
+    terms: Path = argument(),
+    key: Path = option("Private key of the authority."),
+    certificate: Path = option("Certificate of the authority."),
+    out: Path = option("New file with the permit."),
+    force: bool = FORCE,
+) -> Report:
+    """Sign a permit as its authority.
+
+    TERMS is a TOML file with id, purpose, holders (whole fingerprints), tables, columns, kinds, epsilon (or "none") and
+    expires. docs/permits.md has an example.
+    """
+    check_new({"--out": out}, [terms, key, certificate], None, force)
+    fields = files.read_toml(terms)
+    if fields.get("epsilon") == "none":
+        fields["epsilon"] = None
+    with at_key(str(terms)):
+        permit = records.issue(load_identity(key, certificate), fields)
+    files.write_text(out, permit.model_dump_json(indent=2) + "\n")
+    report = _facts(permit)
+    report.line(f"written     {out}   (give this file to its holders)")
+    return report
+
+
+@command("show", "smc permit show permits/2026-17.json", group)
+def show_command(permit: Path = argument()) -> Report:
+    """Show the terms of a permit. Its signature is not checked."""
+    return _facts(records.load(permit))
+
+
+@command("check", "smc permit check permits/2026-17.json --config party.toml", group)
+def check_command(permit: Path = argument(), config_file: Path | None = node_config) -> Report:
+    """Check a permit's signature and last day, by the authorities that party.toml accepts.
+
+    smc policy --job JOB.toml checks whether a permit covers a job.
+    """
+    from parties.node import settings
+    from parties.node.acts.permits import Permits
+
+    found = records.load(permit)
+    accepted = Permits.of(settings.load(required_party_file(config_file)))
+    if why := found.flaw(accepted.issuers, datetime.now(UTC)):
+        raise InputError(f"{permit}: {why}")
+    report = _facts(found)
+    report.line("valid       signed by an authority that party.toml accepts")
+    return report
+
+
+def _facts(permit: Permit) -> Report:
+    report = Report(permit.model_dump(mode="json"))
+    epsilon = "no bound" if permit.epsilon is None else f"{permit.epsilon:g} for all jobs together"
+    report.lines(
+        [
+            f"permit      {permit.id}",
+            f"issuer      {permit.issuer}",
+            f"purpose     {permit.purpose}",
+            *(f"holder      {holder}" for holder in permit.holders),
+            f"tables      {listed(permit.tables)}",
+            f"columns     {listed(permit.columns)}",
+            f"kinds       {listed(permit.kinds)}",
+            f"epsilon     {epsilon}",
+            f"expires     {permit.expires}",
+        ]
+    )
+    return report
