@@ -58,9 +58,10 @@ def show_command(permit: Path = argument()) -> Report:
 
 @command("check", "smc permit check permits/2026-17.json --config party.toml", group)
 def check_command(permit: Path = argument(), config_file: Path | None = node_config) -> Report:
-    """Check a permit's signature and last day, by the authorities that party.toml accepts.
+    """Check a permit's signature and last day.
 
-    smc policy --job JOB.toml checks whether a permit covers a job.
+    The authority must be one that party.toml accepts under [permits]. smc policy --job JOB.toml checks whether a
+    permit covers a job.
     """
     from parties.node import settings
     from parties.node.acts.permits import Permits

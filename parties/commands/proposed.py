@@ -31,6 +31,7 @@ HEAD = {  # settings of every kind
     "table": ("NAME", "Your table"),
     "peer_table": ("NAME", "Peer's table  [named as your table]"),
     "purpose": ("TEXT", "Purpose, shown to the peer; rules and the peer may require it"),
+    "permit": ("ID", "Permit of an authority, from the folder of [permits]"),
 }
 input_options: Any = click.option(
     "--input",
