@@ -10,7 +10,6 @@ import click
 from parties.base import files
 from parties.base.report import Report
 from parties.base.settings import at_key
-from parties.base.text import listed
 from parties.commands.options import node_config, required_party_file
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.signature import argument, command, option
@@ -46,7 +45,7 @@ def sign_command(
         permit = records.issue(load_identity(key, certificate), fields)
     files.write_text(out, permit.model_dump_json(indent=2) + "\n")
     report = _facts(permit)
-    report.line(f"written     {out}   (give this file to its holders)")
+    report.line(f"written      {out}   (give this file to its holders)")
     return report
 
 
@@ -71,24 +70,11 @@ def check_command(permit: Path = argument(), config_file: Path | None = node_con
     if why := found.flaw(accepted.issuers, datetime.now(UTC)):
         raise InputError(f"{permit}: {why}")
     report = _facts(found)
-    report.line("valid       signed by an authority that party.toml accepts")
+    report.line("valid        signed by an authority that party.toml accepts")
     return report
 
 
 def _facts(permit: Permit) -> Report:
-    report = Report(permit.model_dump(mode="json"))
-    epsilon = "no bound" if permit.epsilon is None else f"{permit.epsilon:g} for all jobs together"
-    report.lines(
-        [
-            f"permit      {permit.id}",
-            f"issuer      {permit.issuer}",
-            f"purpose     {permit.purpose}",
-            *(f"holder      {holder}" for holder in permit.holders),
-            f"tables      {listed(permit.tables)}",
-            f"columns     {listed(permit.columns)}",
-            f"kinds       {listed(permit.kinds)}",
-            f"epsilon     {epsilon}",
-            f"expires     {permit.expires}",
-        ]
-    )
+    report = Report(permit.model_dump(mode="json") | ({"epsilon": "none"} if permit.epsilon is None else {}), width=12)
+    report.all_facts()
     return report

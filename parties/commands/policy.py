@@ -146,7 +146,7 @@ def _request(
     fitting = templates.fitting(proposed, party, file.template, offers)
     proposer = _own(file) if proposed_by == "us" else peer.certificate
     by = "" if proposer is None else fingerprint(proposer)
-    unpermitted = gate.unpermitted_by(permits, proposed, party, by, around)
+    unpermitted = permits.objection(proposed, party, by, around.at, around.permitted)
     return gate.request(proposed, party, proposed_by, file, peer, around, fitting, unpermitted)
 
 

@@ -73,20 +73,19 @@ def prepare_omop(raw: str, rules_file: Path, within: str | None, out: Path, forc
     )
     listed = [(column, f"{people:,}") for column, people in zip(rules.columns, held, strict=True)]
     report.table({"column": "", "people with a value, or yes": ">"}, listed)
-    digest = rules.schema.digest()
-    report.line(f"written  {schema_file}   {len(rules.schema.attributes)} attributes, digest {digest}")
+    report.line(f"written  {schema_file}   {len(rules.columns)} attributes, digest {rules.schema.digest()}")
     report.line(f"written  {party_file}   table {name}, {rows:,} people")
+    notes = []
     for column, people, records in zip(rules.columns, held, ignored, strict=True):
         if not people:
-            report.note(f"{column}: nobody has it; check the concept ids, the days and the unit", always=False)
+            notes.append(f"{column}: nobody has it; check the concept ids, the days and the unit")
         if records:
-            report.note(
-                f"{column}: {records:,} records are in another unit, beyond the bounds or without a number, "
-                "and do not count",
-                always=False,
-            )
+            why = "are in another unit, beyond the bounds or without a number, and do not count"
+            notes.append(f"{column}: {records:,} records {why}")
     if "link" not in files.read_toml(party_file):
-        report.note(f"next: smc init --out {out}    adds the link to the peer to {party_file}", always=False)
+        notes.append(f"next: smc init --out {out}    adds the link to the peer to {party_file}")
+    for note in notes:
+        report.note(note, always=False)
     return report
 
 
@@ -95,10 +94,10 @@ def _placed(raw: str, rules: Rules, within: str | None) -> tuple[dict[str, Any],
 
     Raise InputError if a folder lacks a table.
     """
-    from parties.alone.preparing.omop import Model, files_in
+    from parties.alone.preparing.omop import ANCESTORS, Model, files_in
 
     scheme, mark, _ = raw.partition("://")
-    lookups = {"lookups": list(rules.lookups)} if rules.lookups else {}
+    lookups = {"lookups": [ANCESTORS]} if ANCESTORS in rules.tables else {}
     if mark or format_of(Path(raw), None) == "duckdb":
         dialect = DIALECTS.get("postgresql" if scheme == "postgres" else scheme, "duckdb") if mark else "duckdb"
         return {"source": raw, **lookups}, Model(dialect, within or "")
@@ -125,13 +124,10 @@ def _add(party_file: Path, name: str, fields: dict[str, Any], out: Path) -> None
         fields["source"] = files.seen_from(out, Path(source))
     head = f"tables.{toml_key(name)}"
     plain = {key: value for key, value in fields.items() if key not in ("query", "files")}
-    text = f'[{head}]\n{toml_lines(plain)}query = """\n{_quoted(fields["query"])}\n"""\n'
+    query = fields["query"].replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    text = f'[{head}]\n{toml_lines(plain)}query = """\n{query}\n"""\n'
     text += f"\n[{head}.files]\n{toml_lines(paths)}" if paths else ""
     if party_file.exists():
         text = f"{files.read_text(party_file).rstrip()}\n\n{text}"
         files.check_addition(party_file, text)
     files.write_text(party_file, text)
-
-
-def _quoted(query: str) -> str:
-    return query.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')

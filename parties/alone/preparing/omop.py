@@ -1,32 +1,7 @@
 """One row a person from tables of the OMOP common data model (version 5.4), by public rules.
 
-    target = "diabetes"              # optional, as in a schema
-    max_rows = 20000                 # public: largest number of people at either party
-
-    [columns.age]
-    age = 2025                       # at the end of this year
-    low = 0
-    high = 110
-    edges = [18, 40, 65]
-
-    [columns.sex]
-    gender = { 8507 = "male", 8532 = "female" }      # any other concept: "other"; `race` alike
-
-    [columns.diabetes]
-    condition = [201826, 201254]     # yes: one of these concepts was recorded; `drug` alike
-    descendants = true               # or one below them in concept_ancestor
-    from = 2020-01-01                # both days are included; without them, any day
-    to = 2024-12-31
-
-    [columns.hba1c]
-    measurement = 3004410
-    unit = 8554                      # values in other units do not count
-    take = "last"                    # or "first", "min", "max"
-    low = 3                          # values beyond the bounds do not count
-    high = 20
-    edges = [5.7, 6.5]
-
-The schema follows from the rules alone, so both parties have the same one, and it tells nothing of the rows.
+A file of rules (docs/omop.md) has a table for each column of the public schema, with one key of `FORMS`. The schema
+follows from the rules alone, so both parties have the same one, and it tells nothing of the rows.
 """
 
 from __future__ import annotations
@@ -285,11 +260,6 @@ class Rules:
     def tables(self) -> list[str]:
         """Tables that the rules read."""
         return [*dict.fromkeys([PERSON, *(table for rule in self.columns.values() for table in rule.tables)])]
-
-    @property
-    def lookups(self) -> list[str]:
-        """Tables among them without rows of people."""
-        return [name for name in self.tables if name == ANCESTORS]
 
     def query(self, model: Model) -> str:
         """Return the SELECT of one row a person: its identifier, and the columns."""

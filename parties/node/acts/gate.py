@@ -204,7 +204,7 @@ class Gate:
         job, who, around, proposed_by = asked
         templates = fitting(job, who.party, self._file.template, self._offers)
         proposer = fingerprint(who.identity.certificate if proposed_by == "us" else who.peer)
-        unpermitted = unpermitted_by(self.permits, job, who.party, proposer, around)
+        unpermitted = self.permits.objection(job, who.party, proposer, around.at, around.permitted)
         return request(job, who.party, proposed_by, self._file, who.acquaintance, around, templates, unpermitted)
 
     def expanded(self, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -282,20 +282,6 @@ class Gate:
 
 def _refused(by: str, reason: str, public: str | None = None) -> Judgement:
     return Judgement("refused", by, reason, reason if public is None else public)
-
-
-def unpermitted_by(permits: Permits, job: Proposal, party: int, proposer: str, around: Circumstances) -> str:
-    """Return why no permit allows a job; empty if its permit does, or it needs none.
-
-    Args:
-        permits: The authorities that the party accepts.
-        job: The job.
-        party: Number of the party whose rules decide.
-        proposer: Fingerprint of the proposer's certificate, in a job of two parties.
-        around: Circumstances of the job.
-    """
-    proposer = proposer if job.holding is None else job.holding.nodes[job.proposer]
-    return permits.objection(job, party, proposer, around.at, around.permitted)
 
 
 def request(

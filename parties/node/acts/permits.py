@@ -59,11 +59,12 @@ class Permits:
         Args:
             job: The job.
             party: Number of this party in the job.
-            proposer: Fingerprint of the proposer's certificate.
+            proposer: Fingerprint of the proposer's certificate, in a job of two parties.
             at: The time, aware.
             epsilon: Privacy loss of all jobs under the permit at this party, with this one.
         """
-        permit = job.permit
+        permit, holding = job.permit, job.holding
+        proposer = proposer if holding is None else holding.nodes[job.proposer]
         if permit is None:
             return REQUIRED if self.required else ""
         why = permit.flaw(self.issuers, at) or next(_uncovered(permit, job, party, proposer, epsilon), "")

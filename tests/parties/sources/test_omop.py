@@ -177,3 +177,21 @@ def test_wrong_rows_are_one_line(model: omop.Model, tmp_path: Path) -> None:
     )
     (tmp_path / "cdm" / "Person.csv.gz").touch()
     assert "the table person is there twice" in prepared(tmp_path, RULES, "cdm").message
+
+
+def test_any_label_and_an_objection_are_kept(model: omop.Model, tmp_path: Path) -> None:
+    """Quotes and backslashes pass through SQL and TOML; people who objected are left out by their `person_id`."""
+    label = 'o\'x \\ """ r.2'
+    omop.write(model, tmp_path / "cdm")
+    rules = RULES.replace('8507 = "male"', f"8507 = '''{label}'''")
+    assert prepared(tmp_path, rules, "cdm").code == 0
+    before = rows_of(tmp_path)
+    men = sum(row[1] == "male" for row in omop.columns(model))
+    assert sum(times for row, times in before.items() if row[1] == label) == men
+    party = tmp_path / "clinic" / "party.toml"
+    objections = 'objections = { column = "person_id", file = "optouts.txt" }\n'
+    party.write_text(party.read_text().replace("max_rows", f"{objections}max_rows"))
+    (tmp_path / "clinic" / "optouts.txt").write_text("1\n2\n")
+    assert before - rows_of(tmp_path) == Counter(
+        (*(label if cell == "male" else cell for cell in row),) for row in omop.columns(model)[:2]
+    )
