@@ -10,11 +10,13 @@ import shutil
 import subprocess
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from parties.cli import COMMANDS, run
-from parties.link.identity import load_identity
+from parties.link.identity import create, load_identity
 from parties.node import settings
 from parties.node.service import STREAMS
 from tests.support.places import ROOT
@@ -117,6 +119,53 @@ def test_the_steps_write_what_the_unit_expects(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.skipif(shutil.which("docker") is None, reason="docker is not installed")
+def manifests() -> dict[str, Any]:
+    """The objects of kubernetes.yaml by kind."""
+    return {one["kind"]: one for one in yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text())}
+
+
+def test_the_pod_is_the_image_s_node_in_its_bounds() -> None:
+    service, workload = manifests()["Service"], manifests()["StatefulSet"]
+    pod = workload["spec"]["template"]["spec"]
+    (node,), (copying,) = pod["containers"], pod["initContainers"]
+    found = dict(instructions("Dockerfile"))
+    assert node["args"] == json.loads(found["CMD"])
+    (port,) = {port["port"] for port in service["spec"]["ports"]} | {one["containerPort"] for one in node["ports"]}
+    assert port == int(found["EXPOSE"])
+    user = next(rest for name, rest in instructions("Dockerfile") if rest.startswith("useradd"))
+    assert f"--uid {pod['securityContext']['runAsUser']} " in user
+    assert workload["spec"]["replicas"] == 1  # the log has one writer
+    assert not pod["automountServiceAccountToken"]
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert pod["securityContext"]["fsGroupChangePolicy"] == "OnRootMismatch"  # the records stay their owner's
+    for container in (node, copying):
+        bounds = container["securityContext"]
+        assert bounds["readOnlyRootFilesystem"]
+        assert (bounds["allowPrivilegeEscalation"], bounds["capabilities"]) == (False, {"drop": ["ALL"]})
+    labels = workload["spec"]["template"]["metadata"]["labels"]
+    assert service["spec"]["selector"] == workload["spec"]["selector"]["matchLabels"] == labels
+    volumes = {one["name"] for one in pod["volumes"]}
+    volumes |= {one["metadata"]["name"] for one in workload["spec"]["volumeClaimTemplates"]}
+    mounts = [mount for container in (node, copying) for mount in container["volumeMounts"]]
+    assert {mount["name"] for mount in mounts} == volumes
+    assert [m["mountPath"] for m in node["volumeMounts"] if not m.get("readOnly")] == ["/party/state", "/tmp"]
+    assert settings.METRICS in node["readinessProbe"]["exec"]["command"][-1]
+
+
+def test_the_pod_s_files_are_for_their_owner_only(tmp_path: Path) -> None:
+    """The copying step, in folders of this test: a key that a group may read becomes one that the node accepts."""
+    create("anna", [], tmp_path / "secret")
+    (tmp_path / "secret" / "anna.key").chmod(0o440)
+    (tmp_path / "party").mkdir()
+    (copying,) = manifests()["StatefulSet"]["spec"]["template"]["spec"]["initContainers"]
+    *shell, script = copying["command"]
+    for folder in ("secret", "party", "data"):
+        script = script.replace(f"/{folder}/", f"{tmp_path}/{folder}/")
+    subprocess.run([*shell, script], check=True, timeout=PATIENCE)
+    load_identity(tmp_path / "party" / "anna.key", tmp_path / "party" / "anna.crt")
+    assert (tmp_path / "data" / "state").stat().st_mode & 0o777 == 0o700
+
+
 def test_compose_reads_its_file() -> None:
     if subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode:
         pytest.skip("docker has no compose")
