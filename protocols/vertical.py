@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.counts import Indices, LevelCounts
-from protocols.tree import Forest, Open, Split, Tree, child_of
+from protocols.tree import Open, Split, Tree, child_of
 from smc.engines import Engine
 from smc.errors import InputError
 
@@ -111,19 +111,18 @@ class VerticalCounts:
                 raise InputError(f"a category index is outside 0..{size - 1}")
         self._engine = engine
         self._columns = columns
-        self._own = {attribute: values[:, place].astype(np.int64) for place, attribute in enumerate(own)}
-        self._labels = None if labels is None else labels.astype(np.int64)
+        self._own = {attribute: values[:, place].astype(np.int64, copy=False) for place, attribute in enumerate(own)}
+        self._labels = None if labels is None else labels.astype(np.int64, copy=False)
         self._kind: type[Any] = np.uint16 if columns.rows < 1 << 16 else np.uint32
         self._before: dict[Path, list[Numbers]] = {}  # tables of the last level, by path
 
-    def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """Return shares of the numbers of the open nodes of the only tree; see `ForestCounts.level`.
+    def level(self, tree: Tree, attributes: bool) -> LevelCounts:
+        """Return shares of the numbers of the open nodes of a tree; see `Counts.level`.
 
         Args:
-            forest: The tree so far, alone; public.
+            tree: The tree so far; public.
             attributes: True to count by each attribute's values too.
         """
-        (tree,) = forest
         places = list(_places(tree, tuple(range(len(self._columns.domains)))))
         with self._engine.session.phase("counts"):
             tables = self._tables(places, attributes)

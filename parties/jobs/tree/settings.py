@@ -11,6 +11,7 @@ from parties.jobs.kind import Adjacency
 from parties.jobs.settings import (
     Against,
     AnyField,
+    Columns,
     Distance,
     Diversity,
     HeldOut,
@@ -21,6 +22,7 @@ from parties.jobs.settings import (
     RowBound,
     T,
     against,
+    by_hand,
     close,
     distance,
     diverse,
@@ -151,6 +153,12 @@ class Id3Settings(ExactSettings):
     holdout: Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)] = public(
         0.3, "Held out", "With prune holdout: share of each party's rows kept for pruning", advanced=True
     )
+    listener_columns: Columns | None = by_hand(
+        "Columns of the listening party",
+        "The tables have the same people. Columns that the party that listens has; the other party has the rest",
+        column=True,
+    )
+    aligned: LocalPath | None = own_file("Aligned rows", "With --listener-columns: file written by smc align exact.")
     epsilon: Epsilon | None = public(
         None,
         "Epsilon",
