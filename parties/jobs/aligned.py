@@ -69,13 +69,16 @@ class AlignedRows:
                 raise InputError(f"{path}: row {number} is missing or moved; keep all rows in their order")
         return cls(path, head[-1].removeprefix(NUMBERED), tuple(head[:-1]), [tuple(line[:-1]) for line in lines])
 
-    def cells_in(self, table: TableSettings, schema: Schema, names: Sequence[str]) -> Indices:
-        """Return columns of the aligned rows as category indices, int64[rows, columns].
+    def cells_in(self, table: TableSettings, schema: Schema, names: Sequence[str]) -> tuple[Indices, list[str]]:
+        """Return columns of the aligned rows as category indices, and the schema's other columns that the table has.
 
         Args:
             table: Own table.
             schema: The public schema, which may have more columns.
             names: The columns to read, at least one.
+
+        Returns:
+            The cells, int64[rows, columns], and the names of the columns that are not read.
 
         Raises:
             InputError: The table cannot be read, lacks a column or an aligned row, or a value is not in the schema.
@@ -85,6 +88,7 @@ class AlignedRows:
         mapped = table.model_copy(update={"columns": mapping})
         with open_table(mapped, own, names[0], names[1:]) as source:
             source.check()
+            unread = [name for name in schema.attributes if name in source.names and name not in names]
         keys = [table.renamed.get(name, name) for name in self.columns]
         with open_rows(mapped) as rows:
             texts, codes = keyed_codes(rows, rules(mapping, own, names, table.format), keys, table.is_chosen)
@@ -96,7 +100,7 @@ class AlignedRows:
                 f"{table.label}: lacks {missing:,} of the rows in {self.path}; give the table aligned there"
             )
         order = [row_of[key] for key in self.keys]
-        return np.column_stack([column[order] for column in codes]).astype(np.int64)
+        return np.column_stack([column[order] for column in codes]).astype(np.int64), unread
 
 
 def owners(schema: Schema, listener_columns: Sequence[str]) -> Mapping[str, int]:

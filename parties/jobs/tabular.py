@@ -342,17 +342,23 @@ class BySchema(Kind):
         """Return the task of a command, this party's rows from a file, and remarks on them."""
         task, inputs = cls.planned(settings), Inputs(party)
         if task.apart is not None:
-            return task, task.aligned_cells(party), task.notes(settings, None)
+            data, unread = task.aligned_cells(party)
+            twice = [f"also in your table, taken from the peer: {listed(unread)}"] if unread else []
+            return task, data, [*twice, *task.notes(settings, None)]
         ordered = Schema({name: task.schema.attributes[name] for name in task.columns})
         rows, ignored = task.rows_in_file(ordered, task.target)
         unread = [f"{cls.unread}: {listed(ignored)}"] if ignored and cls.unread else []
         return task, task.data_of(rows, inputs.secret), [*unread, *task.notes(settings, rows)]
 
-    def aligned_cells(self, party: int) -> tuple[Indices, Indices | None]:
-        """Return own columns of the aligned rows: those to predict from, int64[rows, columns], and the classes, if own.
+    def aligned_cells(self, party: int) -> tuple[tuple[Indices, Indices | None], list[str]]:
+        """Return own columns of the aligned rows, and the peer's columns that own table has too.
 
         Args:
             party: 0 for the listening party, 1 for the dialling party.
+
+        Returns:
+            The columns to predict from, int64[rows, columns], with the classes, int64[rows], or None if the peer has
+            them; and the names of the columns that are taken from the peer.
 
         Raises:
             InputError: The file of aligned rows is missing, or own table does not fit it or the schema.
@@ -366,8 +372,8 @@ class BySchema(Kind):
         own = [name for name in (*self.schema.features(self.target), self.target) if party_of[name] == party]
         if self.settings.own_table is None:
             table = table.bounded_by(MOST_ROWS)
-        cells = rows.cells_in(table, self.schema, own)
-        return (cells[:, :-1], cells[:, -1]) if party_of[self.target] == party else (cells, None)
+        cells, unread = rows.cells_in(table, self.schema, own)
+        return ((cells[:, :-1], cells[:, -1]) if party_of[self.target] == party else (cells, None)), unread
 
     @override
     def with_engine(self, engine: Engine, data: Any) -> Any:
