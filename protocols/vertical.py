@@ -151,7 +151,7 @@ class VerticalCounts:
         return tables
 
     def _counted(self, places: list[_Place], attributes: bool) -> list[list[Numbers]]:
-        """Count nodes by inner products; tables as `_tables`, zeros for attributes that are not counted."""
+        """Count nodes by inner products; tables as `_tables`."""
         columns, inner, kind = self._columns, self._engine.inner, self._kind
         classes, is_owner = columns.classes, self._engine.party == columns.class_owner
         left = [place.left if attributes else () for place in places]
@@ -184,24 +184,29 @@ class VerticalCounts:
             whole = inner.chosen(first, bits_of_other, kind)
             others = inner.owned(second, vectors_of_other, kind)
         return [
-            self._assembled(whole[i], others[i * classes : (i + 1) * classes], of_owner[i], of_other[i], attributes)
-            for i in range(len(places))
+            self._assembled(whole[i], others[i * classes : (i + 1) * classes], of_owner[i], of_other[i], place.path)
+            if attributes
+            else [whole[i]]
+            for i, place in enumerate(places)
         ]
 
     def _assembled(
-        self, whole: Numbers, others: list[Numbers], of_owner: list[int], of_other: list[int], attributes: bool
+        self, whole: Numbers, others: list[Numbers], of_owner: list[int], of_other: list[int], path: Path
     ) -> list[Numbers]:
-        """Return a node's tables from its inner products, with the last value of each attribute."""
+        """Return a node's tables from its inner products, with the last values, and the values that its path has."""
         domains, classes = self._columns.domains, self._columns.classes
         by_class, own = whole[:classes], whole[classes:].reshape(-1, classes)
         theirs = np.stack(others, axis=1)
-        tables = [np.zeros((size, classes), dtype=self._kind) for size in domains if attributes]
+        tables = [np.zeros((size, classes), dtype=self._kind) for size in domains]
         for rows, counted in ((own, of_owner), (theirs, of_other)):
             done = 0
             for attribute in counted:
                 here = rows[done : done + domains[attribute] - 1]
                 done += len(here)
                 tables[attribute] = np.vstack([here, by_class - here.sum(axis=0, dtype=self._kind)])
+        for attribute, edge, child in path:
+            if not edge:
+                tables[attribute][child] = by_class
         return [by_class, *tables]
 
     def _cells(self, attributes: Sequence[int]) -> int:

@@ -110,6 +110,6 @@ def owners(schema: Schema, listener_columns: Sequence[str]) -> Mapping[str, int]
         schema: The public schema of all columns.
         listener_columns: Columns of the party that listens.
     """
-    if not 0 < len({*listener_columns}) < len(schema.attributes):
+    if not 0 < len({*schema.attributes} & {*listener_columns}) < len(schema.attributes):
         raise InputError(f"listener_columns: each party needs a column of {listed(schema.attributes)}")
     return {name: int(name not in listener_columns) for name in schema.attributes}

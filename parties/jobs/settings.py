@@ -108,6 +108,20 @@ def by_hand(title: str, help_: str, *, column: bool = False) -> AnyField:
     return _field("hand", None, title, help_, {"column": column, "advanced": True}, {})
 
 
+def listener_columns() -> AnyField:
+    """Return the field `listener_columns`: the columns of one party, if both have different columns of one person."""
+    return by_hand(
+        "Columns of the listening party",
+        "The tables have the same people. Columns that the party that listens has; the other party has the rest",
+        column=True,
+    )
+
+
+def aligned_rows() -> AnyField:
+    """Return the field `aligned`: the file with the order of rows that both parties share."""
+    return own_file("Aligned rows", "With --listener-columns: file written by smc align exact.")
+
+
 def of_people(node: bool = False) -> AnyField:
     """Return the field `at_most`: maximum rows of a person. With `node` only the jobs of nodes have it."""
     help_text = (

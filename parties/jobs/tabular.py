@@ -26,8 +26,9 @@ from parties.jobs.kind import (
     OnStep,
     Opened,
     Step,
+    nothing_else_of_rows,
 )
-from parties.jobs.settings import ENGINE, MOST_ROWS, own_file, public_parameters
+from parties.jobs.settings import ENGINE, MOST_ROWS, check_names, own_file, public_parameters
 from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from parties.jobs.aligned import AlignedRows
     from protocols.counts import Indices, Rows
     from protocols.vertical import Columns as VerticalColumns
+    from smc.counting import CountingEngine
     from smc.engines import Engine
 
 CELL_BYTES = 8  # approximate bytes of a cell in a file
@@ -173,6 +175,67 @@ class BySchema(Kind):
         """Bound on the rows of a party in the protocol; half of all rows if each party has columns of every row."""
         rows: int = self.settings.max_rows
         return rows if self.apart is None else -(-rows // 2)
+
+    def check_apart(self) -> None:
+        """Raise InputError if the settings do not fit columns that lie apart."""
+        from parties.jobs.aligned import owners
+
+        owners(self.schema, self.apart or ())
+        refused = [name for name in ("at_most", "held_out", "exact") if getattr(self.settings, name, None)]
+        if refused:
+            raise InputError(f"{refused[0]} cannot be combined with listener_columns; remove one of them")
+        epsilon, adjacency = (getattr(self.settings, name, None) for name in ("epsilon", "adjacency"))
+        if epsilon is not None and adjacency == "add-remove":
+            raise InputError(
+                "adjacency: both parties know who is aligned, so noise hides values; give --adjacency replace"
+            )
+
+    @override
+    def take_shares(self) -> None:
+        if self.apart is not None:
+            raise InputError("--holders: columns that lie apart are those of two parties; remove one of them")
+        super().take_shares()
+
+    @property
+    def terms_apart(self) -> Document:
+        """Public terms of columns that lie apart, for the specification; empty if they do not."""
+        if self.apart is None:
+            return {}
+        rows: AlignedRows | None = self.settings.own_aligned
+        return {"listener_columns": list(self.apart), **({} if rows is None else {"alignment": rows.alignment})}
+
+    def nothing_else(self, peer: str) -> list[str]:
+        """Return the sentences that neither party learns more; for columns that lie apart also whose column is which.
+
+        Args:
+            peer: Name of the peer.
+        """
+        if self.apart is None:
+            return nothing_else_of_rows(peer, self.settings.max_rows)
+        listener = [name for name in self.schema.attributes if name in self.apart]
+        dialler = [name for name in self.schema.attributes if name not in listener]
+        return [
+            f"The rows are {self.settings.max_rows:,} people who are in both tables, as both parties know.",
+            f"The party that listens gives {listed(listener)}; the party that dials gives {listed(dialler)}.",
+            f"{peer} learns nothing else of our columns, and we nothing else of {peer}'s.",
+        ]
+
+    def sent_counts(self, engine: CountingEngine) -> Any:
+        """Return the data of a run on columns that lie apart, whose messages a counting engine counts; else None.
+
+        Args:
+            engine: The engine that counts.
+        """
+        if self.apart is None:
+            return None
+        import numpy as np  # loads slowly
+
+        from smc.counting.session import no_values
+
+        layout, kind = self.layout, np.dtype(np.int64)
+        labels = no_values(kind, (layout.rows,)) if engine.party == layout.class_owner else None
+        own = no_values(kind, (layout.rows, len(layout.of(engine.party))))
+        return self.with_engine(engine, (own, labels))
 
     @property
     def layout(self) -> VerticalColumns:
@@ -421,7 +484,9 @@ class BySchema(Kind):
     @override
     def planned(cls, settings: Any) -> Self:
         """Return the task of a command's settings, with the schema read from its file."""
-        return cls.canonical(with_aligned(settings), schemas.load(file_of(settings.schema_file, "schema")))
+        schema = schemas.load(file_of(settings.schema_file, "schema"))
+        check_names("listener_columns", getattr(settings, "listener_columns", None) or (), schema.attributes)
+        return cls.canonical(with_aligned(settings), schema)
 
     @override
     def specification(self) -> Document:
@@ -431,7 +496,13 @@ class BySchema(Kind):
             for name, value in values.items()
             if value is not None and name not in ENGINE
         }
-        return {"protocol": self.name, "schema": self.schema.public(), **fields, **self._engine_fields()}
+        return {
+            "protocol": self.name,
+            "schema": self.schema.public(),
+            **fields,
+            **self.terms_apart,
+            **self._engine_fields(),
+        }
 
     @override
     def parameters(self) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from typing_extensions import override
 
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Bits, Counted, Disclosure, OnStep, State, nothing_else_of_rows
+from parties.jobs.kind import Bits, Counted, Disclosure, OnStep, State
 from parties.jobs.tabular import StoppingKind
 from parties.jobs.tree import apart, leaf_rules
 from parties.jobs.tree.joint import JointTree, Levels
@@ -165,7 +165,9 @@ class ExactTree(JointTree, StoppingKind):
         tree = f"a decision tree that predicts {self.target} from the rows of both parties (ID3)"
         return Disclosure(
             lambda peer: [
-                *self._learnt(peer),
+                f"We and {peer} both learn the decision tree for {self.target} of both tables' rows together.",
+                *self.nothing_else(peer),
+                *([] if self.apart is None else apart.inferences(self.settings)),
                 *leaf_rules.promises(self.settings, peer, self.on_shares),
             ],
             lambda state, step=None: opened(self.problem, (state,), step),
@@ -173,14 +175,6 @@ class ExactTree(JointTree, StoppingKind):
             question=tree + rules + pruned,
             subject=self.target,
         )
-
-    def _learnt(self, peer: str) -> list[str]:
-        if self.apart is not None:
-            return apart.reveals(self.settings, self.schema, self.target, peer)
-        return [
-            f"We and {peer} both learn the decision tree for {self.target} of both tables' rows together.",
-            *nothing_else_of_rows(peer, self.settings.max_rows),
-        ]
 
     def bits_of_nodes(self, nodes: int) -> int:
         """Return the bits of nodes: for each whether it is a leaf, its class, and the attribute that it asks."""

@@ -83,7 +83,8 @@ class JointTree(BySchema):
             raise InputError(f"target: {quoted(target)} has one value, {listed(values)}: there is nothing to learn")
         task = cls.of(settings, schema, target)
         if task.apart is not None:
-            apart.check(task.settings, task.schema)
+            task.check_apart()
+            apart.check(task.settings)
         task.check()
         return task
 
@@ -186,7 +187,7 @@ class JointTree(BySchema):
             "target": self.target,
             **{name: getattr(self.settings, name) for name in self.specified},
             **{name: value for name in OPTIONAL if (value := getattr(self.settings, name)) is not None},
-            **apart.terms(self.settings),
+            **self.terms_apart,
             **self._engine_fields(),
         }
 
@@ -269,24 +270,13 @@ class JointTree(BySchema):
 
         return replace(typical, program=program)
 
+    @override
     def sent_counts(self, engine: CountingEngine) -> Any:
-        """Return the source of counts whose messages a counting engine counts; None if counting sends none.
-
-        Args:
-            engine: The engine that counts.
-        """
-        import numpy as np
-
+        """Return the source of counts of one tree, whose messages a counting engine counts; else None."""
         from protocols.counts import Unpartitioned
-        from smc.counting.session import no_values
 
-        if self.apart is None:
-            return None
-        layout = self.layout
-        own = no_values(np.dtype(np.int64), (layout.rows, len(layout.of(engine.party))))
-        labels = no_values(own.dtype, (layout.rows,)) if engine.party == layout.class_owner else None
-        source = self.with_engine(engine, (own, labels))
-        return source if self.votes else Unpartitioned(source)
+        source = super().sent_counts(engine)
+        return source if source is None or self.votes else Unpartitioned(source)
 
     @abstractmethod
     def typical_levels(self) -> Levels:
@@ -315,7 +305,7 @@ class JointTree(BySchema):
     @property
     @override
     def without_holders(self) -> str | None:
-        return None if self.apart is None else "columns that lie apart are those of two parties; remove it"
+        return None
 
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:

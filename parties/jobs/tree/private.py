@@ -22,7 +22,7 @@ from parties.jobs.kind import (
     exact,
     nothing_else_of_either,
 )
-from parties.jobs.tree import apart, leaf_rules
+from parties.jobs.tree import leaf_rules
 from parties.jobs.tree.joint import JointTree, Levels
 from parties.jobs.tree.settings import Id3Settings
 from smc.errors import InputError
@@ -136,14 +136,11 @@ class PrivateTree(JointTree):
     def _reveals(self, peer: str) -> list[str]:
         settings = self.settings
         trees = "the decision tree" if settings.trees == 1 else f"{settings.trees} decision trees"
-        promise = f"{changes(self.at_most, self.replaced, 'any result is', f'e^{settings.epsilon:g}')}."
-        if self.apart is not None:
-            return [*apart.reveals(settings, self.schema, self.target, peer), promise]
         return [
             f"We and {peer} both learn {trees} for {self.target} of both tables' rows together, every choice in it "
             "with noise that neither knows.",
-            promise,
-            nothing_else_of_either(peer, settings.max_rows),
+            f"{changes(self.at_most, self.replaced, 'any result is', f'e^{settings.epsilon:g}')}.",
+            *([nothing_else_of_either(peer, settings.max_rows)] if self.apart is None else self.nothing_else(peer)),
         ]
 
     @property

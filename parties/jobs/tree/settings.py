@@ -22,13 +22,14 @@ from parties.jobs.settings import (
     RowBound,
     T,
     against,
-    by_hand,
+    aligned_rows,
     close,
     distance,
     diverse,
     diversity,
     fewest_rows,
     held_out,
+    listener_columns,
     most_bytes_field,
     of_people,
     output,
@@ -153,12 +154,8 @@ class Id3Settings(ExactSettings):
     holdout: Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)] = public(
         0.3, "Held out", "With prune holdout: share of each party's rows kept for pruning", advanced=True
     )
-    listener_columns: Columns | None = by_hand(
-        "Columns of the listening party",
-        "The tables have the same people. Columns that the party that listens has; the other party has the rest",
-        column=True,
-    )
-    aligned: LocalPath | None = own_file("Aligned rows", "With --listener-columns: file written by smc align exact.")
+    listener_columns: Columns | None = listener_columns()
+    aligned: LocalPath | None = aligned_rows()
     epsilon: Epsilon | None = public(
         None,
         "Epsilon",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
-import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,96 +10,18 @@ from typing import Any
 import pytest
 
 from parties.base.files import write_json
-from parties.base.settings import merge
 from parties.jobs.inputs import Inputs
 from parties.jobs.kinds.id3 import Id3
-from parties.jobs.tree.joint import JointTree
-from parties.jobs.tree.settings import Id3Extra, Id3Settings
-from parties.tables.schema import Schema
+from parties.jobs.tree.settings import Id3Extra
 from smc.counting import forecast
-from smc.engines import Profile, engine_of
+from smc.engines import Profile
 from smc.errors import InputError
-from smc.local import run_local
-from smc.session import Session
+from tests.support import columns_apart
+from tests.support.columns_apart import CLEAR, Two, people, read
 
 PLAIN: dict[str, Any] = {"plain": True}
 PUBLIC: dict[str, Any] = {"against": "public", "max_depth": 3}
-NOISY: dict[str, Any] = {"epsilon": 2.0, "adjacency": "replace", "max_depth": 2}
-CLEAR = Profile("clear")
-Rows = list[dict[str, str]]
-
-
-def write(path: Path, rows: Rows, names: Sequence[str]) -> Path:
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, names, extrasaction="ignore", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
-def read(path: Path) -> Rows:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def schema_of(rows: Rows, target: str) -> Schema:
-    names = [name for name in rows[0] if name != target]
-    return Schema({name: tuple(sorted({row[name] for row in rows})) for name in [*names, target]}, target)
-
-
-class Two:
-    """Two tables of the same people: party 0 has the columns `left`, party 1 the others."""
-
-    def __init__(self, directory: Path, rows: Rows, target: str, left: Sequence[str], strangers: int = 0) -> None:
-        self.directory, self.schema = directory, schema_of(rows, target)
-        self.schema.save(directory / "schema.toml")
-        people = [{"id": str(number), **row} for number, row in enumerate(rows)]
-        rng = random.Random(1)
-        self.joined = people[: len(people) - 2 * strangers]  # the others have a row at one party only
-        rng.shuffle(self.joined)
-        names = [name for name in self.schema.attributes if name not in left]
-        for party, columns in enumerate((left, names)):
-            own = [*self.joined, *people[len(self.joined) + party :: 2]]
-            rng.shuffle(own)
-            write(directory / f"{party}.csv", own, ["id", *columns])
-            numbered = [{**row, "row of ab": str(number)} for number, row in enumerate(self.joined, 1)]
-            write(directory / f"aligned{party}.csv", numbered, ["id", "row of ab"])
-        self.left = tuple(left)
-
-    def settings(self, party: int, **more: Any) -> Id3Settings:
-        files = {"data": self.directory / f"{party}.csv", "schema": self.directory / "schema.toml"}
-        files |= {"aligned": self.directory / f"aligned{party}.csv", "listener_columns": self.left}
-        return merge(Id3Settings(), {**files, **more})
-
-    def run(self, profile: Profile, **more: Any) -> tuple[JointTree, Any, int]:
-        """The task, its result and the bytes of both parties."""
-
-        def party(session: Session) -> tuple[JointTree, Any, int]:
-            task, data, _ = Id3.alone(self.settings(session.party, **more), session.party)
-            engine = engine_of(session, profile)
-            state = task.run(engine, task.with_engine(engine, data), task.states.beginning, lambda step: None)
-            return task, state, session.meter.total.bytes_sent
-
-        (task, state, sent), (_, other, more_sent) = run_local(party)
-        assert state == other
-        return task, state, sent + more_sent
-
-    def as_joined(self, **more: Any) -> Any:
-        """The tree of the joined rows: half of the whole rows at either party."""
-        half = -(-len(self.joined) // 2)
-        files = [
-            write(self.directory / f"half{party}.csv", part, [*self.schema.attributes])
-            for party, part in enumerate((self.joined[:half], self.joined[half:]))
-        ]
-
-        def party(session: Session) -> Any:
-            given = {"data": files[session.party], "schema": self.directory / "schema.toml", "max_rows": half, **more}
-            task, data, _ = Id3.alone(merge(Id3Settings(), given), session.party)
-            return task.run(engine_of(session, CLEAR), data, task.states.beginning, lambda step: None)
-
-        return run_local(party)[0]
-
-
+NOISY: dict[str, Any] = {**columns_apart.NOISY, "max_depth": 2}
 WAYS = [way for number in range(7) for way in itertools.combinations(range(6), number)]
 SMALL = {**PLAIN, "max_depth": 2}
 
@@ -131,13 +51,6 @@ def test_the_whole_tree_of_car(shared: Path, tmp_path: Path, more: dict[str, Any
 @pytest.mark.parametrize(("table", "left"), [("tic-tac-toe", range(0, 9, 2)), ("house-votes-84", range(3, 10))])
 def test_the_tree_of_other_tables(shared: Path, tmp_path: Path, table: str, left: Sequence[int]) -> None:
     shown(tmp_path, shared, table, left, **SMALL)
-
-
-def people(number: int = 80) -> Rows:
-    rng = random.Random(3)
-    names = {"a": "xyz", "b": "uv", "c": "lmnop", "d": "01"}
-    rows = [{name: rng.choice(values) for name, values in names.items()} for _ in range(number)]
-    return [{**row, "play": "yes" if (row["a"] == "x") == (row["c"] < "n") else "no"} for row in rows]
 
 
 CASES = [
@@ -190,6 +103,7 @@ def test_a_typical_run_counts_the_columns_of_both(tmp_path: Path, more: dict[str
         ({**PLAIN, "at_most": 1}, "at_most cannot be combined with listener_columns"),
         ({**PLAIN, "max_rows": 7}, "aligned0.csv has 80 rows; remove --max-rows"),
         ({**PLAIN, "listener_columns": ("a", "e")}, "listener_columns: 'e' is not an attribute of the schema"),
+        ({**PLAIN, "columns": ("a", "d"), "listener_columns": ("a", "d", "play")}, "each party needs a column of 'a'"),
         ({**PLAIN, "listener_columns": ("a", "b", "c", "d", "play")}, "listener_columns: each party needs a column"),
         ({**PLAIN, "listener_columns": None}, "--listener-columns is missing: with --aligned name"),
         ({**PLAIN, "aligned": None}, "--aligned is missing: with --listener-columns give"),
@@ -212,12 +126,13 @@ def test_holders_of_rows_cannot_join(tmp_path: Path) -> None:
 def test_consent_names_the_columns_and_what_a_leaf_can_tell(tmp_path: Path) -> None:
     two = Two(tmp_path, people(), "play", ("a", "d"))
     exact, noisy = (Id3.alone(two.settings(1, **more), 1)[0].disclosure.reveals("b") for more in (PUBLIC, NOISY))
-    assert exact[:4] == [
-        "We and b both learn the decision tree for play of the 80 aligned rows.",
+    assert exact[1:5] == [
+        "The rows are 80 people who are in both tables, as both parties know.",
         "The party that listens gives 'a', 'd'; the party that dials gives 'b', 'c', 'play'.",
         "b learns nothing else of our columns, and we nothing else of b's.",
         "Each party knows its own columns of these people. From a leaf that few of them fit, it can learn the other's "
         "values of these few.",
     ]
+    assert exact[1:4] == noisy[2:5]
     assert not any("subtract its own rows" in line for line in exact)
-    assert noisy[-1].startswith("One row replaced by another")
+    assert noisy[1].startswith("One row replaced by another")
