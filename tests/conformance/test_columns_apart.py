@@ -120,3 +120,16 @@ def test_files_of_two_alignments_do_not_fit(
     assert [one.code for one in done] == [4, 4]
     for one in done:
         assert line in one.message
+
+
+def test_without_a_peer_and_by_a_node_it_is_a_line(tmp_path: Path) -> None:
+    write(tmp_path / "bank.csv", ["tax_number", "income", "employed"], people())
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    (tmp_path / "party.toml").write_text('[tables.bank]\nsource = "bank.csv"\nschema = "schema.toml"\nmax_rows = 99\n')
+    (tmp_path / "job.toml").write_text('protocol = "id3"\ntable = "bank"\nlistener_columns = ["income"]\n')
+    files = ["--data", "bank.csv", "--schema", "schema.toml", *aligned(tmp_path / "0.csv", range(10, 50))]
+    alone = here(tmp_path, "id3", "--alone", "--plain", *LISTENER, *files)
+    node = here(tmp_path, "policy", "--job", "job.toml", "--config", "party.toml")
+    assert (alone.code, node.code) == (2, 2)
+    assert alone.err == "smc: --alone: columns that lie apart need both parties; remove --listener-columns\n"
+    assert node.err == "smc: listener_columns cannot be set in a job: only commands by hand have --listener-columns\n"
