@@ -45,4 +45,4 @@ class Weighted:
         tables = self._source.level(trees, attributes)
         tables.check(len(tables.classes), len(self._weights), self._max_rows)
         values = tuple(table * self._weights for table in tables.values)
-        return LevelCounts(tables.classes * self._weights, values, tables.distinct or tables)
+        return LevelCounts(tables.classes * self._weights, values, tables.distinct or tables, tables.are_shares)

@@ -28,20 +28,20 @@ compares the root's questions, except the edges of narrow columns that splits ab
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
-from protocols.counts import ForestCounts, NoRows
+from protocols.counts import Counted, ForestCounts, NoRows
 from protocols.edges import Run, Runs
 from protocols.feasibility import Grouped
 from protocols.grower import Level
 from protocols.id3 import Problem, Tree, grown
 from protocols.openings import Decisions, choice_bits, levels
-from protocols.tree import Forest, Open, Split
+from protocols.tree import Forest, Leaf, Open, Split
 from smc.counting import Answers, CountingEngine, CountingSession, Program, make_counting_engine
 from smc.engines import Profile
 from smc.primitives.bits import BitMatrix
@@ -56,26 +56,55 @@ MOST_COUNTED = 1 << 10  # about so many attributes of a node are counted; more c
 BLOCK = 8  # instances; whole blocks cost as much in separate batches as in one
 
 
-def with_tree(engine: CountingEngine, problem: Problem, tree: Tree) -> None:
+def with_tree(engine: CountingEngine, problem: Problem, tree: Tree, counts: ForestCounts | None = None) -> None:
     """Count the cost of a run whose result is a given tree.
 
     Args:
         engine: The engine that counts.
         problem: The public parameters, of one tree.
         tree: The final tree, without open nodes.
+        counts: Source of counts whose own messages are counted too; None if counting sends none.
     """
-    with_forest(engine, problem, (tree,))
+    with_forest(engine, problem, (tree,), counts)
 
 
-def with_forest(engine: CountingEngine, problem: Problem, forest: Forest) -> None:
+def with_forest(engine: CountingEngine, problem: Problem, forest: Forest, counts: ForestCounts | None = None) -> None:
     """Count the cost of a run whose result is a given forest.
 
     Args:
         engine: The engine that counts.
         problem: The public parameters.
         forest: The final trees, without open nodes.
+        counts: Source of counts whose own messages are counted too; None if counting sends none.
     """
-    grown(engine, problem, _opening(engine, problem, iter(_forest_answers(problem, forest))))
+    silent = _opening(engine, problem, iter(_forest_answers(problem, forest)))
+    grown(engine, problem, silent if counts is None else counts)
+
+
+def typical_counts(problem: Counted, counts: ForestCounts, splits: Iterable[int]) -> None:
+    """Count the cost of the messages that a source of counts sends for a tree of typical shape.
+
+    Args:
+        problem: The public parameters.
+        counts: The source of counts of one tree.
+        splits: Number of split nodes of each level, down to the level of leaves alone; the first ones are split.
+    """
+    mean = mean_domain(problem)
+    order = sorted(range(len(problem.domains)), key=lambda place: abs(math.log(problem.domains[place] / mean)))
+    tree: Tree = Open()
+    for depth, number in enumerate(splits):
+        counts.level((tree,), problem.counts_attributes(depth, len(order) - depth))
+        if number:
+            tree = _split(tree, order[depth], problem.domains[order[depth]], iter(range(number)))
+
+
+def _split(tree: Tree, attribute: int, size: int, numbers: Iterator[int]) -> Tree:
+    """Return a tree whose open nodes are split, as many as there are numbers; the other open nodes become leaves."""
+    if isinstance(tree, Open):
+        return Leaf(0) if next(numbers, None) is None else Split(attribute, (Open(),) * size)
+    if isinstance(tree, Split):
+        return Split(tree.attribute, tuple(_split(child, attribute, size, numbers) for child in tree.children))
+    return tree
 
 
 def typical(engine: CountingEngine, problem: Problem, largest: int) -> None:
@@ -323,7 +352,7 @@ def _depth(problem: Problem) -> int:
     return len(problem.domains) if problem.max_depth is None else min(len(problem.domains), problem.max_depth)
 
 
-def mean_domain(problem: Problem) -> float:
+def mean_domain(problem: Counted) -> float:
     """Return the geometric mean of the attributes' numbers of values."""
     return math.exp(sum(map(math.log, problem.domains)) / max(1, len(problem.domains)))
 

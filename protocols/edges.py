@@ -185,7 +185,7 @@ class Questions:
                 counts = np.stack([tables.classes - second, second], axis=1)
             by_question.append(counts)
         distinct = None if tables.distinct is None else self.counts(tables.distinct)
-        return LevelCounts(tables.classes, tuple(by_question), distinct)
+        return LevelCounts(tables.classes, tuple(by_question), distinct, tables.are_shares)
 
 
 class Asked:

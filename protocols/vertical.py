@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.counts import Indices, LevelCounts
-from protocols.tree import Forest, Open, Split, Tree, child_of
+from protocols.tree import Open, Split, Tree, child_of
 from smc.engines import Engine
 from smc.errors import InputError
 
@@ -111,19 +111,18 @@ class VerticalCounts:
                 raise InputError(f"a category index is outside 0..{size - 1}")
         self._engine = engine
         self._columns = columns
-        self._own = {attribute: values[:, place].astype(np.int64) for place, attribute in enumerate(own)}
-        self._labels = None if labels is None else labels.astype(np.int64)
+        self._own = {attribute: values[:, place].astype(np.int64, copy=False) for place, attribute in enumerate(own)}
+        self._labels = None if labels is None else labels.astype(np.int64, copy=False)
         self._kind: type[Any] = np.uint16 if columns.rows < 1 << 16 else np.uint32
         self._before: dict[Path, list[Numbers]] = {}  # tables of the last level, by path
 
-    def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """Return shares of the numbers of the open nodes of the only tree; see `ForestCounts.level`.
+    def level(self, tree: Tree, attributes: bool) -> LevelCounts:
+        """Return shares of the numbers of the open nodes of a tree; see `Counts.level`.
 
         Args:
-            forest: The tree so far, alone; public.
+            tree: The tree so far; public.
             attributes: True to count by each attribute's values too.
         """
-        (tree,) = forest
         places = list(_places(tree, tuple(range(len(self._columns.domains)))))
         with self._engine.session.phase("counts"):
             tables = self._tables(places, attributes)
@@ -152,7 +151,7 @@ class VerticalCounts:
         return tables
 
     def _counted(self, places: list[_Place], attributes: bool) -> list[list[Numbers]]:
-        """Count nodes by inner products; tables as `_tables`, zeros for attributes that are not counted."""
+        """Count nodes by inner products; tables as `_tables`."""
         columns, inner, kind = self._columns, self._engine.inner, self._kind
         classes, is_owner = columns.classes, self._engine.party == columns.class_owner
         left = [place.left if attributes else () for place in places]
@@ -185,24 +184,29 @@ class VerticalCounts:
             whole = inner.chosen(first, bits_of_other, kind)
             others = inner.owned(second, vectors_of_other, kind)
         return [
-            self._assembled(whole[i], others[i * classes : (i + 1) * classes], of_owner[i], of_other[i], attributes)
-            for i in range(len(places))
+            self._assembled(whole[i], others[i * classes : (i + 1) * classes], of_owner[i], of_other[i], place.path)
+            if attributes
+            else [whole[i]]
+            for i, place in enumerate(places)
         ]
 
     def _assembled(
-        self, whole: Numbers, others: list[Numbers], of_owner: list[int], of_other: list[int], attributes: bool
+        self, whole: Numbers, others: list[Numbers], of_owner: list[int], of_other: list[int], path: Path
     ) -> list[Numbers]:
-        """Return a node's tables from its inner products, with the last value of each attribute."""
+        """Return a node's tables from its inner products, with the last values, and the values that its path has."""
         domains, classes = self._columns.domains, self._columns.classes
         by_class, own = whole[:classes], whole[classes:].reshape(-1, classes)
         theirs = np.stack(others, axis=1)
-        tables = [np.zeros((size, classes), dtype=self._kind) for size in domains if attributes]
+        tables = [np.zeros((size, classes), dtype=self._kind) for size in domains]
         for rows, counted in ((own, of_owner), (theirs, of_other)):
             done = 0
             for attribute in counted:
                 here = rows[done : done + domains[attribute] - 1]
                 done += len(here)
                 tables[attribute] = np.vstack([here, by_class - here.sum(axis=0, dtype=self._kind)])
+        for attribute, edge, child in path:
+            if not edge:
+                tables[attribute][child] = by_class
         return [by_class, *tables]
 
     def _cells(self, attributes: Sequence[int]) -> int:

@@ -1901,4 +1901,25 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ("tests/protocols/alignment/test_keys.py",),
         [("if not other & own)", "if other == 0)"), ("if value is None or twice[row]:", "if value is None:")],
     ),
+    (
+        "parties/jobs/tree/apart.py",
+        ("tests/parties/jobs/tree/test_apart.py",),
+        [
+            ('settings.against == "peer"', 'settings.against == "none"'),
+            ('"support_epsilon", "trees")', '"support_epsilon")'),
+        ],
+    ),
+    (
+        "parties/jobs/tabular.py",
+        ("tests/parties/jobs/tree/test_apart.py",),
+        [
+            ("        engine.masked_numbers = True\n        return", "        return"),
+            ('adjacency == "add-remove":', "False:"),
+        ],
+    ),
+    (
+        "parties/jobs/aligned.py",
+        ("tests/parties/jobs/test_aligned.py",),
+        [("or line[-1] != str(number)", "or False"), ("column[order]", "column[: len(order)]")],
+    ),
 )

@@ -13,7 +13,7 @@ from parties.base.settings import merge
 from parties.base.text import listed, parts_of, quoted
 from parties.commands.rows import CONFIG, TABLE, chosen
 from parties.commands.signature import argument, command, option
-from parties.jobs.align.reading import Value, names_in, problems, read_table
+from parties.jobs.align.reading import Value, problems, read_table
 from parties.jobs.align.settings import AlignSettings
 
 FEW = 10  # keys: an answer about fewer describes single people
@@ -39,7 +39,7 @@ def check_command(
     settings = merge(AlignSettings(), given)
     with console.progress("reading"):
         place = chosen(data, table, config_file)
-        found = read_table(place, settings, names_in(place))
+        found = read_table(place, settings)
     reasons = [one for one in problems(found, settings, 1) if keys is not None or "(keys)" not in one]
     usable = found.rows - found.keyless
     report = Report(

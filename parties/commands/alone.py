@@ -28,7 +28,7 @@ from parties.sources.cells import cells, cells_at
 from parties.sources.settings import PlaceSettings
 from parties.tables import schema
 from parties.tables.delimited import Columns
-from parties.tables.merging import merge_all
+from parties.tables.merging import merge_all, side_by_side
 from parties.tables.unfit import NoColumnError
 from smc.errors import InputError
 
@@ -41,6 +41,7 @@ def schema_command(
     data: Path | None = option("Your rows, a CSV or Parquet file."),
     own_file: Path | None = option("Your proposal, instead of --data; with --merge or --edges.", flag="--schema"),
     their_files: tuple[Path, ...] = option("Another party's proposal; repeatable: a schema for all.", flag="--merge"),
+    beside: Path | None = option("Proposal of the party that has other columns of the same people."),
     edges_file: Path | None = option("Edges for --schema: the result of smc release edges."),
     target: str | None = option("Class column.", "COLUMN"),
     exclude: tuple[str, ...] = option("Leave this column out; repeatable.", "COLUMN"),
@@ -59,13 +60,16 @@ def schema_command(
 
     --merge combines the proposals of all parties: the common columns, with the values of any party, the widest bounds
     and the edges of all. Disagreements are listed. Each party merges the others' proposals into its own and gets the
-    same schema: compare the digests. --edges groups columns of numbers by the edges of smc release edges.
+    same schema: compare the digests. --beside takes all columns of two proposals that have none in common.
+    --edges groups columns of numbers by the edges of smc release edges.
     """
     if (data is None) == (own_file is None):
-        raise InputError("--data: give it, or --schema with --merge or --edges; not both")
-    if own_file is not None and ((not their_files and edges_file is None) or exclude or numbers):
-        raise InputError("--schema goes with --merge or --edges; remove --exclude, --numeric and --target")
-    files.check_outputs({"--out": out}, [data, own_file, *their_files, edges_file])
+        raise InputError("--data: give it, or --schema with --merge, --beside or --edges; not both")
+    if own_file is not None and ((not their_files and beside is None and edges_file is None) or exclude or numbers):
+        raise InputError("--schema goes with --merge, --beside or --edges; remove --exclude, --numeric and --target")
+    if beside is not None and their_files:
+        raise InputError("--beside: the columns of --merge are common, those of --beside are not; give one of them")
+    files.check_outputs({"--out": out}, [data, own_file, *their_files, beside, edges_file])
     check_proposal(out)
     if data is not None:
         with console.progress("reading"):
@@ -85,6 +89,8 @@ def schema_command(
             console.err.print("--verbose lists all differences, column by column")
         agreed = merged.schema
         remarks |= {"merging": [vars(note) for note in merged.notes]}
+    if beside is not None:
+        agreed = side_by_side(agreed, schema.load(beside), target)
     if edges_file is not None:
         agreed = agreed.with_edges(_edges(edges_file))
     agreed.save(out)

@@ -163,7 +163,7 @@ def _estimate_of(name: str) -> click.Command:
         by_itself = task.own_seconds() if isinstance(task, BySchema) and not compute_only else {}
         warnings = task.warnings if isinstance(task, BySchema) else []
         counted = task.cost_of_run(Inputs(), beside)
-        return _report(counted, kind.about.integers, shards, link, by_itself, named, task.on_shares, warnings)
+        return _report(counted, kind.about.integers, shards, link, by_itself, named, givers is not None, warnings)
 
     help_ = (
         f"Estimate the cost of `smc {name}`: {kinds.line(name)} The first line of output states whether the costs are "
@@ -193,7 +193,7 @@ def _named(settings: KindSettings, options: list[Parameter], flags: Mapping[str,
 
 def _matters(option: Parameter) -> bool:
     """Return whether a parameter affects the forecast: private values and settings of the run itself do not."""
-    return not (option.node or option.data or option.is_engine) and option.role in ("public", "file")
+    return not (option.node or option.data or option.is_engine) and option.role in ("public", "hand", "file")
 
 
 def _names(options: Sequence[Parameter]) -> set[str]:
@@ -207,7 +207,7 @@ def _report(
     link: str,
     by_itself: Mapping[str, float],
     named: Profile | None,
-    on_shares: bool = False,
+    has_holders: bool = False,
     warnings: Sequence[str] = (),
 ) -> Report:
     """Return the report: the costs of the named profile or of all, the quickest first, and the work of the quickest.
@@ -242,7 +242,7 @@ def _report(
     besides = {"start": start, "counting what suits": round(sum(counting.values()), 3), **by_itself}
     rows.sort(key=lambda row: row["seconds"])
     head: dict[str, Any] = {"link": str(shape), "estimate": counted.estimate, "of": counted.assumed}
-    if on_shares:
+    if has_holders:
         asked = counted.asked()
         head["holder"] = dict(zip(("questions", "party0_gets", "party1_gets"), (len(asked), *sent(asked)), strict=True))
     head |= {"warnings": [*warnings]} if warnings else {}
@@ -257,7 +257,7 @@ def _report(
         f"on {shape}; {counted}",
     )
     memory = f"; memory of a shard: about {console.size(rows[0]['shard_bytes'])}" if shards > 1 else ""
-    for line in [*warnings, *([part_of_holder(asked)] if on_shares else [])]:
+    for line in [*warnings, *([part_of_holder(asked)] if has_holders else [])]:
         report.line(line)
     report.line(
         f"seconds of the first line: {_in_seconds(rows[0]['work'])}; in addition, at most: "

@@ -450,13 +450,22 @@ class Kind(ABC):
         """Return the data of a party without rows: the peer of a run on your rows alone, if it `runs_alone`."""
         raise NotImplementedError(f"{self.name} needs two parties")
 
+    def with_engine(self, engine: Engine, data: Any) -> Any:
+        """Return the data as `run` takes them, if they need the engine; called once before `run`.
+
+        Args:
+            engine: The engine of the session.
+            data: This party's data: from `open`, or in a command without a node from `alone`.
+        """
+        return data
+
     @abstractmethod
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """Run the protocol from a state to the end. Return the last state, which is the result.
 
         Args:
             engine: The engine of the session.
-            data: This party's data: from `open`, or in a command without a node from `alone`.
+            data: This party's data, from `with_engine`.
             start: The state to begin from, `states.beginning` for a new run.
             on_step: Called before each step begins.
         """

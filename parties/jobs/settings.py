@@ -21,7 +21,7 @@ from parties.base.text import instead, listed, quoted
 from smc.errors import InputError
 from smc.recipes import BOOLEAN_ENGINES, ENGINES, RECIPES, Form, Garbling, Gates, OTKind
 
-Role: TypeAlias = Literal["public", "private", "file", "output"]
+Role: TypeAlias = Literal["public", "hand", "private", "file", "output"]
 if TYPE_CHECKING:
     AnyEngine: TypeAlias = str
     BooleanEngine: TypeAlias = str
@@ -95,6 +95,31 @@ def own_file(title: str, help_: str, *, argument: bool = False, data: bool = Fal
         options: Further arguments of pydantic's `Field`.
     """
     return _field("file", None, title, help_, {"argument": argument, "data": data}, options)
+
+
+def by_hand(title: str, help_: str, *, column: bool = False) -> AnyField:
+    """Return the field of a setting whose value both parties must share, and which only commands have, no node.
+
+    Args:
+        title: Label.
+        help_: Help line.
+        column: Whether it names a column, or several if it is a list.
+    """
+    return _field("hand", None, title, help_, {"column": column, "advanced": True}, {})
+
+
+def listener_columns() -> AnyField:
+    """Return the field `listener_columns`: the columns of one party, if both have different columns of one person."""
+    return by_hand(
+        "Columns of the listening party",
+        "The tables have the same people. Columns that the party that listens has; the other party has the rest",
+        column=True,
+    )
+
+
+def aligned_rows() -> AnyField:
+    """Return the field `aligned`: the file with the order of rows that both parties share."""
+    return own_file("Aligned rows", "With --listener-columns: file written by smc align exact.")
 
 
 def of_people(node: bool = False) -> AnyField:

@@ -26,8 +26,9 @@ from parties.jobs.kind import (
     OnStep,
     Opened,
     Step,
+    nothing_else_of_rows,
 )
-from parties.jobs.settings import ENGINE, MOST_ROWS, own_file, public_parameters
+from parties.jobs.settings import ENGINE, MOST_ROWS, check_names, own_file, public_parameters
 from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
@@ -36,7 +37,10 @@ from parties.tables.types import rounded_numbers
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from protocols.counts import Rows
+    from parties.jobs.aligned import AlignedRows
+    from protocols.counts import Indices, Rows
+    from protocols.vertical import Columns as VerticalColumns
+    from smc.counting import CountingEngine
     from smc.engines import Engine
 
 CELL_BYTES = 8  # approximate bytes of a cell in a file
@@ -54,6 +58,7 @@ class TabularSettings(KindSettings):
         "Schema", "Public schema agreed with the peer: columns and values  [that of the table]", alias="schema"
     )  # `schema` is pydantic's
     own_table: TableSettings | None = None  # table of party.toml with the rows; it has no flag
+    own_aligned: Any = None  # the `AlignedRows` of a command; it has no flag
     own_max_rows: int | None = None  # bound on own rows where `max_rows` is half of all holders' rows; it has no flag
 
     @property
@@ -81,6 +86,28 @@ def with_holders(settings: TabularSettings, parties: int) -> TabularSettings:
             f"--max-rows: {parties} parties with {rows:,} rows each exceed {2 * MOST_ROWS:,} rows in all; lower it"
         )
     return settings.model_copy(update={"max_rows": whole, "own_max_rows": rows})
+
+
+def with_aligned(settings: Any) -> Any:
+    """Return settings with the aligned rows in their file, whose number is then `max_rows`.
+
+    Args:
+        settings: Settings of a command.
+
+    Raises:
+        InputError: The file is unreadable, or `max_rows` or the columns of the party that listens do not fit.
+    """
+    if getattr(settings, "aligned", None) is None:
+        return settings
+    if settings.listener_columns is None:
+        raise InputError("--listener-columns is missing: with --aligned name the columns of the party that listens")
+    from parties.jobs.aligned import AlignedRows
+
+    rows = AlignedRows.read(settings.aligned)
+    typed = "max_rows" in settings.model_fields_set and settings.own_table is None
+    if typed and settings.max_rows != len(rows.keys):
+        raise InputError(f"--max-rows: {settings.aligned} has {len(rows.keys):,} rows; remove --max-rows")
+    return settings.model_copy(update={"own_aligned": rows, "max_rows": len(rows.keys)})
 
 
 def file_of(path: Path | None, key: str) -> Path:
@@ -115,6 +142,7 @@ class BySchema(Kind):
         """Store settings in canonical form and the schema of the columns that are read."""
         super().__init__(settings)
         self.schema = schema
+        self.on_shares = self.apart is not None
 
     @classmethod
     @abstractmethod
@@ -135,6 +163,96 @@ class BySchema(Kind):
     def target(self) -> str:
         """Column by whose values a source counts."""
         return self.columns[0]
+
+    @property
+    def apart(self) -> tuple[str, ...] | None:
+        """Columns of the party that listens, if the parties have different columns of the same rows; else None."""
+        names: tuple[str, ...] | None = getattr(self.settings, "listener_columns", None)
+        return names
+
+    @property
+    def rows_each(self) -> int:
+        """Bound on the rows of a party in the protocol; half of all rows if each party has columns of every row."""
+        rows: int = self.settings.max_rows
+        return rows if self.apart is None else -(-rows // 2)
+
+    def check_apart(self) -> None:
+        """Raise InputError if the settings do not fit columns that lie apart."""
+        from parties.jobs.aligned import owners
+
+        owners(self.schema, self.apart or ())
+        refused = [name for name in ("at_most", "held_out", "exact") if getattr(self.settings, name, None)]
+        if refused:
+            raise InputError(f"{refused[0]} cannot be combined with listener_columns; remove one of them")
+        epsilon, adjacency = (getattr(self.settings, name, None) for name in ("epsilon", "adjacency"))
+        if epsilon is not None and adjacency == "add-remove":
+            raise InputError(
+                "adjacency: both parties know who is aligned, so noise hides values; give --adjacency replace"
+            )
+
+    @override
+    def take_shares(self) -> None:
+        if self.apart is not None:
+            raise InputError("--holders: columns that lie apart are those of two parties; remove one of them")
+        super().take_shares()
+
+    @property
+    def terms_apart(self) -> Document:
+        """Public terms of columns that lie apart, for the specification; empty if they do not."""
+        if self.apart is None:
+            return {}
+        rows: AlignedRows | None = self.settings.own_aligned
+        return {"listener_columns": list(self.apart), **({} if rows is None else {"alignment": rows.alignment})}
+
+    def nothing_else(self, peer: str) -> list[str]:
+        """Return the sentences that neither party learns more; for columns that lie apart also whose column is which.
+
+        Args:
+            peer: Name of the peer.
+        """
+        if self.apart is None:
+            return nothing_else_of_rows(peer, self.settings.max_rows)
+        listener = [name for name in self.schema.attributes if name in self.apart]
+        dialler = [name for name in self.schema.attributes if name not in listener]
+        return [
+            f"The rows are {self.settings.max_rows:,} people who are in both tables, as both parties know.",
+            f"The party that listens gives {listed(listener)}; the party that dials gives {listed(dialler)}.",
+            f"{peer} learns nothing else of our columns, and we nothing else of {peer}'s.",
+        ]
+
+    def sent_counts(self, engine: CountingEngine) -> Any:
+        """Return the data of a run on columns that lie apart, whose messages a counting engine counts; else None.
+
+        Args:
+            engine: The engine that counts.
+        """
+        if self.apart is None:
+            return None
+        import numpy as np  # loads slowly
+
+        from smc.counting.session import no_values
+
+        layout, kind = self.layout, np.dtype(np.int64)
+        labels = no_values(kind, (layout.rows,)) if engine.party == layout.class_owner else None
+        own = no_values(kind, (layout.rows, len(layout.of(engine.party))))
+        return self.with_engine(engine, (own, labels))
+
+    @property
+    def layout(self) -> VerticalColumns:
+        """Public description of columns that lie apart."""
+        from parties.jobs.aligned import owners
+        from protocols.vertical import Columns
+
+        party_of = owners(self.schema, self.apart or ())
+        features = self.schema.features(self.target)
+        sizes = {name: len(values) for name, values in self.schema.attributes.items()}
+        return Columns(
+            tuple(sizes[name] for name in features),
+            sizes[self.target],
+            tuple(party_of[name] for name in features),
+            party_of[self.target],
+            self.settings.max_rows,
+        )
 
     @property
     def split(self) -> Split | None:
@@ -277,7 +395,7 @@ class BySchema(Kind):
 
         Args:
             settings: The command's settings, as given.
-            source: This party's rows.
+            source: This party's rows; None if columns lie apart.
         """
         return [KEPT_BY_NODES] if self.disclosure.spends else []
 
@@ -286,10 +404,49 @@ class BySchema(Kind):
     def alone(cls, settings: KindSettings, party: int) -> tuple[Self, Any, list[str]]:
         """Return the task of a command, this party's rows from a file, and remarks on them."""
         task, inputs = cls.planned(settings), Inputs(party)
+        if task.apart is not None:
+            data, unread = task.aligned_cells(party)
+            twice = [f"also in your table, taken from the peer: {listed(unread)}"] if unread else []
+            return task, data, [*twice, *task.notes(settings, None)]
         ordered = Schema({name: task.schema.attributes[name] for name in task.columns})
         rows, ignored = task.rows_in_file(ordered, task.target)
         unread = [f"{cls.unread}: {listed(ignored)}"] if ignored and cls.unread else []
         return task, task.data_of(rows, inputs.secret), [*unread, *task.notes(settings, rows)]
+
+    def aligned_cells(self, party: int) -> tuple[tuple[Indices, Indices | None], list[str]]:
+        """Return own columns of the aligned rows, and the peer's columns that own table has too.
+
+        Args:
+            party: 0 for the listening party, 1 for the dialling party.
+
+        Returns:
+            The columns to predict from, int64[rows, columns], with the classes, int64[rows], or None if the peer has
+            them; and the names of the columns that are taken from the peer.
+
+        Raises:
+            InputError: The file of aligned rows is missing, or own table does not fit it or the schema.
+        """
+        from parties.jobs.aligned import owners
+
+        rows: AlignedRows | None = self.settings.own_aligned
+        if rows is None:
+            raise InputError("--aligned is missing: with --listener-columns give the file of smc align exact")
+        table, party_of = self.settings.own_table or own_table(self.settings), owners(self.schema, self.apart or ())
+        own = [name for name in (*self.schema.features(self.target), self.target) if party_of[name] == party]
+        if self.settings.own_table is None:
+            table = table.bounded_by(MOST_ROWS)
+        cells, unread = rows.cells_in(table, self.schema, own)
+        return ((cells[:, :-1], cells[:, -1]) if party_of[self.target] == party else (cells, None)), unread
+
+    @override
+    def with_engine(self, engine: Engine, data: Any) -> Any:
+        """Return the source of counts by the columns of both parties, if they lie apart."""
+        if self.apart is None:
+            return data
+        from protocols.vertical import VerticalCounts
+
+        engine.masked_numbers = True
+        return self.own_rows(VerticalCounts(engine, self.layout, *data))
 
     def fingerprint(self, source: Any, data: Any) -> Callable[[bytes], bytes]:
         """Return a function from a key to the digest by which a resumed session notices changed rows.
@@ -327,7 +484,9 @@ class BySchema(Kind):
     @override
     def planned(cls, settings: Any) -> Self:
         """Return the task of a command's settings, with the schema read from its file."""
-        return cls.canonical(settings, schemas.load(file_of(settings.schema_file, "schema")))
+        schema = schemas.load(file_of(settings.schema_file, "schema"))
+        check_names("listener_columns", getattr(settings, "listener_columns", None) or (), schema.attributes)
+        return cls.canonical(with_aligned(settings), schema)
 
     @override
     def specification(self) -> Document:
@@ -337,7 +496,13 @@ class BySchema(Kind):
             for name, value in values.items()
             if value is not None and name not in ENGINE
         }
-        return {"protocol": self.name, "schema": self.schema.public(), **fields, **self._engine_fields()}
+        return {
+            "protocol": self.name,
+            "schema": self.schema.public(),
+            **fields,
+            **self.terms_apart,
+            **self._engine_fields(),
+        }
 
     @override
     def parameters(self) -> dict[str, Any]:

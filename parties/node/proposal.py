@@ -102,6 +102,8 @@ class JobFile(JobHead, KindSettings):
     def _no_files(self) -> JobFile:
         keys = {info.alias or name for name, info in type(self).model_fields.items() if getattr(self, name) is not None}
         for parameter in parameters(type(self)):
+            if parameter.role == "hand" and parameter.key in keys:
+                raise ValueError(f"{parameter.key} cannot be set in a job: only commands by hand have {parameter.flag}")
             if parameter.role in ("file", "output") and parameter.key in keys:
                 raise ValueError(
                     f"{parameter.key} cannot be set in a job: rows come from a table of party.toml, results are fetched"

@@ -61,33 +61,40 @@ def _refuse(table: TableSettings, schema: Schema, rule: ColumnRule, rows: int, f
 def _queried(table: TableSettings, rules: Sequence[ColumnRule]) -> list[NDArray[np.int32]]:
     """Return the category indices of the cells of each column by a query; -1 for values outside the schema."""
     with open_rows(table) as rows:
-        return codes_of(rows, rules, ordered=table.is_chosen)
+        return keyed_codes(rows, rules, (), table.is_chosen)[1]
 
 
-def codes_of(rows: RowQuery, rules: Sequence[ColumnRule], ordered: bool = False) -> list[NDArray[np.int32]]:
-    """Return the category indices of the cells of each column, int32[rows]; -1 for values outside the schema.
+def keyed_codes(
+    rows: RowQuery, rules: Sequence[ColumnRule], keys: Sequence[str], ordered: bool = False
+) -> tuple[list[list[str | None]], list[NDArray[np.int32]]]:
+    """Return the cells of some columns as text, and of others as category indices, -1 for values outside the schema.
 
     Args:
         rows: The rows.
-        rules: Rule of each column.
+        rules: Rule of each column of categories.
+        keys: Names of the columns whose cells are returned as text; NULL is None.
         ordered: True if the engine returns rows in their order without being told.
+
+    Returns:
+        A list for each column of `keys`, and an array int32[rows] for each rule, all in one order of rows.
     """
     import sqlglot.expressions as exp
 
     from parties.sources.expressions import Cell
 
-    rows.select([rule.column for rule in rules])  # raises an error for a missing column
+    rows.select([*keys, *(rule.column for rule in rules)])  # raises an error for a missing column
     if rows.engine.lists and not ordered:
         rows.engine.backend.raw_sql("SET preserve_insertion_order = true")
     cells = [Cell(rule, rows.types[rule.column], rows.engine.lists).index for rule in rules]
     indices = [
-        exp.cast(exp.Coalesce(this=index, expressions=[exp.Paren(this=exp.convert(-1))]), "INT").as_(f"c{i}")
+        exp.cast(exp.Coalesce(this=index, expressions=[exp.Paren(this=exp.convert(-1))]), "INT").as_(f"i{i}")
         for i, index in enumerate(cells)
     ]
-    query = exp.Select().select(*indices).from_(rows.query.subquery("t"))
-    pieces = [
-        [batch.column(i).to_numpy().astype(np.int32) for i in range(len(rules))] for batch in rows.engine.batches(query)
-    ]
-    return [np.concatenate([np.zeros(0, np.int32), *column]) for column in zip(*pieces, strict=True)] or [
-        np.zeros(0, np.int32) for _ in rules
-    ]
+    texts: list[list[str | None]] = [[] for _ in keys]
+    codes = [[np.zeros(0, np.int32)] for _ in rules]
+    for batch in rows.engine.batches(rows.spelled(keys).select(*indices)):
+        for place, text in enumerate(texts):
+            text.extend(batch.column(place).to_pylist())
+        for place, code in enumerate(codes, len(keys)):
+            code.append(batch.column(place).to_numpy().astype(np.int32))
+    return texts, [np.concatenate(column) for column in codes]

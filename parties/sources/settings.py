@@ -468,6 +468,11 @@ class PlaceSettings(Settings):
         return self._party_table if self._party_table is not None and self._party_table.is_chosen else None
 
     @property
+    def renamed(self) -> dict[str, str]:
+        """Column of each attribute that party.toml names otherwise."""
+        return {} if self._party_table is None else self._party_table.renamed
+
+    @property
     def spelling(self) -> FormatSettings:
         """Spelling of cells: `format`, or the format of the party's table if `format` is the default."""
         table = self._party_table if self.format == FormatSettings() else None
@@ -532,6 +537,11 @@ class TableSettings(PlaceSettings):
     def label(self) -> str:
         """Source and table for messages, see `PlaceSettings.label`; for a query of files, the files' names."""
         return super().label if self.source else f"the query of {listed(self.files)}"
+
+    @property
+    @override
+    def renamed(self) -> dict[str, str]:
+        return {name: column.column for name, column in self.columns.items() if column.column is not None}
 
     @property
     def state(self) -> str:

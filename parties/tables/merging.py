@@ -154,6 +154,30 @@ def merge_all(ours: Schema, others: Mapping[str, Schema], target: str | None = N
     return Merged(schema, tuple(notes))
 
 
+def side_by_side(ours: Schema, theirs: Schema, target: str | None = None) -> Schema:
+    """Return the schema of the columns of both proposals, for tables with different columns; equal at both parties.
+
+    Args:
+        ours: This party's proposal.
+        theirs: The peer's proposal.
+        target: Name of the class column; None for the one in the proposals.
+
+    Raises:
+        InputError: A column is in both proposals, up to capitals, or their targets differ and `target` does not decide.
+    """
+    folded = {name.casefold() for name in theirs.attributes}
+    if both := [name for name in ours.attributes if name.casefold() in folded]:
+        raise InputError(f"columns in both schemas: {listed(both)}; leave each out of one schema (--data, --exclude)")
+    first, second = sorted([ours, theirs], key=Schema.digest)
+    targets = {target} if target is not None else {ours.target, theirs.target} - {None}
+    if len(targets) > 1:
+        raise InputError(f"the schemas have different targets, {listed(sorted(map(str, targets)))}; give --target")
+    joint = Schema(first.attributes | second.attributes, next(iter(targets), None), (*first.keys, *second.keys))
+    if joint.target is not None:
+        joint.choose_target()
+    return joint
+
+
 def _canonical(ours: Schema, theirs: Schema) -> tuple[Schema, Schema, list[Note]]:
     """Return both schemas in canonical spelling, see `spellings`, and the changes that this made."""
     names = [{name: composed(name) for name in schema.attributes} for schema in (ours, theirs)]

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from protocols.counts import NoRows
+from protocols.counts import ForestCounts, NoRows
 from protocols.edges import remaining
 from protocols.openings import index_width
 from protocols.release.tree import private_tree
 from protocols.release.tree_problem import Problem
 from protocols.tree import Forest, Leaf, Open, Split, Tree
-from smc.counting import Answers, CountingEngine
+from smc.counting import CountingEngine
 from smc.primitives import bits as bitpack
 from smc.primitives.bits import BitMatrix
 
@@ -82,17 +82,14 @@ def opened(problem: Problem, forest: Forest, depth: int | None = None) -> dict[s
     return dict(zip(KINDS, (sum(column) for column in zip((0, 0), *chosen, strict=True)), strict=True))
 
 
-def with_forest(engine: CountingEngine, problem: Problem, forest: Forest) -> None:
+def with_forest(engine: CountingEngine, problem: Problem, forest: Forest, counts: ForestCounts | None = None) -> None:
     """Count the cost of the run that ends with these trees.
 
     Args:
         engine: Engine that counts cost. Nothing is computed and nothing is sent.
         problem: Public problem of the trees.
         forest: The trees at the end of the run.
+        counts: Source of counts whose own messages are counted too; None if counting sends none.
     """
-    _count(engine, problem, (bits for level in levels(problem, forest) for bits in level.bits(problem)))
-
-
-def _count(engine: CountingEngine, problem: Problem, answers: Answers) -> None:
-    engine.answers = answers
-    private_tree(engine, problem, NoRows(problem.domains, problem.classes))
+    engine.answers = (bits for level in levels(problem, forest) for bits in level.bits(problem))
+    private_tree(engine, problem, NoRows(problem.domains, problem.classes) if counts is None else counts)

@@ -6,7 +6,6 @@ import csv
 import hmac
 import io
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from parties.alone.preparing.spellings import NO_VALUE
@@ -69,18 +68,19 @@ class OwnKeys:
     table: TableKeys
     tokens: Tokens = field(repr=False)
 
-    def aligned(self, matched: Rows) -> str:
-        """Return the keys of matched rows as CSV, as they are written in the table.
+    def aligned(self, matched: Rows, numbers: str) -> str:
+        """Return the keys of matched rows as CSV, as they are written in the table, and the number of each row.
 
         Args:
             matched: The matched tokens, in the order that both parties share.
+            numbers: Name of the column of numbers, see `parties.jobs.aligned.row_column`.
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.table.columns)
+        writer.writerow([*self.table.columns, numbers])
         writer.writerows(
-            ["" if cells[row] is None else cells[row] for cells in self.table.cells]
-            for row in self.tokens.rows[matched].tolist()
+            [*("" if cells[row] is None else cells[row] for cells in self.table.cells), number]
+            for number, row in enumerate(self.tokens.rows[matched].tolist(), 1)
         )
         return text.getvalue()
 
@@ -92,13 +92,12 @@ class OwnKeys:
         return state.digest()
 
 
-def read_table(place: PlaceSettings, settings: AlignSettings, names: Mapping[str, str]) -> TableKeys:
+def read_table(place: PlaceSettings, settings: AlignSettings) -> TableKeys:
     """Return the key columns of a table.
 
     Args:
         place: The table or file.
         settings: Settings of the job: keys and forms.
-        names: Name of a key column in the table, if it differs.
 
     Raises:
         InputError: The table cannot be read or lacks a column.
@@ -112,7 +111,7 @@ def read_table(place: PlaceSettings, settings: AlignSettings, names: Mapping[str
         require(f"forms: {name}", *forms[name].needs)
     cells: list[Cells] = [[] for _ in columns]
     with open_rows(place) as rows:
-        own_names = [names.get(name, name) for name in columns]
+        own_names = [place.renamed.get(name, name) for name in columns]
         rows.select(own_names)  # raises an error for a missing column
         if rows.engine.lists:
             rows.engine.backend.raw_sql("SET preserve_insertion_order = true")
@@ -196,10 +195,3 @@ def place_of(settings: AlignSettings) -> PlaceSettings:
     if settings.data is None:
         raise InputError("--data is missing: give the flag, or your rows as [tables.NAME] in --config")
     return PlaceSettings(source=str(settings.data))
-
-
-def names_in(place: PlaceSettings) -> dict[str, str]:
-    """Return the column of each attribute that party.toml renames."""
-    table = place if isinstance(place, TableSettings) else place.party_table
-    columns = {} if table is None else table.columns
-    return {name: column.column for name, column in columns.items() if column.column is not None}

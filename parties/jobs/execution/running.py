@@ -109,6 +109,7 @@ class Connection:
                 run.engine.masked_numbers, data = True, joined(data, holders.ask)
 
             note_code(run.session, task)
+            data = task.with_engine(run.engine, data)
             if choice.profile is None:
                 on_engine(run.profile)
             with sharded(run.link, run.engine, run.profile, memory_of_shard(choice)):

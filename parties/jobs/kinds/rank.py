@@ -14,7 +14,7 @@ from parties.jobs.release import presenting
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.reading import pairs
-from parties.jobs.release.settings import DecisionSettings, with_features
+from parties.jobs.release.settings import ApartSettings, DecisionSettings, with_features
 from parties.jobs.settings import Columns, Name, public
 from parties.tables.schema import Schema
 from smc.errors import InputError
@@ -31,7 +31,7 @@ MEASURED = {
 }
 
 
-class RankSettings(DecisionSettings):
+class RankSettings(DecisionSettings, ApartSettings):
     """Settings of `smc rank`."""
 
     target: Name | None = public(

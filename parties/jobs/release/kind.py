@@ -33,7 +33,6 @@ from parties.jobs.kind import (
     Step,
     exact,
     hidden,
-    nothing_else_of_rows,
     svg_file,
 )
 from parties.jobs.release import presenting, reading
@@ -49,6 +48,7 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from protocols.counts import Rows
+    from smc.counting import CountingEngine
     from smc.engines import Engine
 
 COUNTABLE = 1 << 14  # numbers of a question whose cost is counted in a few seconds
@@ -89,6 +89,8 @@ class Release(BySchema):
         text = canonical_text(predicates)
         task = cls(settings.model_copy(update={"where": text}), reading.used(schema, [*columns, *read]))
         _ = task.query  # refuse an invalid or too large question here
+        if task.apart is not None:
+            task.check_apart()
         return task
 
     @override
@@ -225,7 +227,7 @@ class Release(BySchema):
             lambda peer: [
                 f"We and {peer} both learn {query.learnt}{how}.",
                 *self.rounded,
-                *nothing_else_of_rows(peer, self.settings.max_rows),
+                *self.nothing_else(peer),
             ],
             lambda state, step=None: {query.opens: 0 if state is None else len(state)},
             Bits.once(query.bits or 0),
@@ -254,8 +256,13 @@ class Release(BySchema):
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
         numbers = self.query.numbers
+
+        def program(engine: CountingEngine) -> object:
+            own = self.sent_counts(engine)
+            return self.query.open(engine, np.zeros(numbers, dtype=np.int64) if own is None else own)
+
         return Counted(
-            self.query.program or (lambda engine: self.query.open(engine, np.zeros(numbers, dtype=np.int64))),
+            self.query.program or program,
             is_countable=max(numbers, sum(part.numbers for part in self.query.parts)) <= COUNTABLE,
             asked=lambda: (numbers,),
         )

@@ -13,7 +13,9 @@ from parties.jobs.settings import (
     BooleanSettings,
     Columns,
     RowBound,
+    aligned_rows,
     check_names,
+    listener_columns,
     of_people,
     output,
     public,
@@ -62,6 +64,13 @@ class DecisionSettings(BooleanSettings, TabularSettings):
     where: Where | None = condition()
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()
+
+
+class ApartSettings(TabularSettings):
+    """Settings of a question that also reads columns that lie apart."""
+
+    listener_columns: Columns | None = listener_columns()
+    aligned: LocalPath | None = aligned_rows()
 
 
 class NoisySettings(BooleanSettings, TabularSettings):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from typing_extensions import override
 
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Bits, Counted, Disclosure, OnStep, State, nothing_else_of_rows
+from parties.jobs.kind import Bits, Counted, Disclosure, OnStep, State
 from parties.jobs.tabular import StoppingKind
-from parties.jobs.tree import leaf_rules
+from parties.jobs.tree import apart, leaf_rules
 from parties.jobs.tree.joint import JointTree, Levels
 from parties.jobs.tree.settings import Id3Settings
 from smc.errors import InputError
@@ -65,7 +65,7 @@ class ExactTree(JointTree, StoppingKind):
         if settings.max_depth is None and not settings.plain:
             runs, domains = self.questions.runs, self.questions.domains
             counts = 0 if self.edges is None else sum(compared(runs, domains, self.edges)) * (self.classes + 1)
-            depth = usual_depth(leaf_rules.rules_of(settings), domains, settings.max_rows, counts)
+            depth = usual_depth(leaf_rules.rules_of(settings), domains, self.rows_each, counts)
             settings = settings.model_copy(update={"max_depth": min(depth, self.questions.deepest)})
         return settings
 
@@ -87,7 +87,7 @@ class ExactTree(JointTree, StoppingKind):
             runs=self.questions.runs,
             edges=self.edges,
             classes=self.classes,
-            max_rows=self.settings.max_rows * max(self.weights),
+            max_rows=self.rows_each * max(self.weights),
             delta=self.settings.tolerance,
             min_rows=self.settings.min_rows,
             max_depth=self.settings.max_depth,
@@ -124,7 +124,7 @@ class ExactTree(JointTree, StoppingKind):
         from protocols.class_weights import Weighted
         from protocols.feasibility import Grouped
 
-        counts, rows = super().by_questions(source), self.settings.max_rows * self.problem.trees
+        counts, rows = super().by_questions(source), self.rows_each * self.problem.trees
         counts = counts if max(self.weights) == 1 else Weighted(counts, self.weights, rows)
         return Grouped(counts, self.problem.rules.k) if self._against_peer else counts
 
@@ -166,7 +166,8 @@ class ExactTree(JointTree, StoppingKind):
         return Disclosure(
             lambda peer: [
                 f"We and {peer} both learn the decision tree for {self.target} of both tables' rows together.",
-                *nothing_else_of_rows(peer, self.settings.max_rows),
+                *self.nothing_else(peer),
+                *([] if self.apart is None else apart.inferences(self.settings)),
                 *leaf_rules.promises(self.settings, peer, self.on_shares),
             ],
             lambda state, step=None: opened(self.problem, (state,), step),
@@ -227,8 +228,8 @@ class ExactTree(JointTree, StoppingKind):
             lambda: self.asked(self.typical_levels()),
         )
 
+    @override
     def typical_levels(self) -> Levels:
-        """Return the levels of a typical run."""
         from protocols import cost_model
 
         return cost_model.typical_levels(self.problem)
@@ -272,7 +273,7 @@ class ExactTree(JointTree, StoppingKind):
     def with_result(self, state: State) -> Program:
         from protocols import cost_model
 
-        return lambda engine: cost_model.with_tree(engine, self.problem, state)
+        return lambda engine: cost_model.with_tree(engine, self.problem, state, self.sent_counts(engine))
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:

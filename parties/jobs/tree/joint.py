@@ -15,7 +15,7 @@ from parties.base.text import listed, quoted
 from parties.jobs.kind import Counted, Description, Document, File, Inputs, State, States, Step
 from parties.jobs.settings import ENGINE, KindSettings, public_parameters
 from parties.jobs.tabular import BySchema
-from parties.jobs.tree import leaf_rules, result
+from parties.jobs.tree import apart, leaf_rules, result
 from parties.jobs.tree.settings import ExactSettings, Id3Extra, Id3Settings
 from parties.tables.schema import Schema
 from parties.tables.types import OrderedType, ranges_as_classes, type_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from parties.models.trees.tree import Node, TreeFile
     from protocols.counts import Rows
     from protocols.edges import Questions
-    from smc.counting import Program
+    from smc.counting import CountingEngine, Program
 
 OPTIONAL = ("at_most", "held_out", "shards")  # in a specification only if they are given
 Levels = Sequence[tuple[int, int, int]]  # nodes, splits, and greatest number of attributes left at a node
@@ -82,6 +82,9 @@ class JointTree(BySchema):
         if len(values := schema.attributes[target]) < 2:
             raise InputError(f"target: {quoted(target)} has one value, {listed(values)}: there is nothing to learn")
         task = cls.of(settings, schema, target)
+        if task.apart is not None:
+            task.check_apart()
+            apart.check(task.settings)
         task.check()
         return task
 
@@ -124,6 +127,8 @@ class JointTree(BySchema):
         remarks += super().notes(settings, source)
         if "epsilon" not in self.specified and leaf_rules.may_speak_of_one(self.settings):
             remarks.append("leaves may describe a single person: --k or --l prevents it")
+        if source is None:
+            return [*remarks, *apart.remarks(settings)]
         return [*remarks, *self.leaks(source)]
 
     @override
@@ -182,6 +187,7 @@ class JointTree(BySchema):
             "target": self.target,
             **{name: getattr(self.settings, name) for name in self.specified},
             **{name: value for name in OPTIONAL if (value := getattr(self.settings, name)) is not None},
+            **self.terms_apart,
             **self._engine_fields(),
         }
 
@@ -252,7 +258,29 @@ class JointTree(BySchema):
 
     @cached_property
     def _typical_cost(self) -> Counted:
-        return self.typical_cost()
+        typical = self.typical_cost()
+        if self.apart is None:
+            return typical
+
+        def program(engine: CountingEngine) -> None:
+            from protocols.cost_model import typical_counts
+
+            typical_counts(self.problem, self.sent_counts(engine), [splits for _, splits, _ in self.typical_levels()])
+            typical.program(engine)
+
+        return replace(typical, program=program)
+
+    @override
+    def sent_counts(self, engine: CountingEngine) -> Any:
+        """Return the source of counts of one tree, whose messages a counting engine counts; else None."""
+        from protocols.counts import Unpartitioned
+
+        source = super().sent_counts(engine)
+        return source if source is None or self.votes else Unpartitioned(source)
+
+    @abstractmethod
+    def typical_levels(self) -> Levels:
+        """Return the levels of a typical run."""
 
     @abstractmethod
     def typical_cost(self) -> Counted:

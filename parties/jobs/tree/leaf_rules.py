@@ -67,7 +67,7 @@ def promises(settings: ExactSettings, peer: str, on_shares: bool = False) -> lis
             f"In no leaf do the classes of rows {whose} differ from those of {other} by more than {rules.t:g} "
             f"({rules.distance} distance)."
         )
-    if lines and rules.against == "public":
+    if lines and rules.against == "public" and getattr(settings, "listener_columns", None) is None:
         lines.append(
             "A party can subtract its own rows from a leaf: these rules promise nothing for the other's rows alone."
         )

@@ -69,7 +69,7 @@ class PrivateTree(JointTree):
             domains=self.questions.domains,
             runs=self.questions.runs,
             classes=self.classes,
-            max_rows=settings.max_rows,
+            max_rows=self.rows_each,
             max_depth=settings.max_depth,
             epsilon=self.epsilon,
             leaf_epsilon=share if settings.leaf_epsilon is None else exact(settings.leaf_epsilon),
@@ -90,7 +90,7 @@ class PrivateTree(JointTree):
             settings = self.settings = settings.model_copy(update={"splits": "ordered"})
         if settings.max_depth is not None:
             return settings
-        rows = max(1, 2 * settings.max_rows // settings.trees)
+        rows = max(1, 2 * self.rows_each // settings.trees)
         epsilon = self.epsilon / (settings.together * (1 + self.replaced))
         tree = chosen(rows, epsilon, self.domains, self.classes, self.questions.ordered)
         return settings.model_copy(update={"max_depth": tree.depth})
@@ -140,7 +140,7 @@ class PrivateTree(JointTree):
             f"We and {peer} both learn {trees} for {self.target} of both tables' rows together, every choice in it "
             "with noise that neither knows.",
             f"{changes(self.at_most, self.replaced, 'any result is', f'e^{settings.epsilon:g}')}.",
-            nothing_else_of_either(peer, settings.max_rows),
+            *([nothing_else_of_either(peer, settings.max_rows)] if self.apart is None else self.nothing_else(peer)),
         ]
 
     @property
@@ -177,7 +177,7 @@ class PrivateTree(JointTree):
     def with_result(self, state: State) -> Program:
         from protocols.release import tree_openings
 
-        return lambda engine: tree_openings.with_forest(engine, self.problem, state)
+        return lambda engine: tree_openings.with_forest(engine, self.problem, state, self.sent_counts(engine))
 
     @override
     def typical_cost(self) -> Counted:
@@ -207,13 +207,15 @@ class PrivateTree(JointTree):
             of,
             most,
             is_countable,
-            lambda: self.asked(
-                [
-                    (nodes, splits, len(problem.domains) - depth)
-                    for depth, (nodes, splits) in enumerate(tree_costs.typical_levels(problem))
-                ]
-            ),
+            lambda: self.asked(self.typical_levels()),
         )
+
+    @override
+    def typical_levels(self) -> Levels:
+        from protocols.release import tree_costs
+
+        levels = enumerate(tree_costs.typical_levels(self.problem))
+        return [(nodes, splits, len(self.problem.domains) - depth) for depth, (nodes, splits) in levels]
 
     @override
     def levels_of(self, state: State) -> Levels:

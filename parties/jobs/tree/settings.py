@@ -11,6 +11,7 @@ from parties.jobs.kind import Adjacency
 from parties.jobs.settings import (
     Against,
     AnyField,
+    Columns,
     Distance,
     Diversity,
     HeldOut,
@@ -21,12 +22,14 @@ from parties.jobs.settings import (
     RowBound,
     T,
     against,
+    aligned_rows,
     close,
     distance,
     diverse,
     diversity,
     fewest_rows,
     held_out,
+    listener_columns,
     most_bytes_field,
     of_people,
     output,
@@ -151,6 +154,8 @@ class Id3Settings(ExactSettings):
     holdout: Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)] = public(
         0.3, "Held out", "With prune holdout: share of each party's rows kept for pruning", advanced=True
     )
+    listener_columns: Columns | None = listener_columns()
+    aligned: LocalPath | None = aligned_rows()
     epsilon: Epsilon | None = public(
         None,
         "Epsilon",

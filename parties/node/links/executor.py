@@ -272,7 +272,8 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
                 tell(Met(first, profile, both))
                 openings = session.openings = WrittenFirst(session, repeated, tell)
                 note_code(session, task)
-                engine, data = engine_of(session, chosen), ours.data
+                engine = engine_of(session, chosen)
+                data = task.with_engine(engine, ours.data)
                 if givers is not None:
                     givers.start(first, task)
                     engine.masked_numbers, data = True, joined(data, givers.ask)

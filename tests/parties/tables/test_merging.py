@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from parties.cli import run
 from parties.tables import schema
-from parties.tables.merging import merge, merge_all
+from parties.tables.merging import merge, merge_all, side_by_side
 from parties.tables.schema import Schema
 from parties.tables.types import CategoryType, Domain, FlagType, IntegerType
 from smc.errors import InputError
@@ -229,3 +229,25 @@ def test_the_command_on_typed_proposals(
     again = ["schema", "--schema", "ours-merged.toml", "--merge", "theirs-merged.toml", "--out", "again.toml"]
     assert run(again) == 0
     assert Path("again.toml").read_bytes() == Path("ours-merged.toml").read_bytes()
+
+
+def test_schemas_side_by_side_are_equal_at_both_parties() -> None:
+    ours, theirs = Schema({"a": ("1", "2")}), Schema({"b": ("u",), "c": ("v", "w")}, "c")
+    joint = side_by_side(ours, theirs)
+    assert {*joint.attributes} == {"a", "b", "c"}
+    assert joint.target == "c"
+    assert joint.digest() == side_by_side(theirs, ours).digest()
+    assert [*joint.attributes] == [*side_by_side(theirs, ours).attributes]
+    assert side_by_side(ours, theirs, "a").target == "a"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "line"),
+    [
+        (Schema({"A": ("1",)}), "columns in both schemas: 'a'; leave each out of one schema"),
+        (Schema({"b": ("1",)}, "b"), "the schemas have different targets, 'a', 'b'; give --target"),
+    ],
+)
+def test_schemas_that_do_not_go_side_by_side_are_a_line(theirs: Schema, line: str) -> None:
+    with pytest.raises(InputError, match=line):
+        side_by_side(Schema({"a": ("1", "2")}, "a"), theirs)

@@ -11,8 +11,9 @@ from typing_extensions import override
 from parties.base.extras import installed
 from parties.base.settings import required
 from parties.base.text import listed
-from parties.jobs.align.reading import OwnKeys, names_in, own_keys, place_of, read_table
+from parties.jobs.align.reading import OwnKeys, own_keys, place_of, read_table
 from parties.jobs.align.settings import LEARNERS, NAME, AlignSettings, bounds, forms_of, key_columns, terms_of
+from parties.jobs.aligned import row_column
 from parties.jobs.inputs import AwayError
 from parties.jobs.kind import (
     Bits,
@@ -177,7 +178,7 @@ class AlignExact(Kind):
         task, place = cls.planned(settings), place_of(settings)
         if settings.aligned is not None and not (settings.opens == "rows" and task.terms.learns_it(party)):
             raise InputError("--aligned: this party learns no rows; remove it")
-        table = read_table(place, settings, names_in(place))
+        table = read_table(place, settings)
         return task, (own_keys(table, settings, party, place), None), []
 
     @override
@@ -190,7 +191,7 @@ class AlignExact(Kind):
         """Read the keys of the table."""
         table, _ = inputs.required()
         try:
-            read = read_table(table, self.settings, names_in(table))
+            read = read_table(table, self.settings)
         except InputError as error:
             raise AwayError(without_cells(error)) from None
         keys = own_keys(read, self.settings, inputs.party, table)
@@ -209,7 +210,7 @@ class AlignExact(Kind):
         if found is None:
             return {"matched": None}
         number = found if isinstance(found, int) else len(found)
-        own = None if isinstance(found, int) else keys.aligned(found)
+        own = None if isinstance(found, int) else keys.aligned(found, row_column(engine.session.identifier))
         if keep is None:
             self._number, self._own = number, own  # a command writes them
         elif own is not None or not both:

@@ -13,13 +13,13 @@ from parties.jobs.release.drawing import draw_svg
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Part, Question, number, own_vector, sums
 from parties.jobs.release.reading import Cells
-from parties.jobs.release.settings import DrawnSettings, GaussianSettings
+from parties.jobs.release.settings import ApartSettings, DrawnSettings, GaussianSettings
 from smc.errors import InputError
 
 MOST_PREDICATES = 256
 
 
-class CountSettings(GaussianSettings, DrawnSettings):
+class CountSettings(GaussianSettings, DrawnSettings, ApartSettings):
     """Settings of `smc release count`."""
 
 

@@ -17,12 +17,12 @@ from parties.jobs.release.noise import Noise
 from parties.jobs.release.postprocessing import consistent, percentages
 from parties.jobs.release.question import Question, number
 from parties.jobs.release.reading import Cells
-from parties.jobs.release.settings import DrawnSettings
+from parties.jobs.release.settings import ApartSettings, DrawnSettings
 from parties.jobs.settings import Columns, public
 from smc.errors import InputError
 
 
-class TableSettings(DrawnSettings):
+class TableSettings(DrawnSettings, ApartSettings):
     """Settings of `smc release table`."""
 
     by: Columns | None = public(
