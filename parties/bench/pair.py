@@ -72,9 +72,11 @@ def beside(arguments: Sequence[str], data_connection: bool = False) -> Iterator[
         arguments: Arguments of the second process, before the directory and party 0's address.
         data_connection: Open a data connection beside gRPC's stream.
     """
-    with tempfile.TemporaryDirectory(prefix="smc-bench-") as name:
-        with lead(Path(name), arguments, data_connection=data_connection) as session:
-            yield session
+    with (
+        tempfile.TemporaryDirectory(prefix="smc-bench-") as name,
+        lead(Path(name), arguments, data_connection=data_connection) as session,
+    ):
+        yield session
 
 
 def meet(session: Session) -> None:

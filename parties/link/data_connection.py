@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from typing_extensions import override
 
 from parties.base.address import parse_address
-from parties.link.channel import GrpcChannel
+from parties.link.channel import GRACE_SECONDS, GrpcChannel
 from parties.link.frames import MAX_FRAME_BYTES
 from parties.link.identity import common_name
 from parties.link.listening import numeric_address
@@ -96,9 +96,11 @@ class DataStream(Stream):
         if sys.platform == "linux":
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, max(1, round(keepalive)))
         outbox.send_by(self._send)
-        control.on_end = self.end
+        self._last_moment = threading.Timer(GRACE_SECONDS, self.end)
+        self._last_moment.daemon = True
+        control.on_end = self._control_ended
         if control.ended.is_set():
-            self.end()
+            self._control_ended()
         self._finisher: threading.Thread | None = None
         self._sender = threading.Thread(target=self._send_all, name="smc-data", daemon=True)
         self._sender.start()
@@ -127,10 +129,17 @@ class DataStream(Stream):
     def close(self) -> None:
         """End the stream, wait for its threads, and close the connection."""
         self.end()
+        self._last_moment.cancel()
         for thread in (self._sender, self._finisher):
             if thread is not None:
                 thread.join()
         self._connection.close()
+
+    def _control_ended(self) -> None:
+        """Send no more; the peer's last frames may still be under way here."""
+        super().end()
+        with suppress(RuntimeError):  # it was started before
+            self._last_moment.start()
 
     def _cut(self) -> None:
         self.end()
@@ -153,6 +162,7 @@ class DataStream(Stream):
     def _send_all(self) -> None:
         for _ in self.outbox:  # it calls `_send`
             pass
+        self._control.outbox.close()
         with suppress(OSError):
             self._connection.shutdown(socket.SHUT_WR)
             if not self._connection.recv(1, socket.MSG_PEEK):  # the peer has ended its direction, too
