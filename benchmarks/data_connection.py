@@ -24,13 +24,14 @@ from benchmarks.gates import delta
 from parties.bench import machine, pair
 from parties.bench.cases import multiplication
 from protocols.millionaires import strict
+from smc.circuit.library import aes128
 from smc.engines import make_engine
 from smc.ot import OTKind, Transfers
 from smc.session import Session
 from smc.yao.evaluator import Evaluator
 from smc.yao.garbler import Garbler
 
-MIB, TRIPS = 1 << 20, 500
+MIB, TRIPS, BLOCKS = 1 << 20, 500, 200
 KINDS: tuple[OTKind, ...] = ("iknp", "softspoken2", "softspoken4", "softspoken8")
 WAYS = {"gRPC": False, "data connection": True}
 Work = Callable[[Session], Callable[[], Any]]  # prepares, and returns what is timed
@@ -49,6 +50,21 @@ def multiply(session: Session) -> Callable[[], Any]:
     if session.party == 0:
         return lambda: Garbler(session, delta(session), "half").garble(netlist, [inputs], batch)
     return lambda: Evaluator(session, "half").evaluate(netlist, [inputs], batch)
+
+
+def encrypt(session: Session) -> Callable[[], Any]:
+    """Garble and evaluate AES-128 of one block, 200 times."""
+    netlist, inputs = aes128(), session.prg.words(256, 1, 2)
+    work: Any = Evaluator(session, "half").evaluate
+    if session.party == 0:
+        work = Garbler(session, delta(session), "half").garble
+
+    def run() -> None:
+        for _ in range(BLOCKS):
+            work(netlist, [inputs], 1)
+            pair.meet(session)
+
+    return run
 
 
 def transfer(kind: OTKind, session: Session) -> Callable[[], Any]:
@@ -96,6 +112,7 @@ WORKS: dict[str, Work] = {
     f"{TRIPS} round trips": there_and_back,
     "10^6 comparisons of 32 bits, garbled": compare,
     "2^13 products of 64 bits, garbled": multiply,
+    f"{BLOCKS} times AES-128 of one block, garbled": encrypt,
     **{f"2^22 correlated OTs, {kind}": partial(transfer, kind) for kind in KINDS},
 }
 
