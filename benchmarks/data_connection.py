@@ -33,7 +33,7 @@ from smc.yao.garbler import Garbler
 
 MIB, TRIPS, BLOCKS = 1 << 20, 500, 200
 KINDS: tuple[OTKind, ...] = ("iknp", "softspoken2", "softspoken4", "softspoken8")
-WAYS = {"gRPC": False, "data connection": True}
+WAYS: dict[str, dict[str, Any]] = {"gRPC": {}, "data connection": {"data_ports": (0,)}}
 Work = Callable[[Session], Callable[[], Any]]  # prepares, and returns what is timed
 
 
@@ -148,10 +148,8 @@ def main(runs: int, only: str, as_json: bool, peer: tuple[str, str] | None) -> N
         return
     figures: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
     for _ in range(runs):
-        for way, data_connection in WAYS.items():
-            with pair.beside(
-                ["-m", "benchmarks.data_connection", "--only", only, "--peer"], data_connection
-            ) as session:
+        for way, options in WAYS.items():
+            with pair.beside(["-m", "benchmarks.data_connection", "--only", only, "--peer"], **options) as session:
                 for name, figure in play(session, only).items():
                     figures[name][way].append(figure)
     rows: dict[str, dict[str, list[float]]] = {
@@ -161,7 +159,7 @@ def main(runs: int, only: str, as_json: bool, peer: tuple[str, str] | None) -> N
         for name, ways in figures.items()
     }
     if as_json:
-        click.echo(json.dumps({"machine": machine.facts(), "runs": runs, "seconds and processor": rows}, indent=2))
+        click.echo(json.dumps({"machine": machine.facts(), "runs": runs, "seconds_and_processor": rows}, indent=2))
         return
     click.echo(f"{'seconds (processor of both)':40}" + "".join(f"{way:>24}" for way in WAYS))
     for name, ways in rows.items():

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,16 +28,14 @@ GRACE_SECONDS = 2.0
 
 
 @contextmanager
-def lead(
-    directory: Path, arguments: Sequence[str], shape: LinkShape | None = None, data_connection: bool = False
-) -> Iterator[Session]:
+def lead(directory: Path, arguments: Sequence[str], shape: LinkShape | None = None, **more: Any) -> Iterator[Session]:
     """Open party 0's session with a second Python process, `python ARGUMENTS DIRECTORY ADDRESS`, and end both.
 
     Args:
         directory: Directory for the identities.
         arguments: Arguments of the second process.
         shape: Link to emulate; None for none.
-        data_connection: Open a data connection beside gRPC's stream.
+        more: Further options of the link.
     """
     ours, peer = (identity.create(f"party{i}", [HOST], directory) for i in (0, 1))
     children: list[subprocess.Popen[bytes]] = []
@@ -44,14 +43,7 @@ def lead(
     def start_peer(address: str) -> None:
         children.append(subprocess.Popen([sys.executable, *arguments, str(directory), address]))
 
-    options = LinkOptions(
-        ours,
-        peer.certificate,
-        listen=f"{HOST}:0",
-        shape=shape,
-        on_listening=start_peer,
-        data_ports=(0,) if data_connection else None,
-    )
+    options = LinkOptions(ours, peer.certificate, listen=f"{HOST}:0", shape=shape, on_listening=start_peer, **more)
     try:
         with open_link(options, JOB) as link:
             yield link.session()
@@ -65,17 +57,14 @@ def lead(
 
 
 @contextmanager
-def beside(arguments: Sequence[str], data_connection: bool = False) -> Iterator[Session]:
+def beside(arguments: Sequence[str], **more: Any) -> Iterator[Session]:
     """Yield party 0's session with a second Python process; a temporary directory holds the identities.
 
     Args:
         arguments: Arguments of the second process, before the directory and party 0's address.
-        data_connection: Open a data connection beside gRPC's stream.
+        more: Options of the link.
     """
-    with (
-        tempfile.TemporaryDirectory(prefix="smc-bench-") as name,
-        lead(Path(name), arguments, data_connection=data_connection) as session,
-    ):
+    with tempfile.TemporaryDirectory(prefix="smc-bench-") as name, lead(Path(name), arguments, **more) as session:
         yield session
 
 

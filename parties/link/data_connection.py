@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TypeAlias
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -40,7 +41,7 @@ CONNECT_SECONDS = 5.0
 TOKEN_SECONDS = 1.0  # for a caller to show its token, which it sends at once
 TAG_BYTES, SIZE_BYTES = 16, 4
 AHEAD_BYTES = 64 * 1024  # read beyond a record: short records need one system call
-DONT_WAIT = socket.MSG_DONTWAIT
+Keys: TypeAlias = tuple[bytes, bytes]
 
 
 class RecordKeys:
@@ -71,20 +72,10 @@ class RecordKeys:
 
 
 class DataStream(Stream):
-    """One end of a data connection, in place of gRPC's stream `control`, which lives as long."""
+    """One end of a data connection, in place of gRPC's stream `control`; `keys` are to send and to receive with."""
 
-    def __init__(
-        self, control: Stream, connection: socket.socket, keys: tuple[bytes, bytes], outbox: Outbox, keepalive: float
-    ) -> None:
-        """Take over the connection, and start the thread that sends.
-
-        Args:
-            control: The gRPC stream of this session.
-            connection: The connected socket.
-            keys: Key of the frames to send, and key of the frames to receive.
-            outbox: Frames to send.
-            keepalive: Seconds of silence until TCP asks the peer for a sign of life.
-        """
+    def __init__(self, control: Stream, connection: socket.socket, keys: Keys, options: LinkOptions) -> None:
+        outbox = Outbox(options.buffer)
         super().__init__(iter(()), outbox, self._cut, address=control.address, tls=control.tls, group=control.group)
         self._control, self._connection = control, connection
         self._sealing, self._opening = map(RecordKeys, keys)
@@ -94,7 +85,7 @@ class DataStream(Stream):
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         if sys.platform == "linux":
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, max(1, round(keepalive)))
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, max(1, round(options.keepalive)))
         outbox.send_by(self._send)
         self._last_moment = threading.Timer(GRACE_SECONDS, self.end)
         self._last_moment.daemon = True
@@ -172,18 +163,11 @@ class DataStream(Stream):
         """Send a frame, of which one is under way at a time; only the sending thread waits for room."""
         record = self._sealing.seal(frame)
         size = len(record).to_bytes(SIZE_BYTES, "big")
-        try:
-            done = self._connection.sendmsg([size, record], (), DONT_WAIT)
-        except BlockingIOError:
-            done = 0
-        except OSError:
-            done = SIZE_BYTES + len(record)
-            self.end()
-        if done == SIZE_BYTES + len(record):
-            sent()
-            return
+        done = 0
+        with suppress(OSError):  # the connection has no room, or has ended
+            done = self._connection.sendmsg([size, record], (), socket.MSG_DONTWAIT)
         rest = memoryview(record)[done - SIZE_BYTES :] if done >= SIZE_BYTES else memoryview(size + record)[done:]
-        if threading.current_thread() is self._sender:
+        if not rest or threading.current_thread() is self._sender:
             self._finish(rest, sent)
         else:
             self._finisher = threading.Thread(target=self._finish, args=(rest, sent), daemon=True)
@@ -211,7 +195,7 @@ def data_connection(control: GrpcChannel, stream: Stream, options: LinkOptions) 
         MachineError: None of our ports can be opened.
     """
     connection, keys = _dialled(control, options) if options.listen is None else _accepted(control, options)
-    data = DataStream(stream, connection, keys, Outbox(options.buffer), options.keepalive)
+    data = DataStream(stream, connection, keys, options)
     channel = GrpcChannel(data, common_name(options.peer), options.timeout)
     try:
         yield channel
@@ -220,7 +204,7 @@ def data_connection(control: GrpcChannel, stream: Stream, options: LinkOptions) 
         data.close()
 
 
-def _accepted(control: GrpcChannel, options: LinkOptions) -> tuple[socket.socket, tuple[bytes, bytes]]:
+def _accepted(control: GrpcChannel, options: LinkOptions) -> tuple[socket.socket, Keys]:
     """Offer a port to the peer; return the connection that shows the token, and the keys to send and to receive."""
     token, ours, theirs = (secrets.token_bytes(KEY_BYTES) for _ in range(3))
     with _listener(options) as listener:
@@ -233,7 +217,7 @@ def _accepted(control: GrpcChannel, options: LinkOptions) -> tuple[socket.socket
             with suppress(OSError):
                 connection, _ = listener.accept()
                 connection.settimeout(TOKEN_SECONDS)
-                if hmac.compare_digest(_first_bytes(connection), token):
+                if hmac.compare_digest(connection.recv(KEY_BYTES), token):
                     control.send(STEP, b"")
                     return connection, (ours, theirs)
                 connection.close()
@@ -253,15 +237,7 @@ def _listener(options: LinkOptions) -> socket.socket:
     )
 
 
-def _first_bytes(connection: socket.socket) -> bytes:
-    """Return the token that the caller shows: fewer bytes if it ends before."""
-    shown = b""
-    while len(shown) < KEY_BYTES and (more := connection.recv(KEY_BYTES - len(shown))):
-        shown += more
-    return shown
-
-
-def _dialled(control: GrpcChannel, options: LinkOptions) -> tuple[socket.socket, tuple[bytes, bytes]]:
+def _dialled(control: GrpcChannel, options: LinkOptions) -> tuple[socket.socket, Keys]:
     """Connect to the port that the peer offers; return the connection, and the keys to send and to receive."""
     offer = bytes(control.receive(STEP, 2 + 3 * KEY_BYTES))
     token, theirs, ours = (offer[start : start + KEY_BYTES] for start in range(2, len(offer), KEY_BYTES))

@@ -44,15 +44,8 @@ def make_hello(
             "take fewer columns or values"
         )
     nonce = secrets.token_bytes(NONCE_BYTES)
-    return Hello(
-        wire_version=WIRE_VERSION,
-        party=party,
-        job=text,
-        nonce=nonce,
-        measure=measure,
-        pace=pace,
-        data_connection=data_connection,
-    )
+    wishes: dict[str, Any] = {"measure": measure, "pace": pace, "data_connection": data_connection}
+    return Hello(wire_version=WIRE_VERSION, party=party, job=text, nonce=nonce, **wishes)
 
 
 def agree(ours: Hello, theirs: Hello) -> bytes:
