@@ -21,7 +21,8 @@ Nothing is fetched. Of a peer that is there its own benchmark runs, in turn with
       pip install --no-deps smartnoise-synth==1.0.8 && pip install smartnoise-sql==1.0.10 'mbi<2' disjoint-set Faker
 
 Peers talk over clear TCP on loopback, MP-SPDZ over TLS; ours over gRPC with mutual TLS and, where the line says so, the
-data connection. Gates of one thread, and OTs whose line says nothing of two processes, are measured in memory. The load average stands above the table: figures of a busy machine are good for ratios at most.
+data connection. Gates of one thread, and OTs whose line names no processes, are measured in memory. The load average
+stands above the table: figures of a busy machine are good for ratios at most.
 """
 
 from __future__ import annotations

@@ -12,8 +12,11 @@ from cryptography.exceptions import InvalidTag
 
 from parties.link import data_connection
 from parties.link.data_connection import DataStream, RecordKeys
+from parties.link.outbox import Outbox
+from parties.link.transport import Stream
 from smc.errors import LinkError, MachineError
 from smc.link_shape import LinkShape
+from tests.support.waiting import PATIENCE
 
 KEY = bytes(range(32))
 SIZES = (0, 1, 4096, 70_000, 1 << 20, (3 << 20) + 1)
@@ -161,6 +164,23 @@ def test_the_end_of_either_connection_ends_the_session(parties, monkeypatch, cut
     for outcome in parties.run(cuts, waits, data_ports=ANY_PORT):
         assert isinstance(outcome, LinkError)
         assert "lost the peer" in str(outcome)
+
+
+def test_a_vanished_peer_is_noticed_by_the_end_of_grpcs_stream(parties, monkeypatch):
+    monkeypatch.setattr(data_connection, "GRACE_SECONDS", 0.05)
+    control = Stream(iter(()), Outbox(1), lambda: None)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        silent = socket.create_connection(server.getsockname())
+        connection, _ = server.accept()
+    options = parties.options("alice", "bob", listen="127.0.0.1:0")
+    stream = DataStream(control, connection, (KEY, KEY), options)
+    taking = threading.Thread(target=stream.take, daemon=True)
+    taking.start()
+    control.end()
+    taking.join(PATIENCE)
+    assert not taking.is_alive()
+    stream.close()
+    silent.close()
 
 
 def test_a_changed_record_ends_the_session(parties):
