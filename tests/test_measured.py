@@ -95,6 +95,14 @@ def test_beside_peers_of_every_kind() -> None:
     assert [[work, ours, theirs] for work, ours, _, theirs in rows("work | smc | other program")] == measured
 
 
+def test_the_data_connection_beside_grpc() -> None:
+    measured = []
+    for work, ways in results("data_connection")["seconds_and_processor"].items():
+        (before, busy_before), (after, busy_after) = ways["gRPC"], ways["data connection"]
+        measured.append([work, f"{before:.3g}", f"{after:.3g}", f"{busy_before:.3g} / {busy_after:.3g}"])
+    assert rows("work of two processes | gRPC, s") == measured
+
+
 def test_the_figures_of_the_readme() -> None:
     (car,) = (one for one in results("peers")["results"] if one["data"] == "car")
     smc, peer = car["programs"]["smc"], car["programs"][car["faster_peer"]]

@@ -20,8 +20,9 @@ Nothing is fetched. Of a peer that is there its own benchmark runs, in turn with
 - smartnoise-synth 1.0.8: SMC_SMARTNOISE names the Python of a virtual environment with, for AIM, no more than
       pip install --no-deps smartnoise-synth==1.0.8 && pip install smartnoise-sql==1.0.10 'mbi<2' disjoint-set Faker
 
-Peers talk over clear TCP on loopback, MP-SPDZ over TLS; ours over gRPC with mutual TLS, but OTs and gates of one thread
-in memory. The load average stands above the table: figures of a busy machine are good for ratios at most.
+Peers talk over clear TCP on loopback, MP-SPDZ over TLS; ours over gRPC with mutual TLS and, where the line says so, the
+data connection. Gates of one thread, and OTs whose line names no processes, are measured in memory. The load average
+stands above the table: figures of a busy machine are good for ratios at most.
 """
 
 from __future__ import annotations
@@ -120,6 +121,13 @@ def _ots(kind: str, figure: str = "correlated", times: float = 1) -> Measure:
         return f"{row[figure] * times:.3g}"
 
     return measure
+
+
+def _over_both(work: str, count: int, _: Size) -> str:
+    """Return millions a second of a work by two processes: over gRPC, and over the data connection."""
+    document = _printed("-m", "benchmarks.data_connection", "--json", "--runs", "3", "--only", work)
+    (ways,) = document["seconds_and_processor"].values()
+    return " / ".join(f"{count / 1e6 / seconds:.3g}" for seconds, _ in ways.values())
 
 
 def _comparisons(profile: str, size: Size) -> str:
@@ -352,6 +360,8 @@ LINES = [
     Line("64-bit products, two processes, M AND/s", _gates("multiplication 64", "half", 1024, "pipeline"),
          "EMP, AES", _emp("emp-tool/build/test_garble", r"Loopback Network : ([\d.e+]+)")),
     Line("the same, three-halves", _gates("multiplication 64", "three-halves", 1024, "pipeline"), "none", OWN),
+    Line("2^13 of them over gRPC / the data connection, M AND/s", partial(_over_both, "products", 4033 << 13),
+         "EMP, AES", _emp("emp-tool/build/test_garble", r"Loopback Network : ([\d.e+]+)")),
     Line("AES-128, batch of one, two processes, M AND/s", HALF(1, "pipeline"), "EMP", OWN),
     Line("comparisons of 32 bits, garbled", partial(_comparisons, "yao extension half"),
          "MP-SPDZ", partial(_mpspdz_comparisons, "yao")),
@@ -362,6 +372,14 @@ LINES = [
     *(
         Line(f"SoftSpoken-{k}", _ots(f"softspoken{k}"), "EMP", _cot("bench_softspoken_rcot", f"SoftSpoken<{k}>"))
         for k in (2, 4, 8)
+    ),
+    *(
+        Line(f"{kind}, two processes, over gRPC / the data connection", partial(_over_both, f"OTs, {kind}", 1 << 22),
+             "EMP", _cot(f"bench_{program}_rcot", name))
+        for kind, program, name in (
+            ("iknp", "iknp", "IKNP"),
+            *((f"softspoken{k}", "softspoken", f"SoftSpoken<{k}>") for k in (2, 4, 8)),
+        )
     ),
     Line("the same of random choices, Ferret", _ots("ferret", "drawn"), "EMP", _cot("bench_ferret_rcot", "Ferret b13")),
     Line("128 base OTs both ways, ms", _ots("softspoken4", "setup_seconds", 1000), "EMP, one way",

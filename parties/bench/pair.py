@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,13 +28,14 @@ GRACE_SECONDS = 2.0
 
 
 @contextmanager
-def lead(directory: Path, arguments: Sequence[str], shape: LinkShape | None = None) -> Iterator[Session]:
+def lead(directory: Path, arguments: Sequence[str], shape: LinkShape | None = None, **more: Any) -> Iterator[Session]:
     """Open party 0's session with a second Python process, `python ARGUMENTS DIRECTORY ADDRESS`, and end both.
 
     Args:
         directory: Directory for the identities.
         arguments: Arguments of the second process.
         shape: Link to emulate; None for none.
+        more: Further options of the link.
     """
     ours, peer = (identity.create(f"party{i}", [HOST], directory) for i in (0, 1))
     children: list[subprocess.Popen[bytes]] = []
@@ -41,7 +43,7 @@ def lead(directory: Path, arguments: Sequence[str], shape: LinkShape | None = No
     def start_peer(address: str) -> None:
         children.append(subprocess.Popen([sys.executable, *arguments, str(directory), address]))
 
-    options = LinkOptions(ours, peer.certificate, listen=f"{HOST}:0", shape=shape, on_listening=start_peer)
+    options = LinkOptions(ours, peer.certificate, listen=f"{HOST}:0", shape=shape, on_listening=start_peer, **more)
     try:
         with open_link(options, JOB) as link:
             yield link.session()
@@ -55,13 +57,14 @@ def lead(directory: Path, arguments: Sequence[str], shape: LinkShape | None = No
 
 
 @contextmanager
-def beside(arguments: Sequence[str]) -> Iterator[Session]:
+def beside(arguments: Sequence[str], **more: Any) -> Iterator[Session]:
     """Yield party 0's session with a second Python process; a temporary directory holds the identities.
 
     Args:
         arguments: Arguments of the second process, before the directory and party 0's address.
+        more: Options of the link.
     """
-    with tempfile.TemporaryDirectory(prefix="smc-bench-") as name, lead(Path(name), arguments) as session:
+    with tempfile.TemporaryDirectory(prefix="smc-bench-") as name, lead(Path(name), arguments, **more) as session:
         yield session
 
 

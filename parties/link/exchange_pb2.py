@@ -24,19 +24,19 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bparties/link/exchange.proto\x12\x0fsmc.exchange.v1\"k\n\x05\x46rame\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12#\n\x04kind\x18\x02 \x01(\x0e\x32\x15.smc.exchange.v1.Kind\x12\x0c\n\x04step\x18\x03 \x01(\t\x12\x0f\n\x07payload\x18\x04 \x01(\x0c\x12\x0c\n\x04more\x18\x05 \x01(\x08\"g\n\x05Hello\x12\x14\n\x0cwire_version\x18\x01 \x01(\r\x12\r\n\x05party\x18\x02 \x01(\r\x12\x0b\n\x03job\x18\x03 \x01(\t\x12\r\n\x05nonce\x18\x04 \x01(\x0c\x12\x0f\n\x07measure\x18\x05 \x01(\x08\x12\x0c\n\x04pace\x18\x06 \x01(\r*I\n\x04Kind\x12\x14\n\x10KIND_UNSPECIFIED\x10\x00\x12\x08\n\x04\x44\x41TA\x10\x01\x12\t\n\x05HELLO\x10\x02\x12\t\n\x05\x41\x42ORT\x10\x03\x12\x0b\n\x07GOODBYE\x10\x04\x32G\n\x05Party\x12>\n\x08\x45xchange\x12\x16.smc.exchange.v1.Frame\x1a\x16.smc.exchange.v1.Frame(\x01\x30\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1bparties/link/exchange.proto\x12\x0fsmc.exchange.v1\"k\n\x05\x46rame\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12#\n\x04kind\x18\x02 \x01(\x0e\x32\x15.smc.exchange.v1.Kind\x12\x0c\n\x04step\x18\x03 \x01(\t\x12\x0f\n\x07payload\x18\x04 \x01(\x0c\x12\x0c\n\x04more\x18\x05 \x01(\x08\"\x80\x01\n\x05Hello\x12\x14\n\x0cwire_version\x18\x01 \x01(\r\x12\r\n\x05party\x18\x02 \x01(\r\x12\x0b\n\x03job\x18\x03 \x01(\t\x12\r\n\x05nonce\x18\x04 \x01(\x0c\x12\x0f\n\x07measure\x18\x05 \x01(\x08\x12\x0c\n\x04pace\x18\x06 \x01(\r\x12\x17\n\x0f\x64\x61ta_connection\x18\x07 \x01(\x08*I\n\x04Kind\x12\x14\n\x10KIND_UNSPECIFIED\x10\x00\x12\x08\n\x04\x44\x41TA\x10\x01\x12\t\n\x05HELLO\x10\x02\x12\t\n\x05\x41\x42ORT\x10\x03\x12\x0b\n\x07GOODBYE\x10\x04\x32G\n\x05Party\x12>\n\x08\x45xchange\x12\x16.smc.exchange.v1.Frame\x1a\x16.smc.exchange.v1.Frame(\x01\x30\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'parties.link.exchange_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_KIND']._serialized_start=262
-  _globals['_KIND']._serialized_end=335
+  _globals['_KIND']._serialized_start=288
+  _globals['_KIND']._serialized_end=361
   _globals['_FRAME']._serialized_start=48
   _globals['_FRAME']._serialized_end=155
-  _globals['_HELLO']._serialized_start=157
-  _globals['_HELLO']._serialized_end=260
-  _globals['_PARTY']._serialized_start=337
-  _globals['_PARTY']._serialized_end=408
+  _globals['_HELLO']._serialized_start=158
+  _globals['_HELLO']._serialized_end=286
+  _globals['_PARTY']._serialized_start=363
+  _globals['_PARTY']._serialized_end=434
 # @@protoc_insertion_point(module_scope)

@@ -33,17 +33,19 @@ class Frame(_message.Message):
     def __init__(self, sequence: _Optional[int] = ..., kind: _Optional[_Union[Kind, str]] = ..., step: _Optional[str] = ..., payload: _Optional[bytes] = ..., more: _Optional[bool] = ...) -> None: ...
 
 class Hello(_message.Message):
-    __slots__ = ("wire_version", "party", "job", "nonce", "measure", "pace")
+    __slots__ = ("wire_version", "party", "job", "nonce", "measure", "pace", "data_connection")
     WIRE_VERSION_FIELD_NUMBER: _ClassVar[int]
     PARTY_FIELD_NUMBER: _ClassVar[int]
     JOB_FIELD_NUMBER: _ClassVar[int]
     NONCE_FIELD_NUMBER: _ClassVar[int]
     MEASURE_FIELD_NUMBER: _ClassVar[int]
     PACE_FIELD_NUMBER: _ClassVar[int]
+    DATA_CONNECTION_FIELD_NUMBER: _ClassVar[int]
     wire_version: int
     party: int
     job: str
     nonce: bytes
     measure: bool
     pace: int
-    def __init__(self, wire_version: _Optional[int] = ..., party: _Optional[int] = ..., job: _Optional[str] = ..., nonce: _Optional[bytes] = ..., measure: _Optional[bool] = ..., pace: _Optional[int] = ...) -> None: ...
+    data_connection: bool
+    def __init__(self, wire_version: _Optional[int] = ..., party: _Optional[int] = ..., job: _Optional[str] = ..., nonce: _Optional[bytes] = ..., measure: _Optional[bool] = ..., pace: _Optional[int] = ..., data_connection: _Optional[bool] = ...) -> None: ...

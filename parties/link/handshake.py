@@ -22,7 +22,9 @@ MAX_JOB_BYTES = 256 * 1024
 SHOWN_DIFFERENCES = 8
 
 
-def make_hello(party: int, job: Mapping[str, Any], measure: bool = False, pace: int = 0) -> Hello:
+def make_hello(
+    party: int, job: Mapping[str, Any], measure: bool = False, pace: int = 0, data_connection: bool = False
+) -> Hello:
     """Return this party's first message, with a fresh nonce.
 
     Args:
@@ -30,6 +32,7 @@ def make_hello(party: int, job: Mapping[str, Any], measure: bool = False, pace: 
         job: The job.
         measure: Ask for a measurement of the link.
         pace: This machine's time in hundredths of the usual machine's (`parties.link.pace`); 0 states none.
+        data_connection: Offer a data connection if we listen, else permit one.
 
     Raises:
         InputError: The job is too large for a session.
@@ -41,7 +44,8 @@ def make_hello(party: int, job: Mapping[str, Any], measure: bool = False, pace: 
             "take fewer columns or values"
         )
     nonce = secrets.token_bytes(NONCE_BYTES)
-    return Hello(wire_version=WIRE_VERSION, party=party, job=text, nonce=nonce, measure=measure, pace=pace)
+    wishes: dict[str, Any] = {"measure": measure, "pace": pace, "data_connection": data_connection}
+    return Hello(wire_version=WIRE_VERSION, party=party, job=text, nonce=nonce, **wishes)
 
 
 def agree(ours: Hello, theirs: Hello) -> bytes:

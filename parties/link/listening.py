@@ -73,7 +73,7 @@ class Port:
             root_certificates=b"".join(peer.public_bytes(Encoding.PEM) for peer in peers),
             require_client_auth=True,
         )
-        numeric = _numeric(address)
+        numeric = numeric_address(address)
         with _ipv4_alone(numeric) as numeric:
             try:
                 port = self._server.add_secure_port(str(numeric), credentials)
@@ -195,7 +195,7 @@ def _host(peer: str) -> str | None:
     return unquote(rest.rpartition(":")[0]).strip("[]")
 
 
-def _numeric(address: Address) -> Address:
+def numeric_address(address: Address) -> Address:
     """Return the IP address to listen on: for a name, gRPC would accept any one of its addresses."""
     try:
         addresses = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)

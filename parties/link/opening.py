@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from parties.base.address import Address, parse_address
 from parties.base.machine_failure import OURS, own_trouble
 from parties.link import tls
 from parties.link.channel import HELLO_STEP, GrpcChannel
+from parties.link.data_connection import data_connection
 from parties.link.emulation import Line
 from parties.link.exchange_pb2 import HELLO, Hello
 from parties.link.frames import FrameWriter
@@ -135,7 +136,8 @@ def hello_for(party: int, job: Mapping[str, Any], options: LinkOptions) -> Hello
         job: The job.
         options: Options of the link.
     """
-    return make_hello(party, job, options.measure, own_pace() if options.measure else 0)
+    pace = own_pace() if options.measure else 0
+    return make_hello(party, job, options.measure, pace, options.takes_data_connection)
 
 
 @contextmanager
@@ -149,9 +151,12 @@ def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Li
         options: Options of the link.
         hello: Our hello.
     """
-    channel = GrpcChannel(stream, common_name(options.peer), options.timeout, written=1)
+    channel = control = GrpcChannel(stream, common_name(options.peer), options.timeout, written=1)
+    opened = ExitStack()
     try:
         identifier, theirs = _shake_hands(channel, hello, options.goodbye)
+        if hello.data_connection and theirs.data_connection:
+            channel = opened.enter_context(data_connection(control, stream, options))
         measured, pace, measuring = None, 1.0, None
         if options.measure:
             pace, metered = agreed_pace(hello.pace, theirs.pace), MeteredChannel(channel)
@@ -170,7 +175,8 @@ def link_over(stream: Stream, options: LinkOptions, hello: Hello) -> Iterator[Li
         channel.abort(_public_reason(error))
         raise
     finally:
-        channel.close()
+        opened.close()
+        control.close()
 
 
 @contextmanager

@@ -43,6 +43,7 @@ class LinkOptions:
         ray: Address of a Ray cluster of this party that starts shards.
         shards_at: Hosts and networks where the peer's shards may be reached, besides the session's own host.
         shard_ports: Ports on which our own shards listen.
+        data_ports: Ports for data connections, if we listen; None offers none, (0,) any free port.
         on_listening: Called with the address once the port is open.
         on_waiting: Called every 30 seconds with the seconds that remain for the peer to answer our dialling.
         meanwhile: Called once while the connection is being made, to load what the session needs.
@@ -69,6 +70,7 @@ class LinkOptions:
     ray: str | None = None
     shards_at: Sequence[str] = ()
     shard_ports: range | None = None
+    data_ports: Sequence[int] | None = None
     on_listening: Callable[[str], None] | None = None
     on_waiting: Callable[[float], object] = lambda _: None
     meanwhile: Callable[[], object] | None = None
@@ -87,6 +89,11 @@ class LinkOptions:
         if self.peer == self.identity.certificate:
             raise InputError(f"the peer's certificate is our own ({self.identity.name}); give the peer's")
 
+    @property
+    def takes_data_connection(self) -> bool:
+        """Whether this party offers a data connection or, if it dials, uses one: an emulated link has none."""
+        return self.shape is None and (self.listen is None or self.data_ports is not None)
+
 
 def options_of(way: Way, identity: Identity, peer: x509.Certificate, **more: Any) -> LinkOptions:
     """Return the options of a link with these settings, except `wait`: the caller may pass it in `more`.
@@ -97,5 +104,5 @@ def options_of(way: Way, identity: Identity, peer: x509.Certificate, **more: Any
         peer: Certificate of the peer.
         more: Further fields of `LinkOptions`.
     """
-    names = ("listen", "connect", "timeout", "window", "classical", "ray", "shards_at", "shard_ports")
+    names = ("listen", "connect", "timeout", "window", "classical", "ray", "shards_at", "shard_ports", "data_ports")
     return LinkOptions(identity, peer, shape=way.emulate, **{name: getattr(way, name) for name in names}, **more)

@@ -97,6 +97,7 @@ class LinkSettings(Settings):
     `auto` or HOST:PORT, is a Ray cluster of this party that starts shards (`parties.jobs.execution.ray_shards`).
     `shards_at` are hosts and networks where the peer's shards may be reached. Its session's own host is always one.
     `shard_ports` is the range of ports, such as 7100-7163, on which our shards listen if this party does.
+    `data_ports` are such ports for data connections (`parties.link.data_connection`), one for each session at a time.
     """
 
     identity: LocalPath | None = None
@@ -112,6 +113,7 @@ class LinkSettings(Settings):
     ray: Annotated[str, AfterValidator(_ray)] | None = None
     shards_at: tuple[Annotated[str, AfterValidator(_host_or_network)], ...] = ()
     shard_ports: Annotated[str, AfterValidator(_ports)] | None = None
+    data_ports: Annotated[str, AfterValidator(_ports)] | None = None
     exclusive = ("listen", "connect")
 
     @model_validator(mode="after")
@@ -147,6 +149,7 @@ class Way:
     ray: str | None
     shards_at: Sequence[str]
     shard_ports: range | None
+    data_ports: range | None
 
 
 def require_link(settings: LinkSettings) -> Way:
@@ -170,4 +173,5 @@ def require_link(settings: LinkSettings) -> Way:
         ray=settings.ray,
         shards_at=settings.shards_at,
         shard_ports=None if settings.shard_ports is None else port_range(settings.shard_ports),
+        data_ports=None if settings.data_ports is None else port_range(settings.data_ports),
     )

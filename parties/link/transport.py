@@ -68,6 +68,7 @@ class Stream:
     group: str = ""  # of the key exchange; at the dialling end once it is `reached`
     operations: Operations | None = None  # used in place of the iterators, if available
     connection: Wire | None = None  # at the dialling end: further streams can be opened on it
+    on_end: Callable[[], object] = lambda: None
 
     def __post_init__(self) -> None:
         self._arrived: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -113,6 +114,7 @@ class Stream:
         """Record that the stream is over, and wake threads that wait to send."""
         self.ended.set()
         self.outbox.close(discard=True)
+        self.on_end()
 
 
 def one_line(text: str | None, limit: int = 300) -> str:

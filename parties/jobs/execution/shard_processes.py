@@ -61,7 +61,7 @@ _beginning = threading.Lock()
 _taken: set[int] = set()  # ports of `link.shard_ports` that shards of this process use or will use
 _Host: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 _Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
-KEPT = ("timeout", "keepalive", "goodbye", "buffer", "window", "classical")
+KEPT = ("timeout", "keepalive", "goodbye", "buffer", "window", "classical", "data_ports")
 
 
 @dataclass(frozen=True)
