@@ -225,6 +225,7 @@ KINDS = {  # kinds of jobs that spend a table's budget, and the mechanisms check
     "release choose": ("joint-choice",),
     "release edges": ("histogram",),
     "evaluate report": ("histogram",),
+    "evaluate error": ("sum",),
     "survive curve": ("histogram",),
     "survive cox": ("gaussian",),
     "regress logistic": ("gaussian",),

@@ -419,6 +419,14 @@ def held_out() -> AnyField:
     )
 
 
+Fold = Annotated[int, Field(strict=True, ge=1, le=20)]
+
+
+def fold() -> AnyField:
+    """Return the field `fold`: which of the equal shares of rows is held out."""
+    return public(None, "Fold", "Which share is held out: 1, 2, ... up to 1 / held_out", none="1", advanced=True)
+
+
 def check_names(key: str, names: Collection[str], known: Collection[str]) -> None:
     """Raise InputError if setting `key` names a column twice or one that the schema lacks.
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from pydantic import model_validator
 from typing_extensions import override
 
 from parties.base.console import size
@@ -32,7 +33,7 @@ from parties.jobs.settings import ENGINE, MOST_ROWS, check_names, own_file, publ
 from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
-from parties.tables.split import Part, Split
+from parties.tables.split import Part, Split, folds
 from parties.tables.types import rounded_numbers
 from smc.errors import InputError
 
@@ -60,6 +61,14 @@ class TabularSettings(KindSettings):
     own_table: TableSettings | None = None  # table of party.toml with the rows; it has no flag
     own_aligned: Any = None  # the `AlignedRows` of a command; it has no flag
     own_max_rows: int | None = None  # bound on own rows where `max_rows` is half of all holders' rows; it has no flag
+
+    @model_validator(mode="after")
+    def _fold_is_held_out(self) -> Self:
+        share, fold = (getattr(self, name, None) for name in ("held_out", "fold"))
+        if fold is not None and (share is None or fold > folds(share)):
+            most = "needs held_out; give both" if share is None else f"is at most {folds(share)} for this held_out"
+            raise ValueError(f"fold {most}, or remove fold")
+        return self
 
     @property
     def together(self) -> int:
@@ -258,7 +267,9 @@ class BySchema(Kind):
     def split(self) -> Split | None:
         """The split that holds rows out of the training of a model, for its judgement; None if all rows train it."""
         share: float | None = getattr(self.settings, "held_out", None)
-        return None if share is None else Split(share, () if self.at_most else tuple(sorted(self.columns)))
+        if share is None:
+            return None
+        return Split(share, () if self.at_most else tuple(sorted(self.columns)), self.settings.fold or 1)
 
     @property
     def rows_taken(self) -> Part | None:

@@ -13,13 +13,14 @@ from statistics import fmean
 from typing import Any, TypeAlias
 
 from parties.base import files
+from parties.models.linear import content
 from parties.models.load import load_model
 from parties.models.rules import Rules
 from parties.models.trees.tree import TreeFile
 from smc.errors import InputError
 
 Document: TypeAlias = Mapping[str, Any]
-HEAD = ("target", "classes", "least", "greatest")  # of a linear model's file
+HEAD = ("target", "classes", "log", "least", "greatest")  # of a linear model's file
 
 
 def votes(paths: Sequence[Path]) -> dict[str, Any]:
@@ -94,7 +95,7 @@ def _models(paths: Sequence[Path], keys: Sequence[str], frame: Callable[[Any], o
     """Return the contents of model files. Raise InputError unless these keys, and `frame` of each column, are equal."""
     for path in paths:
         load_model(path)
-    parts: list[dict[str, Any]] = [files.read_json(path) for path in paths]
+    parts: list[dict[str, Any]] = [dict(content(files.read_json(path))) for path in paths]
     questions = [
         ([part.get(key) for key in keys], {name: frame(column) for name, column in part["columns"].items()})
         for part in parts

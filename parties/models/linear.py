@@ -54,26 +54,49 @@ class Weights:
         return self.values[text]
 
 
-Column: TypeAlias = Slope | Weights
+@dataclass(frozen=True)
+class Exposure:
+    """Column of the time at risk: it adds its logarithm to the score, within the bounds."""
+
+    least: float
+    greatest: float
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """Empty: each cell is a number."""
+        return {}
+
+    def read(self, text: str) -> Sequence[float]:
+        """Return the term that a cell adds to the score. Raise ValueError if the cell is not a number."""
+        return (0.0 if text == MISSING else math.log(min(max(number(text), self.least), self.greatest)),)
+
+
+Column: TypeAlias = Slope | Weights | Exposure
 
 
 @dataclass(frozen=True)
 class LinearModel(Scored):
-    """Linear model: each score of a row is a constant plus one addend for each column."""
+    """Linear model: each score of a row is a constant plus one addend for each column.
+
+    With `log` the score is the logarithm of the number.
+    """
 
     target: str
     classes: tuple[str, ...] | None
     intercepts: tuple[float, ...]
     columns: Mapping[str, Column]
     bounds: tuple[float, float] | None = None
+    log: bool = False
 
     @classmethod
     def parse(cls, fields: Mapping[str, Any]) -> LinearModel:
         """Return the model in a job's result, or in the content of its file. Raise ValueError if it is invalid."""
+        fields = content(fields)
         target_fields = head(fields, only_two=True)
         if not is_number(fields.get("intercept")):
             raise ValueError("intercept: must be a number")
-        return cls(intercepts=(float(fields["intercept"]),), columns=columns_of(fields, _column), **target_fields)
+        columns, log = columns_of(fields, _column), fields.get("log") is True and "classes" not in fields
+        return cls(intercepts=(float(fields["intercept"]),), columns=columns, log=log, **target_fields)
 
     @property
     @override
@@ -86,6 +109,16 @@ class LinearModel(Scored):
         for name in self.columns:
             margins += cells[name].reshape(margins.shape)
         return margins.T
+
+    @override
+    def numbers(self, margins: Margins) -> Margins:
+        return super().numbers(np.exp(np.minimum(margins, 700)) if self.log else margins)
+
+
+def content(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the model in a file's content: a regression with intervals has it as one field."""
+    model = fields.get("model")
+    return model if isinstance(model, dict) else fields
 
 
 def score(predicted: Sequence[str], actual: Sequence[str]) -> dict[str, float | int] | None:
@@ -111,11 +144,13 @@ def _is_text_of_number(text: str) -> bool:
 
 
 def _column(where: str, fields: Any) -> Column:
-    content = fields if isinstance(fields, dict) else {}
-    weights = content.get("weights")
+    known = fields if isinstance(fields, dict) else {}
+    weights = known.get("weights")
     if isinstance(weights, dict) and weights and all(map(is_number, weights.values())):
         return Weights({str(value): (float(weight),) for value, weight in weights.items()})
-    numbers = [content.get(name) for name in ("weight", "middle", "least", "greatest")]
+    numbers = [known.get(name) for name in ("weight", "middle", "least", "greatest")]
+    if known.get("exposure") is True and all(map(is_number, numbers[2:])) and numbers[2] > 0:
+        return Exposure(*map(float, numbers[2:]))
     if not all(map(is_number, numbers)):
         raise ValueError(f"{where}: must have a weight for each value, or weight, middle, least and greatest")
     return Slope(*map(float, numbers))  # type: ignore[arg-type]

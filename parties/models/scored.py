@@ -73,11 +73,16 @@ class Scored(ABC):
         """Return the class or number of every row. Raise InputError as `margins` does."""
         margins = self.margins(rows)
         if self.bounds is not None:
-            return [f"{min(max(score, self.bounds[0]), self.bounds[1]):.6g}" for score in margins[0].tolist()]
+            return [f"{number:.6g}" for number in self.numbers(margins).tolist()]
         assert self.classes is not None
         is_second = len(margins) == 1 and len(self.classes) == 2
         best = (margins[0] > 0).astype(np.int64) if is_second else margins.argmax(axis=0)
         return [self.classes[place] for place in best.tolist()]
+
+    def numbers(self, margins: Margins) -> Margins:
+        """Return the predicted number of each row, float64[rows], within the bounds."""
+        assert self.bounds is not None
+        return np.clip(margins[0], *self.bounds)
 
     def scores(self, rows: Columns) -> list[float] | None:
         """Return the score of every row; None if the model gives a row several scores."""

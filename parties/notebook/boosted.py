@@ -26,7 +26,7 @@ from parties.notebook.parameters import parameters
 @parameters(
     BoostSettings, "target",
     then=("rounds", "depth", "bins", "rate", "reg_lambda", "gamma", "min_child_weight", "epsilon", "delta", "exact",
-          "max_rows", "held_out"),
+          "max_rows", "held_out", "fold"),
     fixed={"rounds": None, "rate": None, "epsilon": None, "delta": None, "exact": False},
     defaults=True, renamed={"reg_lambda": "regularisation"},
 )  # fmt: skip

@@ -43,7 +43,7 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.operator.interface import Operator
-LIMITS = ("min_rows", "max_depth", "max_rows", "held_out")
+LIMITS = ("min_rows", "max_depth", "max_rows", "held_out", "fold")
 ALIKE = ("criterion", "k", "l", "splits", "prune", "plain", "tolerance", *LIMITS, "engine")
 
 

@@ -93,9 +93,7 @@ class ModelRegressor(RegressorMixin, ModelStudy):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the number of every row, float64[rows], within the schema's bounds."""
-        margins = self._margins(X)[0]
-        assert self.model_.bounds is not None
-        return np.clip(margins, *self.model_.bounds)
+        return self.model_.numbers(self._margins(X))
 
 
 @of_kind(NaiveBayes)

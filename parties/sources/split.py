@@ -48,9 +48,10 @@ def part_of(rows: RowQuery, settings: TableSettings, part: Part) -> RowQuery:
         number = number_of([identity], exp.column(order)).as_(copy)
         query = exp.Select().select("*", number).from_(query.subquery("t"))
         row_hash = sha256(concatenated([row_hash, exp.cast(exp.column(copy), "TEXT")]), dialect)
-    sort = exp.LT if part.is_held_out else exp.GTE
+    first, after = map(exp.Literal.string, part.split.bounds)
+    held_out = exp.and_(exp.GTE(this=row_hash, expression=first), exp.LT(this=row_hash.copy(), expression=after))
     chosen = exp.Select().select(*(cell.copy() for cell in cells)).from_(query.subquery("t"))
-    return replace(rows, query=chosen.where(sort(this=row_hash, expression=exp.Literal.string(part.split.bound))))
+    return replace(rows, query=chosen.where(held_out if part.is_held_out else exp.not_(held_out)))
 
 
 def _cell(rows: RowQuery, settings: TableSettings, name: str) -> exp.Expr:

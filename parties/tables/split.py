@@ -1,7 +1,7 @@
 """Split of rows into those that train a model and those that judge it, by a public keyed hash of each row's identity.
 
 The hash of a person, or of the text of a row's cells, is uniform. Rows whose hash is below the held-out share are held
-out. So all who have a person's rows hold out the same person, at any time and without a message. Equal rows are
+out. Of several folds, each holds out the next share. So all who have a person's rows hold out the same person, at any time and without a message. Equal rows are
 numbered, and each has a hash of its own.
 """
 
@@ -21,24 +21,32 @@ DIGITS = 13  # hexadecimal digits of the bound of held-out hashes
 
 @dataclass(frozen=True)
 class Split:
-    """The share of rows that are held out, and the columns whose cells identify a row; without columns, the person."""
+    """The share of rows that are held out, and the columns whose cells identify a row; without columns, the person.
+
+    `fold` says which share: the first, the second, ... in the order of the hashes.
+    """
 
     held_out: float
     columns: tuple[str, ...] = ()
+    fold: int = 1
 
     @property
-    def bound(self) -> str:
-        """Bound in hexadecimal: a row is held out if its hash is below it."""
-        return f"{int(self.held_out * 16**DIGITS):0{DIGITS}x}"
+    def bounds(self) -> tuple[str, str]:
+        """Hexadecimal texts: hashes from the first one on, and before the second one, belong to held-out rows."""
+        first, after = (int(fold * self.held_out * 16**DIGITS) for fold in (self.fold - 1, self.fold))
+        return f"{first:0{DIGITS}x}", f"{after:0{DIGITS}x}" if after < 16**DIGITS else "g"
 
     @property
     def words(self) -> str:
         """Description of the held-out rows."""
-        return f"the {self.held_out:.0%} of {'rows' if self.columns else 'people'} that were held out of training"
+        fold = f" (fold {self.fold})" if self.fold > 1 else ""
+        return f"the {self.held_out:.0%} of {'rows' if self.columns else 'people'} that were held out of training{fold}"
 
     def fields(self) -> dict[str, Any]:
         """Return the split as the field `split` of a model file."""
-        return {"split": {"held_out": self.held_out, **({"columns": list(self.columns)} if self.columns else {})}}
+        fold = {"fold": self.fold} if self.fold > 1 else {}
+        columns = {"columns": list(self.columns)} if self.columns else {}
+        return {"split": {"held_out": self.held_out, **fold, **columns}}
 
     @classmethod
     def parse(cls, fields: Any) -> Split | None:
@@ -50,7 +58,15 @@ class Split:
             raise ValueError("split.held_out: must be a number between 0 and 1")
         if columns is not None and not (isinstance(columns, list) and columns and all(map(_is_name, columns))):
             raise ValueError("split.columns: must be names of columns")
-        return cls(float(share), tuple(columns or ()))
+        fold = split.get("fold", 1)
+        if isinstance(fold, bool) or not isinstance(fold, int) or not 1 <= fold <= folds(share):
+            raise ValueError(f"split.fold: must be a whole number from 1 to {folds(share)}")
+        return cls(float(share), tuple(columns or ()), fold)
+
+
+def folds(held_out: float) -> int:
+    """Return the number of folds that hold out this share of the rows each, and no row twice."""
+    return int(1 / held_out + 1e-9)
 
 
 class Part(NamedTuple):
@@ -65,11 +81,11 @@ class Part(NamedTuple):
         Args:
             cells: Texts of the cells in each of the split's columns.
         """
-        seen, members = Counter[str](), []
+        seen, members, (first, after) = Counter[str](), [], self.split.bounds
         for row in zip(*cells, strict=True):
             row_hash = _sha256(KEY + "".join(map(_escaped, row)))
             seen[row_hash] += 1
-            members.append((_sha256(f"{row_hash}{seen[row_hash]}") < self.split.bound) == self.is_held_out)
+            members.append((first <= _sha256(f"{row_hash}{seen[row_hash]}") < after) == self.is_held_out)
         return members
 
 

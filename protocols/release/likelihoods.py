@@ -43,7 +43,7 @@ from typing_extensions import override
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 STEEPEST = 30.0  # greatest |x.theta|
-ENOUGH = 4.0  # standard deviations of noise in the events of a bin that is used
+ENOUGH = 4.0  # standard deviations of noise in an information, or the events of a bin, that is used
 TINY = 1e-30
 MOST_TIES = 1000  # events of a bin that Efron's sums take one by one; of more, evenly spaced ones
 LEAST_SHARE = 1e-6  # of rows with the outcome, for a start

@@ -9,7 +9,19 @@ from pydantic import Field
 from parties.base.settings import AtMost, LocalPath
 from parties.jobs.kind import Adjacency
 from parties.jobs.release.settings import Delta, Epsilon, neighbours
-from parties.jobs.settings import Columns, HeldOut, Name, RowBound, held_out, of_people, output, public, row_bound
+from parties.jobs.settings import (
+    Columns,
+    Fold,
+    HeldOut,
+    Name,
+    RowBound,
+    fold,
+    held_out,
+    of_people,
+    output,
+    public,
+    row_bound,
+)
 from parties.jobs.tabular import TabularSettings
 
 MOST_ROUNDS = 50  # default limit of the rounds
@@ -96,5 +108,6 @@ class BoostSettings(TabularSettings):
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()
     held_out: HeldOut | None = held_out()
+    fold: Fold | None = fold()
     svg: LocalPath | None = output("Draw the columns that the trees use as SVG.")
     xgboost: LocalPath | None = output("Write the model as XGBoost's JSON.", advanced=True)

@@ -13,7 +13,20 @@ from parties.alone.regression.minimiser import LEAST_HUBER, LEAST_LAMBDA
 from parties.base.settings import AtMost, LocalPath
 from parties.jobs.kind import Adjacency
 from parties.jobs.release.settings import Delta, Epsilon, default_delta, neighbours
-from parties.jobs.settings import BooleanSettings, Columns, Name, RowBound, of_people, output, public, row_bound
+from parties.jobs.settings import (
+    BooleanSettings,
+    Columns,
+    Fold,
+    HeldOut,
+    Name,
+    RowBound,
+    fold,
+    held_out,
+    of_people,
+    output,
+    public,
+    row_bound,
+)
 from parties.jobs.tabular import TabularSettings
 from protocols.release.promise import check_delta
 from smc.errors import InputError
@@ -105,6 +118,8 @@ class RegressSettings(BooleanSettings, TabularSettings):
         none="none",
         advanced=True,
     )
+    held_out: HeldOut | None = held_out()
+    fold: Fold | None = fold()
     svg: LocalPath | None = output("Draw the weights as SVG.")
 
     @property
@@ -177,6 +192,10 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
     for name in ("steps", "rate", "clip"):
         if getattr(settings, name) is not None:
             raise InputError(f"{name}: applies to gradient descent only; remove it")
+    if settings.held_out is not None:
+        raise InputError(
+            "held_out: does not apply to method output, whose noise needs a lower bound on rows; remove it"
+        )
     if settings.least_rows is None:
         raise InputError("least_rows: is missing: the method output needs a public lower bound on each party's rows")
     ratio = _ratio(settings, delta, features.number)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from protocols.edges import Questions
     from smc.counting import CountingEngine, Program
 
-OPTIONAL = ("at_most", "held_out", "shards")  # in a specification only if they are given
+OPTIONAL = ("at_most", "held_out", "fold", "shards")  # in a specification only if they are given
 Levels = Sequence[tuple[int, int, int]]  # nodes, splits, and greatest number of attributes left at a node
 BY_SCHEMA = ("target", "columns")  # a specification gives these through its schema
 

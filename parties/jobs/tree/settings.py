@@ -14,6 +14,7 @@ from parties.jobs.settings import (
     Columns,
     Distance,
     Diversity,
+    Fold,
     HeldOut,
     K,
     L,
@@ -28,6 +29,7 @@ from parties.jobs.settings import (
     diverse,
     diversity,
     fewest_rows,
+    fold,
     held_out,
     listener_columns,
     most_bytes_field,
@@ -106,6 +108,7 @@ class ExactSettings(TabularSettings):
     max_rows: RowBound = row_bound()
     at_most: AtMost | None = of_people()
     held_out: HeldOut | None = held_out()
+    fold: Fold | None = fold()
     splits: Splits | None = splits(None, "binary (plain: multiway; epsilon: ordered)")
     prune: Literal["off", "mdl", "chi2", "pessimistic"] = public("off", "Pruning", WORTH)
     weights: Annotated[tuple[Name, ...], Field(min_length=1)] | None = public(

@@ -8,14 +8,24 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score
+import statsmodels.api as statsmodels
+from sklearn.linear_model import Ridge
+from sklearn.metrics import mean_squared_error, r2_score, roc_auc_score
 
 from parties.jobs import kinds
 from parties.notebook import JointEvaluation, JointID3Classifier, coded
+from parties.jobs.release.effects.kind import Effects
+from parties.jobs.release.noise import Noise
+from parties.models.load import load_model
+from parties.notebook.questions import study
 from parties.tables import categories
+from parties.tables.categories import spell
 from parties.tables.schema import Schema
 from parties.tables.split import Part, Split
+from parties.tables.types import Domain, IntegerType, RealType
+from protocols.release.scoring import Scoring
 from smc.errors import InputError
+from tests.support.questions import Known
 
 pandas = pytest.importorskip("pandas")
 
@@ -28,7 +38,14 @@ OUT = Part(Split(0.3, ("first", "ill", "second", "third")), True).has(
     [FRAME[name].tolist() for name in ("first", "ill", "second", "third")]
 )
 TRAINERS = [name for name in kinds.names() if "held_out" in kinds.find(name).Settings.model_fields]
-SETTINGS = {"id3": {"k": 1}, "forest": {"trees": 3}, "boost": {"exact": True, "rounds": 4, "min_child_weight": 1.0}}
+TRAINERS.remove("regress poisson")  # a model of numbers, below
+SETTINGS = {
+    "id3": {"k": 1}, "forest": {"trees": 3}, "boost": {"exact": True, "rounds": 4, "min_child_weight": 1.0},
+    "regress joint": {"steps": 3, "epsilon": 16.0, "columns": COLUMNS},
+    "regress logistic": {"epsilon": 16.0, "columns": COLUMNS, "target": "ill", "max_rows": 400},
+}  # fmt: skip
+NAMES = {"regress poisson": ("sex", "age", "years"), "regress joint": ("sex", "age")}  # columns of models of numbers
+DRAWN = ("forest", "regress joint", "regress logistic")  # models that are not the same twice
 
 
 def trained(name: str, rows: Any, **more: Any) -> dict[str, Any]:
@@ -48,13 +65,21 @@ def judged(path: Path, document: dict[str, Any], **settings: Any) -> JointEvalua
     return JointEvaluation(SCHEMA, model=path, exact=True, **settings).fit(FRAME)
 
 
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No noise, and regressions whose errors count none."""
+    monkeypatch.setattr(Noise, "law", lambda self, numbers: Known(0))
+    monkeypatch.setattr(Effects, "scoring", property(lambda self: Scoring(self.likelihood, 3.0)))
+
+
+@pytest.mark.usefixtures("silent")
 @pytest.mark.parametrize("name", TRAINERS)
 def test_each_model_is_judged_on_rows_that_it_has_not_seen(tmp_path: Path, name: str) -> None:
     out = np.array(OUT)
     document = trained(name, FRAME, held_out=0.3)
     assert document.pop("split") == {"held_out": 0.3, "columns": ["first", "ill", "second", "third"]}
     without = trained(name, FRAME[~out])
-    if name != "forest":  # whose trees draw their rows anew
+    if name not in DRAWN:
         assert document == without
     known = judged(
         tmp_path / "m.json", {**document, "split": {"held_out": 0.3, "columns": ["first", "ill", "second", "third"]}}
@@ -101,3 +126,82 @@ def test_what_cannot_be_judged_is_said(tmp_path: Path, split: Any, judged_on: st
 def test_shares_differ_by_many_rows(share: float) -> None:
     with pytest.raises(ValueError, match="held_out"):
         trained("id3", FRAME, held_out=share)
+
+
+NUMBERS = Schema(
+    {
+        "sex": ("f", "m"),
+        "years": Domain(RealType(low=0.5, high=2, step=0.5)),
+        "age": Domain(IntegerType(low=20, high=80)),
+        "visits": Domain(IntegerType(low=0, high=6)),
+    }
+)
+COUNTED = pandas.DataFrame({"sex": DRAW.choice(["f", "m"], 2000), "years": DRAW.integers(1, 5, 2000) / 2})
+COUNTED["age"] = DRAW.integers(20, 81, 2000)
+COUNTED["visits"] = np.minimum(DRAW.poisson(0.4 * COUNTED.years * np.exp(0.02 * (COUNTED.age - 50))), 6)
+
+
+@pytest.mark.usefixtures("silent")
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("regress poisson", {"columns": ("sex", "age"), "exposure": "years"}),
+        ("regress joint", {"method": "ridge", "columns": ("sex", "age"), "numeric": ("age",)}),
+    ],
+)
+def test_a_model_of_numbers_is_judged_on_rows_that_it_has_not_seen(
+    tmp_path: Path, name: str, settings: dict[str, Any]
+) -> None:
+    """The coefficients and errors are those of statsmodels and scikit-learn on the rows of either part."""
+    folds = []
+    for fold in (1, 4):
+        more = {**settings, "target": "visits", "epsilon": 16.0, "max_rows": 2000, "held_out": 0.25, "fold": fold}
+        fitted = study(name)(NUMBERS, **more).fit(COUNTED)
+        columns = fitted.document_["split"]["columns"]
+        out = np.array(Part(Split(0.25, tuple(columns), fold), True).has([[*map(spell, COUNTED[c])] for c in columns]))
+        folds.append(out)
+        design = np.column_stack([np.ones(2000), COUNTED.sex == "m", COUNTED.age]).astype(float)
+        visits, log = COUNTED.visits.to_numpy(), np.log(COUNTED.years)
+        if name == "regress poisson":
+            family = statsmodels.families.Poisson()
+            known = statsmodels.GLM(visits[~out], design[~out], family=family, offset=log[~out]).fit()
+            expected = known.predict(design, offset=log)
+        else:
+            expected = Ridge(0.001).fit(design[~out], visits[~out]).predict(design)
+        expected = np.clip(expected, 0, 6)
+        (tmp_path / "m.json").write_text(json.dumps(fitted.document_))
+        predicted = load_model(tmp_path / "m.json").predict(coded.spelled(coded.columns_of(COUNTED, NAMES[name]), 2000))
+        assert np.array(predicted, dtype=float) == pytest.approx(expected, abs=0.01)
+        judge = study("evaluate error")(NUMBERS, model=tmp_path / "m.json", exact=True).fit(COUNTED).document_
+        assert judge["headline"].startswith("judged on rows that the model has not seen: the 25% of rows")
+        assert judge["rows"] == out.sum()
+        assert judge["rmse"]["value"] == pytest.approx(mean_squared_error(visits[out], expected[out]) ** 0.5, abs=0.01)
+        assert judge["r2"]["value"] == pytest.approx(r2_score(visits[out], expected[out]), abs=0.01)
+    assert not (folds[0] & folds[1]).any()
+
+
+def test_the_noise_of_an_error_is_in_its_interval(tmp_path: Path) -> None:
+    """For a model that predicts the mean of the bounds; the exact figures lie within 95 % of the intervals at least."""
+    model = {"target": "visits", "least": 0.0, "greatest": 6.0, "intercept": 3.0, "columns": {}}
+    (tmp_path / "m.json").write_text(json.dumps(model))
+    judged = study("evaluate error")(NUMBERS, model=tmp_path / "m.json", exact=True).fit(COUNTED).document_
+    assert judged["rmse"]["value"] == pytest.approx(((COUNTED.visits - 3) ** 2).mean() ** 0.5, rel=1e-9)
+    assert judged["r2"]["value"] == pytest.approx(r2_score(COUNTED.visits, np.full(2000, 3)), rel=1e-9)
+    inside = []
+    for _ in range(20):
+        found = study("evaluate error")(NUMBERS, model=tmp_path / "m.json", epsilon=1.0, max_rows=2000).fit(COUNTED)
+        for key in ("rmse", "r2"):
+            inside.append(found.document_[key]["low"] <= judged[key]["value"] <= found.document_[key]["high"])
+    assert np.mean(inside) >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"fold": 2}, "fold needs held_out"),
+        ({"held_out": 0.3, "fold": 4}, "fold is at most 3 for this held_out"),
+    ],
+)
+def test_a_fold_is_one_of_those_that_there_are(settings: dict[str, Any], why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        JointID3Classifier(SCHEMA, plain=True, **settings).fit(FRAME)

@@ -316,7 +316,7 @@ class RegressJoint(BySchema):
         about |= {} if spread is None else result.noise(self.features, weights, spread)
         of = self.method.target or classes_of(self.schema, self.target)
         model = result.model(self.target, of, self.features, weights)
-        return {**about, "schema_digest": self.schema.digest(), **model}
+        return {**about, "schema_digest": self.schema.digest(), **self.split_fields, **model}
 
     @classmethod
     @override

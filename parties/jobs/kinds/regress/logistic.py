@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from parties.base.arrays import Floats, Numbers
 from parties.base.text import quoted
-from parties.jobs.kind import Description
+from parties.jobs.kind import Description, Document
 from parties.jobs.release.effects.kind import Effects
 from parties.jobs.release.effects.settings import ClassifiedSettings
 from parties.jobs.release.ordered import two_values
@@ -50,6 +50,11 @@ class LogisticRegression(Effects):
     def outcomes(self, codes: dict[str, Numbers]) -> tuple[Floats, Floats]:
         outcome = self._classes[codes[self.settings.target]]
         return outcome, np.zeros(len(outcome))
+
+    @override
+    def predicts(self) -> Document:
+        values, classes = self.where.values(self.settings.target, self.schema), self._classes
+        return {"classes": [values[int(np.nanargmin(classes))], values[int(np.nanargmax(classes))]]}
 
     @property
     @override

@@ -11,7 +11,7 @@ from typing_extensions import override
 from parties.base.arrays import Floats, Numbers
 from parties.jobs.kind import Description, Document
 from parties.jobs.release.effects.kind import Effects
-from parties.jobs.release.effects.settings import EffectsSettings, target
+from parties.jobs.release.effects.settings import ModelSettings, target
 from parties.jobs.release.values import read
 from parties.jobs.settings import Name, public
 from smc.errors import InputError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from protocols.release.likelihoods import Likelihood
 
 
-class PoissonSettings(EffectsSettings):
+class PoissonSettings(ModelSettings):
     """Settings of `smc regress poisson`."""
 
     target: Name | None = target("Column of the number of events; its greatest value in the schema bounds a row")
@@ -98,3 +98,14 @@ class PoissonRegression(Effects):
     @override
     def details(self, found: Any) -> Document:
         return {"most_events": int(np.nanmax(self._events))}
+
+    @override
+    def predicts(self) -> Document:
+        return {"log": True, "least": 0.0, "greatest": float(np.nanmax(self._events))}
+
+    @override
+    def model_columns(self, coefficients: Floats) -> Document:
+        if self.settings.exposure is None:
+            return super().model_columns(coefficients)
+        bounds = {"least": float(np.nanmin(self._exposures)), "greatest": float(np.nanmax(self._exposures))}
+        return {**super().model_columns(coefficients), self.settings.exposure: {"exposure": True, **bounds}}

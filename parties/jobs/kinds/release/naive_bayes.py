@@ -22,7 +22,7 @@ from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.question import Part, Question, own_vector, sums
 from parties.jobs.release.reading import pairs
 from parties.jobs.release.settings import GaussianSettings, default_delta, with_features
-from parties.jobs.settings import Columns, HeldOut, Name, held_out, public
+from parties.jobs.settings import Columns, Fold, HeldOut, Name, fold, held_out, public
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -46,6 +46,7 @@ class NaiveBayesSettings(GaussianSettings):
         None, "Columns", "Columns to predict from, separated by commas", none="all of the schema", column=True
     )
     held_out: HeldOut | None = held_out()
+    fold: Fold | None = fold()
 
 
 class NaiveBayes(Release):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from parties.tables.delimited import MISSING
 from smc.errors import InputError
 
 MOST_COORDINATES = 30
+DIGITS = 9  # decimal places of a model's weights
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,29 @@ class Design:
             codes: Indices of each column's selected values.
         """
         return np.hstack([column.table[codes[column.name]] for column in self.columns])
+
+    def terms(self, domains: Mapping[str, Sequence[str]], coefficients: Floats) -> dict[str, Any]:
+        """Return the columns of a linear model (`parties.models.linear`). A missing value adds nothing.
+
+        Args:
+            domains: Selected values of each column.
+            coefficients: Coefficients of the coordinates.
+        """
+        columns: dict[str, Any] = {}
+        start = 0
+        for column in self.columns:
+            part = coefficients[start : (start := start + column.table.shape[1])]
+            added = np.nan_to_num((column.table * part).sum(axis=1))
+            if column.reference:
+                rounded = [round(weight, DIGITS) for weight in added.tolist()]
+                columns[column.name] = {"weights": dict(zip(domains[column.name], rounded, strict=True))}
+                continue
+            weight, half = float(part[0]) * column.effects[0][1], 1 / column.effects[0][1]
+            middle = round(-float(column.origin[0]) * half, DIGITS)
+            ends = {"least": np.nanmin(column.table), "greatest": np.nanmax(column.table)}
+            bounds = {name: round(middle + float(end) * half, DIGITS) for name, end in ends.items()}
+            columns[column.name] = {"weight": round(weight, DIGITS), "middle": middle, **bounds}
+        return columns
 
     @property
     def labels(self) -> list[dict[str, str]]:

@@ -17,7 +17,7 @@ from parties.base.settings import required
 from parties.jobs.kind import Counted, Disclosure, Document, Inputs, OnStep, State, States, Step, exact, opened_steps
 from parties.jobs.release import reading
 from parties.jobs.release.effects import result
-from parties.jobs.release.effects.design import Design, column
+from parties.jobs.release.effects.design import DIGITS, Design, column
 from parties.jobs.release.effects.settings import EffectsSettings
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import WIDE, Noise, gauss_of_uses
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from smc.engines import Engine
 
 SHARE = 0.05  # of rows with a value, in warnings
-ENOUGH = 4  # standard deviations of the noise in an information that is used
 MOST_SIGMA = 1 << 20  # of sums in units: coarser ones would add to the noise
 
 
@@ -71,6 +70,15 @@ class Effects(Release):
     @abstractmethod
     def learnt(self) -> str:
         """Description of the model, part of a sentence."""
+
+    def predicts(self) -> Document:
+        """Return the classes, or the bounds of the number, of the result as a model; empty if it is none."""
+        return {}
+
+    def model_columns(self, coefficients: Floats) -> Document:
+        """Return the columns of the result as a model, by the coordinates' coefficients."""
+        domains = {name: self.where.values(name, self.schema) for name in self.settings.columns}
+        return self.design.terms(domains, coefficients)
 
     # Making a task.
 
@@ -251,16 +259,25 @@ class Effects(Release):
         found, bins = self.scoring.estimate([tuple(step) for step in state]), self.likelihood.bins
         fields = {key: getattr(self.settings, key) for key in self.outcome_columns}
         about: Document = {**{key: name for key, name in fields.items() if name is not None}, "ratio": self.ratio}
+        about |= self.split_fields
         about |= {"outcome": self.learnt, "steps": self.settings.steps, **self.details(found)}
         for key, (number, deviation) in {self.counted: found.rows, "events": found.events}.items():
             about |= {key: max(0, round(number)), f"{key}_within": math.ceil(WIDE * deviation)}
         if found.covariance is None:
             return {**about, **self._too_noisy(found)}
         effects = result.effects(self.design, found.theta, found.covariance, bins)
+        if predicts := self.predicts():
+            columns = {
+                "intercept": round(float(found.theta[0]), DIGITS),
+                "columns": self.model_columns(found.theta[1:]),
+            }
+            effects["model"] = {"target": self.settings.target, **predicts, **columns}
         return {**about, **effects, "settled": found.is_settled}
 
     def _too_noisy(self, found: Estimate) -> Document:
         """Return the fields of a result without estimates: the reason, from opened and public numbers."""
+        from protocols.release.likelihoods import ENOUGH
+
         labels = self.design.labels
         drowned = [labels[at] for at in found.drowned]
         seen = found.weight > ENOUGH * self.scoring.noise[1]

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from parties.base.settings import LocalPath
 from parties.jobs.release.settings import Delta, NoisySettings
-from parties.jobs.settings import AnyField, Columns, Name, output, public
+from parties.jobs.settings import AnyField, Columns, Fold, HeldOut, Name, fold, held_out, output, public
 
 USUAL_STEPS = 6
 
@@ -44,7 +44,14 @@ class EffectsSettings(NoisySettings):
     csv: LocalPath | None = output("Write the effects with their intervals as CSV.", advanced=True)
 
 
-class ClassifiedSettings(EffectsSettings):
+class ModelSettings(EffectsSettings):
+    """Settings of a regression whose result is also a model, for `smc predict` and `smc evaluate`."""
+
+    held_out: HeldOut | None = held_out()
+    fold: Fold | None = fold()
+
+
+class ClassifiedSettings(ModelSettings):
     """Settings of a logistic regression."""
 
     target: Name | None = target("Column of the outcome; it has two values")

@@ -8,6 +8,7 @@ Margins of boosted trees go through the logistic function, or softmax.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -57,7 +58,7 @@ def check(model: Model, schema: Schema, positive: str) -> None:
         if name not in schema.attributes:
             raise InputError(f"model: {ANOTHER}: there is no column {quoted(name)}")
     if is_of_numbers(model):
-        raise InputError("model: it predicts numbers; give a model that predicts classes")
+        raise InputError("model: it predicts numbers; give a model that predicts classes, or ask smc evaluate error")
     classes = model.classes if not isinstance(model, TreeFile) else None
     if classes is not None and positive not in classes:
         raise InputError(f"model: {ANOTHER}: it has no class {quoted(positive)}")
@@ -94,7 +95,7 @@ def scores(model: Model, schema: Schema, positive: str, codes: dict[str, Codes],
         return np.asarray(np.mean(trees, axis=0))
     form = form_of(model)
     assert form.classes is not None
-    cells = {name: _read(name, column, schema)[codes[name]] for name, column in form.columns.items()}
+    cells = {name: _read(name, column, schema.attributes[name])[codes[name]] for name, column in form.columns.items()}
     margins = form.margins_of(cells, rows)
     if isinstance(model, LinearModel):
         sign = 1 if form.classes[1] == positive else -1
@@ -102,10 +103,39 @@ def scores(model: Model, schema: Schema, positive: str, codes: dict[str, Codes],
     return np.asarray(form.chances(margins)[:, form.classes.index(positive)])
 
 
-def _read(name: str, column: Any, schema: Schema) -> NDArray[Any]:
+def check_numbers(model: Model, schema: Schema) -> None:
+    """Raise InputError if a model predicts no numbers, or does not know a value of the schema.
+
+    Args:
+        model: The model.
+        schema: The schema.
+    """
+    if not is_of_numbers(model):
+        raise InputError("model: it predicts classes; give a model that predicts numbers, or ask smc evaluate report")
+    assert not isinstance(model, TreeFile)
+    for name, column in form_of(model).columns.items():
+        _read(name, column, schema.attributes[name])
+
+
+def numbers(model: Model, domains: Mapping[str, Sequence[str]], codes: Mapping[str, Codes], rows: int) -> Floats:
+    """Return the predicted number of each row, float[rows].
+
+    Args:
+        model: A model of numbers.
+        domains: Values of each of its columns.
+        codes: Indices of each column's values, int[rows].
+        rows: Number of rows.
+    """
+    assert not isinstance(model, TreeFile)
+    form = form_of(model)
+    cells = {name: _read(name, column, domains[name])[codes[name]] for name, column in form.columns.items()}
+    return form.numbers(form.margins_of(cells, rows))
+
+
+def _read(name: str, column: Any, values: Sequence[str]) -> NDArray[Any]:
     """Return the model's representation of each value of a column, one line each."""
     try:
-        return np.array([column.read(value) for value in schema.attributes[name]])
+        return np.array([column.read(value) for value in values])
     except ValueError as error:
         raise InputError(f"model: {ANOTHER}: {quoted(name)}: {error}") from None
 

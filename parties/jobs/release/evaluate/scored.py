@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -41,21 +41,14 @@ TOO_GOOD = {  # remarks on the rows that judge a model, by the setting `judged_o
 }
 
 
-class TargetSettings(BooleanSettings, TabularSettings):
-    """Settings for the scores and the labels that they are compared with."""
+class JudgedSettings(BooleanSettings, TabularSettings):
+    """Settings for the model that is judged, and the rows that judge it."""
 
-    target: Name | None = public(
-        None, "Target", "Column that the scores predict; it has two values", none="the model's", column=True
-    )
-    target_value: Name | None = public(
-        None, "Value that is meant", "Value of the target that high scores predict", none="yes"
-    )
-    scores: Name | None = public(None, "Scores", "Column of scores", none="those of the model", column=True)
-    model_file: LocalPath | None = own_file("Model", "Model whose scores are judged, a JSON file.", alias="model")
+    model_file: LocalPath | None = own_file("Model", "Model that is judged, a JSON file.", alias="model")
     classifier: Annotated[str, Field(max_length=MOST_MODEL)] | None = public(
         None,
         "Classifier",
-        "Model whose scores are judged: the text of its JSON file",
+        "Model that is judged: the text of its JSON file",
         none="scores are a column",
         node=True,
     )
@@ -66,6 +59,18 @@ class TargetSettings(BooleanSettings, TabularSettings):
         "that it was not trained on",
         none="those held out, if the model names them, else all",
     )
+
+
+class TargetSettings(JudgedSettings):
+    """Settings for the scores and the labels that they are compared with."""
+
+    target: Name | None = public(
+        None, "Target", "Column that the scores predict; it has two values", none="the model's", column=True
+    )
+    target_value: Name | None = public(
+        None, "Value that is meant", "Value of the target that high scores predict", none="yes"
+    )
+    scores: Name | None = public(None, "Scores", "Column of scores", none="those of the model", column=True)
     bins: Annotated[int, Field(strict=True, ge=2, le=MOST_BINS)] = public(
         20, "Bins", "Number of equal ranges (bins) for a model's scores. A score column has the ranges of the schema"
     )
@@ -150,6 +155,7 @@ class Scoring(Release):
     """A question about scores of rows."""
 
     streamed = True
+    lacking: ClassVar[str] = "scores: name the column of scores, or give a model"  # error without what is judged
 
     @classmethod
     @override
@@ -169,8 +175,8 @@ class Scoring(Release):
     @override
     def canonical(cls, settings: Any, schema: Schema) -> Self:
         """Read columns as numbers if the model does."""
-        if (settings.scores is None) == (settings.classifier is None):
-            raise InputError("scores: name the column of scores, or give a model (--model; classifier in a job)")
+        if (getattr(settings, "scores", None) is None) == (settings.classifier is None):
+            raise InputError(f"{cls.lacking} (--model; classifier in a job)")
         if settings.judged_on is not None and settings.classifier is None:
             raise InputError("judged_on: goes with a model; remove judged_on, or give a model")
         if settings.classifier is not None:
