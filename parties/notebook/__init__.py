@@ -21,6 +21,7 @@ with importing("parties.notebook"):
     from parties.notebook.rules import JointRules
     from parties.notebook.survival import JointLogRank, JointSurvival
     from parties.notebook.synthesizer import JointSynthesizer
+    from parties.notebook.validation import joint_cross_validate
 
     release = joint.release
 
@@ -51,6 +52,7 @@ __all__ = [
     "bin_labels",
     "equal_width",
     "joint",
+    "joint_cross_validate",
     "release",
 ]
 

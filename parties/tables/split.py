@@ -1,8 +1,8 @@
 """Split of rows into those that train a model and those that judge it, by a public keyed hash of each row's identity.
 
 The hash of a person, or of the text of a row's cells, is uniform. Rows whose hash is below the held-out share are held
-out. Of several folds, each holds out the next share. So all who have a person's rows hold out the same person, at any time and without a message. Equal rows are
-numbered, and each has a hash of its own.
+out. Of several folds, each holds out the next share. So all who have a person's rows hold out the same person, at any
+time and without a message. Equal rows are numbered, and each has a hash of its own.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class Split:
         if columns is not None and not (isinstance(columns, list) and columns and all(map(_is_name, columns))):
             raise ValueError("split.columns: must be names of columns")
         fold = split.get("fold", 1)
-        if isinstance(fold, bool) or not isinstance(fold, int) or not 1 <= fold <= folds(share):
+        if isinstance(fold, bool) or not isinstance(fold, int | float) or fold not in range(1, folds(share) + 1):
             raise ValueError(f"split.fold: must be a whole number from 1 to {folds(share)}")
-        return cls(float(share), tuple(columns or ()), fold)
+        return cls(float(share), tuple(columns or ()), int(fold))
 
 
 def folds(held_out: float) -> int:

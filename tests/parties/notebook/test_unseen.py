@@ -13,10 +13,10 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import mean_squared_error, r2_score, roc_auc_score
 
 from parties.jobs import kinds
-from parties.notebook import JointEvaluation, JointID3Classifier, coded
 from parties.jobs.release.effects.kind import Effects
 from parties.jobs.release.noise import Noise
 from parties.models.load import load_model
+from parties.notebook import JointEvaluation, JointID3Classifier, coded
 from parties.notebook.questions import study
 from parties.tables import categories
 from parties.tables.categories import spell

@@ -40,8 +40,8 @@ class Error(Scoring):
     """Judge a model of numbers on the rows of both parties. Both learn its error and R2, with noise unknown to either.
 
     The error is the root of the mean squared difference of prediction and number. R2 is the part of the numbers'
-    variance that the model explains. They follow from four sums that share epsilon: that of the squared differences, and
-    the three of a deviation (`smc release deviation`). Rows without a number do not count.
+    variance that the model explains. They follow from four sums that share epsilon: that of the squared differences,
+    and the three of a deviation (`smc release deviation`). Rows without a number do not count.
     """
 
     name = "evaluate error"
