@@ -37,14 +37,20 @@ def counted(settings: TableSettings) -> Counter[tuple[str, str]]:
         return Counter({(words[word], sexes[sex]): n for word, sex, n in source.distinct().tolist()})
 
 
-@pytest.mark.parametrize("is_held_out", [True, False])
-def test_rows_are_those_of_the_reference(tmp_path: Path, is_held_out: bool) -> None:
-    part = Part(BY_ROW, is_held_out)
+@pytest.mark.parametrize(("share", "fold", "is_held_out"), [(0.3, 1, True), (0.3, 2, False), (0.25, 4, True)])
+def test_rows_are_those_of_the_reference(tmp_path: Path, share: float, fold: int, is_held_out: bool) -> None:
+    part = Part(Split(share, ("sex", "word"), fold), is_held_out)
     words, sexes, _ = zip(*ROWS, strict=True)
     pairs = zip(words, sexes, part.has([sexes, words]), strict=True)
     expected = Counter((word or "?", sex) for word, sex, is_in in pairs if is_in)
     assert counted(table(tmp_path).only(part)) == expected
-    assert 0.2 < expected.total() / len(ROWS) < 0.4 or not is_held_out
+    assert abs(expected.total() / len(ROWS) - (share if is_held_out else 1 - share)) < 0.1
+
+
+def test_folds_are_a_partition() -> None:
+    words, sexes, _ = zip(*ROWS, strict=True)
+    folds = [Part(Split(0.05, ("sex", "word"), fold), True).has([sexes, words]) for fold in range(1, 21)]
+    assert {sum(row) for row in zip(*folds, strict=True)} == {1}
 
 
 def test_parts_are_all_rows_whatever_other_columns_there_are(tmp_path: Path) -> None:
