@@ -24,6 +24,8 @@ def chi2_tail(x: float, degrees: int) -> float:
         x: The limit, 0 or more.
         degrees: Degrees of freedom, 1 or more.
     """
+    if x > 4 * degrees + 1600:  # less than any float; by Chernoff's bound below e^-790
+        return 0.0
     shape = gmpy2.mpfr(degrees) / 2
     return float(gmpy2.gamma_inc(shape, gmpy2.mpfr(x) / 2) / gmpy2.gamma(shape))
 

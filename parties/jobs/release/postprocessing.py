@@ -9,6 +9,7 @@ import numpy as np
 from parties.base.arrays import Counts
 from parties.jobs.release.noise import CONFIDENCE, Noise
 
+DIGITS = 9  # decimal digits of a number that are equal on every machine
 EACH = 1 - (1 - CONFIDENCE) / 2  # confidence of a count's and of the others' interval each, so that both hold together
 
 
@@ -73,3 +74,8 @@ def percentages(fitting: Counts, noisy: Counts, noise: Noise | None, terms: int 
 
 def _percent(share: Fraction | int) -> float:
     return float(round(100 * Fraction(share), 6))
+
+
+def short(x: float) -> float:
+    """Return a number with the digits that are equal on every machine."""
+    return float(f"{x:.{DIGITS}g}")

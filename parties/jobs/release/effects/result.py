@@ -15,10 +15,10 @@ from parties.base.text import csv_text
 from parties.jobs.release.drawing import draw_intervals, lines_svg
 from parties.jobs.release.effects.design import Design
 from parties.jobs.release.noise import WIDE
+from parties.jobs.release.postprocessing import short
 from parties.jobs.release.presenting import INTERVAL, OF_NOISE, about, aligned, shown
 
 Document = Mapping[str, Any]
-DIGITS = 9  # decimal places of a coefficient
 UNSETTLED = "the last two steps differ by more than noise explains: give more steps, or more epsilon"
 LEAST_P = 1e-16  # smaller ones are a bound
 ASSUMED = {
@@ -45,7 +45,7 @@ def too_noisy(labels: Sequence[Document], drowned: Sequence[Document], enough: f
         "columns"
     )
     effects = [{**label, **dict.fromkeys(FIELDS)} for label in labels]
-    return {"reason": reason, "drowned": drowned, "enough_epsilon": _short(enough), "effects": effects, "wald": None}
+    return {"reason": reason, "drowned": drowned, "enough_epsilon": short(enough), "effects": effects, "wald": None}
 
 
 def effects(design: Design, theta: Floats, covariance: Floats, bins: int) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def effects(design: Design, theta: Floats, covariance: Floats, bins: int) -> dic
     ]
     solved = eliminated(spread, slopes[:, None], 0.0)
     wald = math.fsum((slopes * solved[:, 0]).tolist()) if solved is not None else math.nan
-    test = {"chi_square": _short(wald), "degrees": design.size, "p": _short(chi2_tail(max(wald, 0.0), design.size))}
+    test = {"chi_square": short(wald), "degrees": design.size, "p": short(chi2_tail(max(wald, 0.0), design.size))}
     if bins > 1:
         return {"effects": lines, "wald": test}
     at = np.append(1.0, design.origin)
@@ -84,16 +84,11 @@ def _numbers(value: float, error: float) -> dict[str, float]:
     low, high = value - WIDE * error, value + WIDE * error
     z = value / error if error else math.inf
     numbers = [value, error, low, high, z, chi2_tail(z * z, 1), *map(_power, (value, low, high))]
-    return dict(zip(FIELDS, map(_short, numbers), strict=True))
+    return dict(zip(FIELDS, map(short, numbers), strict=True))
 
 
 def _power(x: float) -> float:
     return math.exp(min(max(x, -700.0), 700.0))
-
-
-def _short(x: float) -> float:
-    """Return a number with the digits that are equal on every machine."""
-    return float(f"{x:.{DIGITS}g}")
 
 
 def name(effect: Document) -> str:
