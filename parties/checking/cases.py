@@ -15,6 +15,11 @@ ATTRIBUTES = {
 MODEL = (
     '{"target": "outcome", "classes": {"good": 3, "bad": 2}, "columns": {"sex": {"male": [2, 1], "female": [1, 1]}}}'
 )
+ESTIMATOR = (
+    '{"target": "visits", "least": -1, "greatest": 3.5, "intercept": 1, '
+    '"columns": {"sex": {"weights": {"male": 0.5, "female": -0.5}}}}'
+)
+COUNTED = {**ATTRIBUTES, "visits": ("0", "1", "3"), "years": ("0.5", "2")}
 SMALL = {"age": ATTRIBUTES["age"], "sex": ATTRIBUTES["sex"], "outcome": ATTRIBUTES["outcome"]}
 LAMBDA: dict[str, Any] = {"lambda": 1.0}
 NUMBERS = {"x": ("-1", "0", "1"), "c": ("no", "yes")}
@@ -55,6 +60,10 @@ CASES: tuple[Case, ...] = (
     _case("release marginals", sets="age,outcome; sex", delta=1e-6),
     _case("release edges", numeric=("visits",)),
     _case("evaluate report", classifier=MODEL, target_value="bad", by="age"),
+    _case("evaluate error", classifier=ESTIMATOR),
+    _case("release risks", target="outcome", target_value="bad", by="sex", strata=("age",)),
+    _case("release rates", attributes=COUNTED, target="visits", exposure="years", by="sex"),
+    _case("release difference", column="visits", by="sex"),
     _case("survive curve", time="visits", event="outcome", event_value="bad", arm="sex"),
     _case("quantile", column="visits", at=0.75, where="sex = male"),
     _case("quantile", column="visits", at=0.9),
@@ -97,7 +106,7 @@ CASES: tuple[Case, ...] = (
     ),
     _case(
         "regress poisson",
-        attributes={**ATTRIBUTES, "visits": ("0", "1", "3"), "years": ("0.5", "2")},
+        attributes=COUNTED,
         target="visits",
         exposure="years",
         columns=("age", "sex"),

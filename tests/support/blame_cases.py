@@ -11,7 +11,7 @@ from parties.jobs import kinds
 from parties.link.identity import create
 from tests.support.blame import Case
 from tests.support.circuits import ADDER
-from tests.support.specified import CLASSIFIER, SCHEMA
+from tests.support.specified import CLASSIFIER, ESTIMATOR, SCHEMA
 
 COLUMNS = list(SCHEMA.attributes)
 
@@ -61,6 +61,10 @@ TABLE: dict[str, dict[str, Any]] = {
     "release edges": {"epsilon": 1.0, "numeric": ("hours",), "parts": 2},
     "release edges exact": {"exact": True, "numeric": ("hours",), "parts": 2},
     "evaluate report": {"epsilon": 1.0, "classifier": CLASSIFIER},
+    "evaluate error": {"epsilon": 1.0, "classifier": ESTIMATOR},
+    "release risks": {"epsilon": 1.0, "target": "play", "by": "wind", "strata": ("rain",)},
+    "release rates": {"epsilon": 1.0, "target": "hours", "by": "wind", "where": "hours in ['1', 4]"},
+    "release difference": {"epsilon": 1.0, "column": "hours", "by": "wind"},
     "evaluate auc": {"classifier": CLASSIFIER, "at_least": 0.6},
     "evaluate better": {"classifier": CLASSIFIER, "than": "hours"},
     "evaluate drift": {"columns": ("hours", "rain")},

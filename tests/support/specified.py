@@ -22,6 +22,11 @@ CLASSIFIER = (
     '{"target": "play", "classes": {"yes": 3, "no": 2}, "columns": {"wind": {"weak": [2, 1], "strong": [1, 1]}}}'
 )
 
+ESTIMATOR = (
+    '{"target": "hours", "least": 1, "greatest": 4, "intercept": 2, '
+    '"columns": {"wind": {"weights": {"weak": 0.5, "strong": -0.5}}}}'
+)
+
 
 def made(inputs: Callable[[dict[str, Any]], Inputs], **job: Any) -> Proposal:
     return propose(read_job(job), inputs(job))

@@ -33,6 +33,7 @@ SCHEMA = Schema({"age": ("young", "old"), "visits": ("0", "1", "3"), "outcome": 
 ROWS = [f"{age},{visits},{outcome}" for age in ("young", "old") for visits in "013" for outcome in ("good", "bad")]
 CLASSIFIER = """{"target": "outcome", "classes": {"good": 3, "bad": 2},
     "columns": {"age": {"young": [2, 1], "old": [1, 1]}}}"""
+ESTIMATOR = '{"target": "visits", "least": 0, "greatest": 3, "intercept": 1, "columns": {}}'
 FORMS: dict[str, list[dict[str, Any]]] = {
     "id3": [{"max_depth": 2, "trees": 2, "stop": "off", "quality": "max"}],
     "release count": [{"where": "age = old; visits = 1", "delta": 1e-9}],
@@ -47,6 +48,10 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     "release choose": [{"column": "visits", "prices": "1,2.5"}],
     "release edges": [{"numeric": ["visits"]}],
     "evaluate report": [{"classifier": CLASSIFIER, "target_value": "bad", "bins": 4}],
+    "evaluate error": [{"classifier": ESTIMATOR}],
+    "release risks": [{"target": "outcome", "target_value": "bad", "by": "age"}],
+    "release rates": [{"target": "visits", "by": "age"}],
+    "release difference": [{"column": "visits", "by": "age"}],
     "boost": [{"target": "outcome", "columns": ["age", "visits"], "rounds": 1, "depth": 1}],
     "survive curve": [{"time": "visits", "event": "outcome", "event_value": "bad", "arm": "age"}],
     "survive cox": [{"time": "visits", "event": "outcome", "event_value": "bad", "columns": ["age"], "steps": 4}],
@@ -77,6 +82,7 @@ CASES = [pytest.param(name, form, id=f"{name} {number}") for name in FORMS for n
 # Sums and choices of one form as others': `make test` breaks the others' sessions; a peer hangs up on all.
 ALIKE = {
     "release histogram", "release sum", "release median", "release edges", "evaluate report", "quantile",
+    "evaluate error", "release risks", "release rates", "release difference",
     "test proportions", "test trend", "release naive-bayes", "scorecard", "regress logistic", "regress poisson",
 }  # fmt: skip
 BROKEN = [pytest.param(*case.values, id=case.id, marks=CAMPAIGN if case.values[0] in ALIKE else ()) for case in CASES]

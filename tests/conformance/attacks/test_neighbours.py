@@ -23,7 +23,7 @@ from parties.node.proposal import Proposal
 from parties.tables.schema import Schema
 from tests.support.examples import EXPLORING
 from tests.support.outcomes import Outcome, inputs, outcome, proposed
-from tests.support.specified import CLASSIFIER
+from tests.support.specified import CLASSIFIER, ESTIMATOR
 
 SCHEMA = Schema(
     {"wind": ("weak", "strong"), "hours": ("1", "2.5", "4"), "rain": ("no", "some", "much"), "play": ("yes", "no")},
@@ -61,6 +61,10 @@ JOBS: dict[str, list[dict[str, Any]]] = {
     "release choose": [{"column": "hours", "prices": "1,3", **NOISY}],
     "release edges": [{"numeric": ["hours"], **NOISY}],
     "evaluate report": [{"classifier": CLASSIFIER, "bins": 4, **NOISY}],
+    "evaluate error": [{"classifier": ESTIMATOR, **NOISY}],
+    "release risks": [{"target": "play", "by": "wind", "strata": ["rain"], **NOISY}],
+    "release rates": [{"target": "hours", "by": "wind", "where": "hours in ['1', 4]", **NOISY}],
+    "release difference": [{"column": "hours", "by": "wind", **NOISY}],
     "evaluate auc": [
         {"target": "play", "scores": "hours", "at_least": 0.6},
         {"classifier": CLASSIFIER, "at_least": 0.6},

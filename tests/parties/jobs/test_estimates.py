@@ -24,7 +24,7 @@ from smc.meter import Cost
 from smc.session import Session
 from tests.support.circuits import ADDER
 from tests.support.examples import EXPLORING
-from tests.support.specified import CLASSIFIER, SCHEMA
+from tests.support.specified import CLASSIFIER, ESTIMATOR, SCHEMA
 
 FIELDS = ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened")
 NOISE: dict[str, Any] = {"epsilon": 1.0, "max_rows": 40}
@@ -51,6 +51,10 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("release edges", {"numeric": ["hours"], **NOISE}, "exact"),
     ("release edges", {"numeric": ["hours"], "exact": True, "max_rows": 40}, "exact"),
     ("evaluate report", {"classifier": CLASSIFIER, **NOISE}, "exact"),
+    ("evaluate error", {"classifier": ESTIMATOR, **NOISE}, "exact"),
+    ("release risks", {"target": "play", "by": "wind", "strata": ["rain"], **NOISE}, "exact"),
+    ("release rates", {"target": "hours", "by": "wind", "where": "hours in ['1', 4]", **NOISE}, "exact"),
+    ("release difference", {"column": "hours", "by": "wind", **NOISE}, "exact"),
     ("evaluate auc", {"classifier": CLASSIFIER, "at_least": 0.6, "max_rows": 40}, "exact"),
     ("evaluate better", {"classifier": CLASSIFIER, "than": "hours", "max_rows": 40}, "exact"),
     ("evaluate drift", {"columns": ["hours", "rain"], "max_rows": 40}, "exact"),

@@ -47,6 +47,12 @@ ASKED: dict[str, dict[str, Any]] = {
         '"female": [1, 1]}}}',
         "target_value": "bad",
     },
+    "evaluate error": {
+        "classifier": '{"target": "visits", "least": 0, "greatest": 2, "intercept": 1, "columns": {}}',
+    },
+    "release risks": {"target": "outcome", "target_value": "bad", "by": "sex"},
+    "release rates": {"target": "visits", "by": "sex", "where": "visits in ['0', '2']"},
+    "release difference": {"column": "visits", "by": "sex"},
     "survive curve": {"time": "visits", "event": "outcome", "event_value": "bad"},
     "quantile": {"column": "visits"},
     "rules": {"first": 4},

@@ -23,7 +23,7 @@ from parties.node.proposal import propose, read_job
 from parties.node.settings import NodeFile, PeerSettings
 from smc.recipes import BOOLEAN_ENGINES, ENGINES, Garbling
 from tests.support.policies import rule
-from tests.support.specified import CLASSIFIER, SCHEMA, made
+from tests.support.specified import CLASSIFIER, ESTIMATOR, SCHEMA, made
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=8)
 
@@ -74,6 +74,7 @@ EFFECTS = {
     "steps": st.integers(4, 20),
     "max_rows": st.integers(100, 100_000),
 }
+HELD_OUT = {"held_out": st.just(0.25), "fold": st.none()}
 ELSEWHERE = {"where": st.sampled_from(["rain in [no, much]", "rain = no"])}  # times, targets are not restricted
 PUBLIC = {
     "id3": fields(
@@ -136,6 +137,12 @@ PUBLIC = {
     "evaluate report": noisy(
         {"bins": st.integers(2, 9), "cutoff": st.sampled_from([0.25, 0.5]), **ELSEWHERE}, classifier=CLASSIFIER
     ),
+    "evaluate error": noisy(classifier=ESTIMATOR),
+    "release risks": noisy({"strata": st.just(("rain",)), **ELSEWHERE}, target="play", by="wind"),
+    "release rates": noisy(
+        {"strata": st.just(("rain",)), "where": st.just("hours in ['1', 4]")}, target="hours", by="wind"
+    ).filter(lambda settings: "where" in settings),
+    "release difference": noisy(ELSEWHERE, column="hours", by="wind"),
     "evaluate auc": fields({"bins": st.integers(2, 9)}, table="days", classifier=CLASSIFIER, at_least=0.6),
     "evaluate better": fields({"bins": st.integers(2, 9)}, table="days", classifier=CLASSIFIER, than="hours"),
     "evaluate drift": fields({"level": st.sampled_from([0.01, 0.1])}, table="days", columns=("hours", "rain")),
@@ -151,7 +158,7 @@ PUBLIC = {
         epsilon=1.0,
     ),
     "regress logistic": fields(
-        {**EFFECTS, "where": st.sampled_from(["wind = weak"]), "target_value": st.sampled_from(["yes", "no"])},
+        {**EFFECTS, **HELD_OUT, "where": st.sampled_from(["wind = weak"]), "target_value": st.sampled_from(["yes", "no"])},
         table="days",
         target="play",
         columns=("hours", "rain"),

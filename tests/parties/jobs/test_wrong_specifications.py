@@ -10,7 +10,7 @@ import pytest
 from parties.jobs.kind import Inputs
 from parties.node.proposal import read_job
 from smc.errors import InputError
-from tests.support.specified import CLASSIFIER, SCHEMA, changed, made, refusal
+from tests.support.specified import CLASSIFIER, ESTIMATOR, SCHEMA, changed, made, refusal
 
 WHOLE = "hours in ['1', 4]"  # numbers of events
 GOOD: dict[str, dict[str, Any]] = {
@@ -31,6 +31,10 @@ GOOD: dict[str, dict[str, Any]] = {
     "release choose": {"table": "days", "column": "hours", "prices": "1,2", "epsilon": 1},
     "release edges": {"table": "days", "numeric": ["hours"], "epsilon": 1},
     "evaluate report": {"table": "days", "classifier": CLASSIFIER, "epsilon": 1},
+    "evaluate error": {"table": "days", "classifier": ESTIMATOR, "epsilon": 1},
+    "release risks": {"table": "days", "target": "play", "by": "wind", "epsilon": 1},
+    "release rates": {"table": "days", "target": "hours", "by": "wind", "where": WHOLE, "epsilon": 1},
+    "release difference": {"table": "days", "column": "hours", "by": "wind", "epsilon": 1},
     "evaluate auc": {"table": "days", "classifier": CLASSIFIER, "at_least": 0.6},
     "evaluate better": {"table": "days", "classifier": CLASSIFIER, "than": "hours"},
     "evaluate drift": {"table": "days", "columns": ["hours", "rain"]},

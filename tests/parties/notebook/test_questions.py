@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,10 @@ FRAME = pandas.DataFrame(
     }
 )
 EXACT = {"exact": True}
+MODEL = NamedTemporaryFile("w", suffix=".json")  # noqa: SIM115 - of the age by the arm, for all tests of this file
+MODEL.write('{"target": "age", "least": 0, "greatest": 15, "intercept": 7, "columns": {"stage": {"weight": 1, ')
+MODEL.write('"middle": 1, "least": 0, "greatest": 3}}}')
+MODEL.flush()
 ASKED: dict[str, dict[str, Any]] = {
     "align exact": {},
     "boost": {"exact": True, "rounds": 1, "depth": 1},
@@ -64,6 +69,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "evaluate better": {"scores": "score", "than": "age", "target": "ill"},
     "evaluate drift": {"columns": ["arm"]},
     "evaluate report": {"scores": "score", "target": "ill", **EXACT},
+    "evaluate error": {"model": MODEL.name, **EXACT},
     "forest": {"trees": 2, "max_depth": 1},
     "id3": {"max_depth": 1},
     "majority": {},
@@ -89,6 +95,9 @@ ASKED: dict[str, dict[str, Any]] = {
     "release sum": {"column": "age", **EXACT},
     "release table": {"by": ["arm", "ill"], **EXACT},
     "release top": {"column": "stage", "epsilon": 1.0},
+    "release risks": {"target": "ill", "by": "arm", "strata": ["stage"], **EXACT},
+    "release rates": {"target": "stage", "exposure": "age", "by": "arm", **EXACT},
+    "release difference": {"column": "age", "by": "arm", **EXACT},
     "release triangles": {"columns": ["arm", "stage"], **EXACT},
     "rules": {"support": 0.3, "max_length": 2},
     "scorecard": {"columns": ["arm"], **EXACT},

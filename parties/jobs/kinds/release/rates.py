@@ -30,6 +30,7 @@ class RatesSettings(StratifiedSettings):
         None,
         "Exposure",
         "Column of the time at risk, such as person-years; its greatest value bounds a row",
+        none="1 for each row",
         column=True,
     )
 
@@ -54,7 +55,8 @@ class Rates(Comparison):
         return (*filter(None, (settings.target, settings.exposure)),)
 
     def _values(self, key: str) -> Values:
-        name = getattr(self.settings, key)
+        if (name := getattr(self.settings, key)) is None:
+            return Values((Fraction(1),))
         return read(name, self.where.values(name, self.schema), "a rate", key)
 
     @cached_property
@@ -78,10 +80,15 @@ class Rates(Comparison):
 
     @override
     def of_rows(self, codes: Mapping[str, Numbers]) -> tuple[Numbers, NDArray[np.bool_]]:
-        places = [codes[getattr(self.settings, key)] for key in ("target", "exposure")]
-        pairs = list(zip(self._read, places, strict=True))
+        events = codes[self.settings.target]
+        times = np.zeros_like(events) if self.settings.exposure is None else codes[self.settings.exposure]
+        pairs = list(zip(self._read, (events, times), strict=True))
         whole = np.all([values.ones[place] for values, place in pairs], axis=0)
         return np.array([values.vector[place] for values, place in pairs]), whole
+
+    @property
+    def _per(self) -> str:
+        return "row" if self.settings.exposure is None else f"unit of {self.settings.exposure}"
 
     @property
     @override
@@ -91,7 +98,7 @@ class Rates(Comparison):
     @property
     @override
     def learnt(self) -> str:
-        return f"the rate of {self.settings.target} per unit of {self.settings.exposure}"
+        return f"the rate of {self.settings.target} per {self._per}"
 
     @override
     def estimates(self, known: Sums) -> Document:
@@ -125,7 +132,7 @@ class Rates(Comparison):
             whole.estimate("rate difference", lambda x: rate(x, 1) - rate(x, 0), chance, times),
             whole.estimate("rate ratio", lambda x: log_rate(1)(x) - log_rate(0)(x), chance, every, is_ratio=True),
         ]
-        about = {"target": self.settings.target, "exposure": self.settings.exposure}
+        about = {"target": self.settings.target, "per": self._per}
         if not self.strata:
             return {**about, "numbers": numbers}
         used, left_out = self.stratified(known, lambda x: x[1].sum())
