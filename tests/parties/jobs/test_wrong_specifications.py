@@ -227,7 +227,7 @@ def test_a_specification_lacks_nothing(name: str, inputs: Callable[[dict[str, An
     job = made(inputs, protocol=name, **GOOD[name])
     optional = (
         {"of", "where"}
-        if name in ("millionaires", "release count", "regress poisson")
+        if name in ("millionaires", "release count", "release rates", "regress poisson")
         else {"k"}
         if name == "cluster"
         else set()

@@ -45,7 +45,13 @@ class Error(Scoring):
     """
 
     name = "evaluate error"
-    about = Description("Error of a model of numbers", "evaluation", example="--model model.json --epsilon 1")
+    about = Description(
+        "Error of a model of numbers",
+        "evaluation",
+        example="--model model.json --epsilon 1",
+        job_example="""--classifier '{"target": "visits", "least": 0, "greatest": 9, "intercept": 2, "columns": {}}' """
+        "--epsilon 1",
+    )
     Settings: ClassVar[type[ErrorSettings]] = ErrorSettings
     lacking = "model: is missing; give a model of numbers"
 

@@ -44,7 +44,7 @@ class Rates(Comparison):
     """
 
     name = "release rates"
-    about = Description("Compared rates", "comparison", example="--target visits --exposure years --by arm --epsilon 1")
+    about = Description("Compared rates", "comparison", example="--target visits --by arm --epsilon 1")
     Settings = RatesSettings
     measures = 2  # events, and times at risk in units
     model = "; the variance of events is assumed to be their mean"

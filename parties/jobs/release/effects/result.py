@@ -49,7 +49,7 @@ def too_noisy(labels: Sequence[Document], drowned: Sequence[Document], enough: f
 
 
 def effects(design: Design, theta: Floats, covariance: Floats, bins: int) -> dict[str, Any]:
-    """Return the effects, a Wald test that all are 0, and the intercept if there is one.
+    """Return the effects, Wald tests that all are 0 and all of a column, and the intercept if there is one.
 
     Args:
         design: Coordinates of the columns.
@@ -57,9 +57,6 @@ def effects(design: Design, theta: Floats, covariance: Floats, bins: int) -> dic
         covariance: Their covariance.
         bins: Number of intercepts.
     """
-    from protocols.quantiles import chi2_tail
-    from protocols.release.elimination import eliminated
-
     slopes, spread = theta[bins:], covariance[bins:, bins:]
     lines = [
         {**label, **_numbers(slope * factor, math.sqrt(variance) * factor)}
@@ -67,15 +64,33 @@ def effects(design: Design, theta: Floats, covariance: Floats, bins: int) -> dic
             design.labels, slopes.tolist(), np.diag(spread).tolist(), design.factors.tolist(), strict=True
         )
     ]
-    solved = eliminated(spread, slopes[:, None], 0.0)
-    wald = math.fsum((slopes * solved[:, 0]).tolist()) if solved is not None else math.nan
-    test = {"chi_square": short(wald), "degrees": design.size, "p": short(chi2_tail(max(wald, 0.0), design.size))}
+    places = [index for index, column in enumerate(design.columns) for _ in column.effects]
+    several = [index for index in dict.fromkeys(places) if places.count(index) > 1]
+    known = {
+        "effects": lines,
+        "wald": _wald(slopes, spread),
+        "wald_of_columns": [
+            {"column": design.columns[index].name, **_wald(slopes[mine], spread[np.ix_(mine, mine)])}
+            for index in several
+            for mine in [np.flatnonzero(np.array(places) == index)]
+        ],
+    }
     if bins > 1:
-        return {"effects": lines, "wald": test}
+        return known
     at = np.append(1.0, design.origin)
     variance = math.fsum((covariance * at[:, None] * at).ravel().tolist())
     intercept = _numbers(math.fsum((theta * at).tolist()), math.sqrt(max(variance, 0.0)))
-    return {"intercept": intercept, "effects": lines, "wald": test}
+    return {"intercept": intercept, **known}
+
+
+def _wald(slopes: Floats, spread: Floats) -> dict[str, float]:
+    """Return the Wald test that all of some coefficients are 0, from their covariance."""
+    from protocols.quantiles import chi2_tail
+    from protocols.release.elimination import eliminated
+
+    solved = eliminated(spread, slopes[:, None], 0.0)
+    wald = math.fsum((slopes * solved[:, 0]).tolist()) if solved is not None else math.nan
+    return {"chi_square": short(wald), "degrees": len(slopes), "p": short(chi2_tail(max(wald, 0.0), len(slopes)))}
 
 
 def _numbers(value: float, error: float) -> dict[str, float]:
@@ -105,17 +120,18 @@ def lines(document: Document) -> list[str]:
     head = ["", "coefficient", "error", document["ratio"], INTERVAL, "p"]
     rows = [["intercept", *_cells(document["intercept"], False)]] if "intercept" in document else []
     rows += [[name(effect), *_cells(effect, True)] for effect in document["effects"]]
-    test = document["wald"]
     kind = document["ratio"].split()[0]
     meaning = (
         f"{document['ratio']}: {document['outcome']} for a value, divided by the {kind} for its reference "
         "(of a number: for 1 more), the other columns being equal; 1 = no effect"
     )
     text = [shown(meaning), _counted(document), *aligned([head, *rows], 1)]
-    text.append(
-        f"Wald test that there is no effect: chi-square {test['chi_square']:.4g}, {test['degrees']} degrees of "
-        f"freedom, p {_p(test['p'], '= ')}"
-    )
+    for test in (document["wald"], *document["wald_of_columns"]):
+        of = f" of {shown(test['column'])}" if "column" in test else ""
+        text.append(
+            f"Wald test that there is no effect{of}: chi-square {test['chi_square']:.4g}, {test['degrees']} degrees of "
+            f"freedom, p {_p(test['p'], '= ')}"
+        )
     if document.get("bins_left_out"):
         text.append(
             f"bins of {shown(document['time'])} with too few events for this noise are left out: "

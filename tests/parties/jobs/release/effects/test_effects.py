@@ -119,6 +119,12 @@ def test_without_noise_it_is_statsmodels(name: str) -> None:
     chi = slopes @ np.linalg.solve(covariance, slopes)
     assert document["wald"]["chi_square"] == pytest.approx(chi, rel=1e-5)
     assert document["wald"]["degrees"] == 3
+    (of_arm,) = document["wald_of_columns"]
+    rows = np.eye(len(expected.params))[-2:]
+    reference_test = expected.wald_test(rows, use_f=False, scalar=True)
+    assert (of_arm["column"], of_arm["degrees"]) == ("arm", 2)
+    assert of_arm["chi_square"] == pytest.approx(float(reference_test.statistic), rel=1e-5)
+    assert of_arm["p"] == pytest.approx(float(reference_test.pvalue), rel=1e-4)
     assert document["settled"]
     exact = {"died": outcomes["died"].sum(), "visits": outcomes["visits"].sum()}
     assert document["events"] == pytest.approx(exact["visits" if name == "regress poisson" else "died"], abs=1)
