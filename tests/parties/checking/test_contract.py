@@ -40,6 +40,7 @@ LOOSE = {
     "release triangles": 0.15,
     "regress joint": 0.05,
     "regress logistic": 0.2,
+    "regress poisson": 0.3,
     "boost": 0.25,
 }  # what tables show of what is charged
 

@@ -39,6 +39,7 @@ SCHEMA = Schema(
 ROWS = 63  # of party 0: all bits of the bound are in use
 NOISY, EXACT = {"epsilon": 1.0}, {"exact": True}
 PLAIN = {"plain": True, "max_depth": 3}
+ESTIMATOR = '{"target": "n", "least": 0, "greatest": 5, "intercept": 2, "columns": {}}'
 SCORES = {"scores": "score", "target": "died"}
 REGRESSIONS: list[dict[str, Any]] = [
     {"method": "gradient", "steps": 3, "target": "outcome"},
@@ -102,6 +103,10 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("evaluate auc", {**SCORES, "at_least": 0.5}),
     ("evaluate better", {**SCORES, "than": "older"}),
     ("evaluate report", {**SCORES, **NOISY}),
+    ("evaluate error", {"classifier": ESTIMATOR, **NOISY}),
+    ("release risks", {"target": "died", "by": "sex", "strata": ("age",), **NOISY}),
+    ("release rates", {"target": "n", "by": "sex", **NOISY}),
+    ("release difference", {"column": "visits", "by": "sex", **NOISY}),
     ("cluster", {"columns": ("n", "visits"), "bounds": ("0:5", "-1:4"), "k": 2, **NOISY}),
     *(
         ("boost", {"target": target, "columns": ("sex", "score", "visits"), "rounds": 2, "depth": 2, **how})

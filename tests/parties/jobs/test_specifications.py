@@ -158,7 +158,12 @@ PUBLIC = {
         epsilon=1.0,
     ),
     "regress logistic": fields(
-        {**EFFECTS, **HELD_OUT, "where": st.sampled_from(["wind = weak"]), "target_value": st.sampled_from(["yes", "no"])},
+        {
+            **EFFECTS,
+            **HELD_OUT,
+            "where": st.sampled_from(["wind = weak"]),
+            "target_value": st.sampled_from(["yes", "no"]),
+        },
         table="days",
         target="play",
         columns=("hours", "rain"),
