@@ -148,7 +148,7 @@ def _column(where: str, fields: Any) -> Column:
     weights = known.get("weights")
     if isinstance(weights, dict) and weights and all(map(is_number, weights.values())):
         return Weights({str(value): (float(weight),) for value, weight in weights.items()})
-    numbers = [known.get(name) for name in ("weight", "middle", "least", "greatest")]
+    numbers: list[Any] = [known.get(name) for name in ("weight", "middle", "least", "greatest")]
     if known.get("exposure") is True and all(map(is_number, numbers[2:])) and numbers[2] > 0:
         return Exposure(*map(float, numbers[2:]))
     if not all(map(is_number, numbers)):

@@ -89,7 +89,7 @@ def joint_cross_validate(
         lines.append({"fold": fold, **_scores(judged), **spent, "epsilon": sum(each)})
     names = dict.fromkeys(name for line in sorted(lines, key=len, reverse=True) for name in line)
     columns = {name: [line.get(name) for line in lines] for name in names}
-    backend = "pyarrow" if X is None else nw.get_native_namespace(categories.named_frame(X))
+    backend: Any = "pyarrow" if X is None else nw.get_native_namespace(categories.named_frame(X))
     return nw.from_dict(columns, backend=backend).to_native()
 
 
@@ -114,7 +114,7 @@ def _scores(judged: dict[str, Any]) -> dict[str, Any]:
     """Return the scores of a judgement with the ends of their intervals."""
     numbers = {**judged, **judged.get("confusion", {})}
     names = OF_CLASSES if "auc" in judged else ("rmse", "r2")
-    scores = {}
+    scores: dict[str, Any] = {}
     for name in names:
         scores |= {name: numbers[name]["value"], f"{name}_low": numbers[name].get("low")}
         scores[f"{name}_high"] = numbers[name].get("high")

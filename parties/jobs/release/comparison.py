@@ -231,7 +231,8 @@ class Comparison(Release):
                 place = places[name][codes[name]]
                 is_counted = is_counted & (place >= 0)
                 cell = cell * len(self.present(name)) + place
-            np.add.at(totals, (slice(None), cell[is_counted]), (numbers * counts)[:, is_counted])
+            for total, number in zip(totals, numbers * counts, strict=True):
+                np.add.at(total, cell[is_counted], number[is_counted])
         return own_vector(totals)
 
     def _shown(self, state: Sequence[int]) -> Document:

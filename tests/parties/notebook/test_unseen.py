@@ -39,7 +39,7 @@ OUT = Part(Split(0.3, ("first", "ill", "second", "third")), True).has(
 )
 TRAINERS = [name for name in kinds.names() if "held_out" in kinds.find(name).Settings.model_fields]
 TRAINERS.remove("regress poisson")  # a model of numbers, below
-SETTINGS = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "id3": {"k": 1}, "forest": {"trees": 3}, "boost": {"exact": True, "rounds": 4, "min_child_weight": 1.0},
     "regress joint": {"steps": 3, "epsilon": 16.0, "columns": COLUMNS},
     "regress logistic": {"epsilon": 16.0, "columns": COLUMNS, "target": "ill", "max_rows": 400},

@@ -20,6 +20,7 @@ from parties.jobs.release.question import Part, Question, own_vector, sums
 from parties.jobs.release.settings import ReleaseSettings
 from parties.jobs.release.values import Values, read
 from parties.jobs.settings import Name, public
+from parties.models.load import columns_of
 
 if TYPE_CHECKING:
     from protocols.counts import Rows
@@ -96,7 +97,7 @@ class Error(Scoring):
         above, below, steps = values.from_zero.vector * fineness, values.below * fineness, values.span * fineness
         assert model is not None
         per_value = np.array([below**2, 2 * above * below, above**2])
-        domains = {name: self.where.values(name, self.schema) for name in models.columns_of(model)}
+        domains = {name: self.where.values(name, self.schema) for name in columns_of(model)}
         total = np.zeros(4, dtype=np.int64)
         for codes, counts in reading.pieces(rows, self.schema, target, self.where, [target, *domains]):
             predicted = models.numbers(model, domains, codes, len(counts))
@@ -143,7 +144,7 @@ def _shown(state: Sequence[int], values: Values, noise: Noise | None) -> Mapping
     def r2(off: float, squares: float) -> float | None:
         return 1 - max(off, 0) / squares if squares > 0 else None
 
-    found = {"rmse": {"value": rmse(off, most)}, "r2": {"value": r2(off, squares)}}
+    found: dict[str, dict[str, Any]] = {"rmse": {"value": rmse(off, most)}, "r2": {"value": r2(off, squares)}}
     if noise is not None:
         found["rmse"] |= {"low": rmse(off - q, most + 3 * q), "high": rmse(off + q, most - 3 * q)}
         found["r2"] |= {"low": r2(off + q, squares - q), "high": r2(off - q, squares + q)}

@@ -101,10 +101,8 @@ class Difference(Comparison):
         of, sized = self.groups, [*needs, pooled]
         g = float(hedges(known.x)) if all(map(known.is_above_noise, sized)) else 0.0
         numbers = [
-            *(
-                known.estimate(f"mean in {of[j]}", lambda x, j=j: mean(x, j), errors[j], [needs[j]], tests=False)
-                for j in (0, 1)
-            ),
+            known.estimate(f"mean in {of[0]}", lambda x: mean(x, 0), errors[0], needs[:1], tests=False),
+            known.estimate(f"mean in {of[1]}", lambda x: mean(x, 1), errors[1], needs[1:], tests=False),
             known.estimate("difference", lambda x: mean(x, 1) - mean(x, 0), sum(errors), needs),
             known.estimate("Hedges' g", hedges, 1 / n[0] + 1 / n[1] + g**2 / 2 / (sum(n) - 3.94), sized),
         ]

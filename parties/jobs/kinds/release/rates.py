@@ -136,7 +136,13 @@ class Rates(Comparison):
         if not self.strata:
             return {**about, "numbers": numbers}
         used, left_out = self.stratified(known, lambda x: x[1].sum())
-        above, below = (lambda x: _products(x)[0].sum()), (lambda x: _products(x)[1].sum())
+
+        def above(x: Any) -> Any:
+            return _products(x)[0].sum()
+
+        def below(x: Any) -> Any:
+            return _products(x)[1].sum()
+
         adjusted = used.estimate(
             "common rate ratio",
             lambda x: np.log(above(x) / below(x)),

@@ -57,7 +57,7 @@ class Risks(Comparison):
     @override
     def of_rows(self, codes: Mapping[str, Numbers]) -> tuple[Numbers, NDArray[np.bool_]]:
         outcomes = self._outcomes[:, codes[self.settings.target]]
-        return outcomes.astype(np.int64), outcomes.any(axis=0)
+        return outcomes.astype(np.int64), np.asarray(outcomes.any(axis=0))
 
     @property
     @override

@@ -175,7 +175,7 @@ def covering(name: str, rows: int, seed: int, **more: Any) -> dict[str, Any]:
         measures = np.array([(180 - above) ** 2, 2 * above * (180 - above), above**2])
     cell = columns["arm"] if name == "difference" else 4 * columns["age"] + 2 * columns["sex"] + columns["arm"]
     totals = np.array([np.bincount(cell, measure) for measure in measures]).ravel()
-    noise = []
+    noise: list[Any] = []
     for part in task.query.parts:
         if part.noise is None:
             noise.append(np.zeros(part.numbers))
