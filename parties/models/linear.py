@@ -153,4 +153,4 @@ def _column(where: str, fields: Any) -> Column:
         return Exposure(*map(float, numbers[2:]))
     if not all(map(is_number, numbers)):
         raise ValueError(f"{where}: must have a weight for each value, or weight, middle, least and greatest")
-    return Slope(*map(float, numbers))  # type: ignore[arg-type]
+    return Slope(*map(float, numbers))
