@@ -6,7 +6,7 @@ here; `parties.sources` queries databases.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,6 +17,7 @@ from protocols.tree import Forest, Open, Split, Tree, child_of, open_nodes
 from smc.errors import InputError
 
 BATCH = 1 << 16  # lines of a batch
+HELD = 1 << 30  # bytes of rows, in the narrowest integers, up to which `Pieces` keeps them in memory
 
 Indices = NDArray[np.int64]
 
@@ -167,6 +168,9 @@ class Rows(Counts, Protocol):
     def distinct(self) -> Indices:
         """Return the distinct rows, int64[lines, attributes + 2]: attribute values, class, number of equal rows."""
 
+    def lines(self) -> Iterator[Indices]:
+        """Yield the distinct rows in batches, in rising order: it depends on the rows only, not on their order."""
+
     def batches(self) -> Iterator[Indices]:
         """Yield all rows in batches of bounded size, with the columns of `distinct`; equal rows may have several lines.
 
@@ -190,6 +194,74 @@ def added(domains: Sequence[int], classes: int, pieces: Iterable[Indices], tree:
         for whole, table in zip((total.classes, *total.values), (part.classes, *part.values), strict=True):
             whole += table
     return total
+
+
+class Pieces:
+    """Rows in pieces, for several passes: small ones are read once and kept, larger ones are read by each pass."""
+
+    def __init__(self, read: Callable[[], Iterable[Indices]]) -> None:
+        self._read = read
+        self._held: list[NDArray[np.integer]] | None = None
+        self._may_hold = True
+
+    def __iter__(self) -> Iterator[Indices]:
+        """Yield the pieces of one pass."""
+        if self._held is not None:
+            yield from (lines.astype(np.int64) for lines in self._held)
+            return
+        held: list[NDArray[np.integer]] = []
+        size = 0
+        for lines in self._read():
+            if self._may_hold:
+                held.append(kept := narrow(lines))
+                size += kept.nbytes
+                self._may_hold = size <= HELD
+            else:
+                held.clear()
+            yield lines
+        if self._may_hold:
+            self._held = held
+
+    def numbers(self) -> NDArray[np.integer]:
+        """Return the number of equal rows of each line, int[lines]."""
+        return np.concatenate([np.zeros(0, dtype=np.int8), *(narrow(lines[:, -1]) for lines in self)])
+
+
+def narrow(numbers: NDArray[np.integer]) -> NDArray[np.integer]:
+    """Return numbers of 0 or more, or -1, in the smallest sufficient integer type, because it is read faster."""
+    greatest = numbers.max(initial=0)
+    kind = next(kind for kind in (np.int8, np.int16, np.int32, np.int64) if greatest <= np.iinfo(kind).max)
+    return numbers.astype(kind)
+
+
+class Dealt:
+    """Counts of distinct rows with `numbers`, int[lines], in place of their own; each level reads the rows again.
+
+    `pieces` yields the rows in the same order in every pass, with the columns of `Rows.distinct`.
+    """
+
+    def __init__(
+        self, domains: Sequence[int], classes: int, pieces: Iterable[Indices], numbers: NDArray[np.integer]
+    ) -> None:
+        self._domains, self._classes, self._pieces, self._numbers = domains, classes, pieces, numbers
+
+    def level(self, tree: Tree, attributes: bool) -> LevelCounts:
+        """Count the rows at the open nodes of a tree; see `Counts.level`.
+
+        Args:
+            tree: The tree so far; public.
+            attributes: True to count by each attribute's values too.
+        """
+        return added(self._domains, self._classes, self.batches(), tree, attributes)
+
+    def batches(self) -> Iterator[Indices]:
+        """Yield the distinct rows whose number is not 0, see `Rows.batches`."""
+        end = 0
+        for lines in self._pieces:
+            start, end = end, end + len(lines)
+            numbers = self._numbers[start:end]
+            dealt = numbers > 0
+            yield np.column_stack([lines[dealt, :-1], numbers[dealt]])
 
 
 class RowCounts:
@@ -243,6 +315,10 @@ class RowCounts:
         rows = np.column_stack([self._rows, self._labels])
         distinct, which = np.unique(rows, axis=0, return_inverse=True)
         return np.column_stack([distinct, _count((len(distinct),), self._numbers, which.reshape(-1))])
+
+    def lines(self) -> Iterator[Indices]:
+        """Yield the distinct rows in one batch, see `Rows.lines`."""
+        yield self.distinct()
 
     def batches(self) -> Iterator[Indices]:
         """Yield the rows in batches, see `Rows.batches`."""

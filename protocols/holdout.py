@@ -17,14 +17,14 @@ bits, n (about 3 c N + c w) ANDs, n (1 + ceil(log2 c)) bits opened, one round tr
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from protocols.counts import Counts, Indices, RowCounts, Rows
+from protocols.counts import Counts, Dealt, Indices, Pieces, Rows, narrow
+from protocols.draws import by_line, least
 from protocols.inputs import both_inputs
 from protocols.majority import count_inputs, greatest_sum
 from protocols.openings import Decisions
@@ -48,11 +48,11 @@ class Parts:
     held_out: Counts
 
 
-def parted(domains: Sequence[int], classes: int, rows: Rows, share: float, key: bytes) -> tuple[RowCounts, RowCounts]:
+def parted(domains: Sequence[int], classes: int, rows: Rows, share: float, key: bytes) -> tuple[Dealt, Dealt]:
     """Divide this party's rows into rows to grow on and rows held out.
 
-    Each row gets a 64-bit number from SHAKE-256(key); the rows with the least numbers are held out. A resumed run holds
-    out equal rows again.
+    Each row gets a 64-bit number from a PRG; the rows with the least numbers are held out. A resumed run holds out
+    equal rows again.
 
     Args:
         domains: Number of values of each attribute; public.
@@ -64,15 +64,11 @@ def parted(domains: Sequence[int], classes: int, rows: Rows, share: float, key: 
     Returns:
         The rows to grow on, then the rows held out.
     """
-    lines = rows.distinct()
-    line = np.repeat(np.arange(len(lines)), lines[:, -1])  # the line of each row
-    words = np.frombuffer(hashlib.shake_256(b"holdout" + key).digest(8 * len(line)), dtype="<u8")
-    least = np.argsort(words, kind="stable")[: int(share * len(line))]
-    out = np.bincount(line[least], minlength=len(lines)).astype(np.int64)
-    growing, held_out = (
-        RowCounts(domains, classes, lines[n > 0, :-2], lines[n > 0, -2], n[n > 0]) for n in (lines[:, -1] - out, out)
-    )
-    return growing, held_out
+    pieces = Pieces(rows.lines)
+    numbers = pieces.numbers()
+    count = int(numbers.sum())
+    out = by_line(least(b"holdout" + key, count, int(share * count)), numbers)
+    return Dealt(domains, classes, pieces, narrow(numbers - out)), Dealt(domains, classes, pieces, out)
 
 
 def pruned(tree: Tree, levels: Sequence[Verdicts]) -> Tree:

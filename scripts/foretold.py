@@ -72,7 +72,7 @@ Row = dict[str, Any]
 def halves(raw: Path, place: Path, target: str = TARGET) -> int:
     """Write rows, settings and keys of two parties, a and b; each has every other row. Return the bound on its rows."""
     with redirect_stdout(io.StringIO()):
-        if run(["prepare", str(raw), "--target", target, "--table", "rows", "--out", str(place / "out")]):
+        if run(["prepare", str(raw), "--target", target, "--table", "rows", "--guess", "--out", str(place / "out")]):
             raise SystemExit(2)
     head, *lines = raw.read_text().splitlines()
     bound = row_bound(-(-len(lines) // 2))

@@ -37,7 +37,6 @@ class InMemory(Source):
         self.names = tuple(cells)
         self._cells = cells
         self._rows: RowCounts | None = None
-        self._may_hold = False
         folded = Counter(map(str.lower, cells))
         for rule in rules:
             self._require(rule, cells, folded)
@@ -70,8 +69,8 @@ class InMemory(Source):
         return self._counted.level(tree, attributes)
 
     @override
-    def distinct(self) -> Indices:
-        return self._counted.distinct()
+    def lines(self) -> Iterator[Indices]:
+        return self._counted.lines()
 
     @override
     def baskets(self, key: str) -> Indices:

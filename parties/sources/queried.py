@@ -95,7 +95,7 @@ class QueriedSource(Source):
     def _checked_pieces(self) -> tuple[int, Sequence[bool]]:
         """Return the number of rows, and for each column whether the schema has all its values, by one pass."""
         total, least = 0, np.zeros(len(self._names), dtype=np.int64)
-        for lines in self._pieces():
+        for lines in self._pieces:
             total += int(lines[:, -1].sum())
             least = np.minimum(least, lines[:, :-1].min(axis=0, initial=0))
         return total, (least >= 0).tolist()
@@ -156,16 +156,22 @@ class QueriedSource(Source):
         return plan.counts(answer, domains, self._classes, varying)
 
     @override
-    def distinct(self) -> Indices:
+    def lines(self) -> Iterator[Indices]:
         if not self._checked:
             self.check()
-        columns = [exp.column(name) for name in (*self._names, "n")]
-        lines = self._engine.counts(exp.Select().select(*columns).from_(self._rows().subquery("t")))
-        if (lines < 0).any():
-            raise InputError(
-                f"{self._place}: the rows changed while they were read; try again once nobody changes them"
-            )
-        return lines
+        for lines in self._grouped(exp.Order(expressions=[exp.Ordered(this=exp.column(n)) for n in self._names])):
+            if (lines < 0).any():
+                raise InputError(
+                    f"{self._place}: the rows changed while they were read; try again once nobody changes them"
+                )
+            yield lines
+
+    def _grouped(self, order: exp.Order | None = None) -> Iterator[Indices]:
+        """Yield the distinct rows with their counts, in the given order if there is one."""
+        query = exp.Select().select(*map(exp.column, (*self._names, "n"))).from_(self._rows().subquery("t"))
+        query.set("order", order)
+        for batch in self._engine.batches(query):
+            yield np.column_stack([column.to_numpy() for column in batch.columns]).astype(np.int64)
 
     @override
     def baskets(self, key: str) -> Indices:
@@ -201,9 +207,7 @@ class QueriedSource(Source):
     def _read_pieces(self) -> Iterator[Indices]:
         """Yield the pieces. The categories of streamed numbers are computed here, faster than in SQL."""
         if not self._streamed:
-            query = exp.Select().select(*map(exp.column, (*self._names, "n"))).from_(self._rows().subquery("t"))
-            for batch in self._engine.batches(query):
-                yield np.column_stack([column.to_numpy() for column in batch.columns]).astype(np.int64)
+            yield from self._grouped()
             return
         numbers = [cell.number for cell in self._cells]
         if self._unplaced is None:

@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 from parties.base.text import instead, listed, quoted
 from parties.sources.mapping import ColumnRule
 from parties.tables.unfit import NoColumnError, UnfitError
-from protocols.counts import Indices, LevelCounts
+from protocols.counts import Indices, LevelCounts, Pieces
 from protocols.tree import Open, Tree
 from smc.errors import InputError
-
-HELD = 1 << 30  # bytes of rows, in the narrowest integers, up to which `Source.batches` keeps them in memory
 
 
 class LeftOut(NamedTuple):
@@ -54,8 +52,7 @@ class Source(ABC):
         self._classes = len(rules[-1].categories)
         self._checked = False
         self.line_of: Callable[[str, str | None], int | None] = lambda column, text: None
-        self._held: list[NDArray[np.signedinteger]] | None = None
-        self._may_hold = True
+        self._pieces = Pieces(self._read_pieces)
 
     @abstractmethod
     def check(self) -> int:
@@ -76,9 +73,13 @@ class Source(ABC):
             attributes: Whether to count by attributes too, or by class only.
         """
 
-    @abstractmethod
     def distinct(self) -> Indices:
         """Return the distinct rows with their counts, see `protocols.counts.Rows.distinct`."""
+        return np.concatenate([np.zeros((0, len(self._rules) + 1), dtype=np.int64), *self.lines()])
+
+    @abstractmethod
+    def lines(self) -> Iterator[Indices]:
+        """Yield the distinct rows in rising order, see `protocols.counts.Rows.lines`."""
 
     @abstractmethod
     def baskets(self, key: str) -> Indices:
@@ -107,7 +108,7 @@ class Source(ABC):
         if not self._checked:
             self.check()
         total = 0
-        for lines in self._pieces():
+        for lines in self._pieces:
             if lines.size and lines.min() < 0:
                 raise InputError(
                     f"{self._place}: the rows changed while they were read; try again once nobody changes them"
@@ -116,27 +117,10 @@ class Source(ABC):
             yield lines
         self._check_rows(total)
 
-    def _pieces(self) -> Iterator[Indices]:
-        """Yield the pieces of `batches`; -1 stands for a value that is not in the schema."""
-        if self._held is not None:
-            yield from (lines.astype(np.int64) for lines in self._held)
-            return
-        held: list[NDArray[np.signedinteger]] = []
-        size = 0
-        for lines in self._read_pieces():
-            if self._may_hold:
-                held.append(narrow := _narrow(lines))
-                size += narrow.nbytes
-                self._may_hold = size <= HELD
-            else:
-                held.clear()
-            yield lines
-        if self._may_hold:
-            self._held = held
-
     @abstractmethod
     def _read_pieces(self) -> Iterator[Indices]:
-        """Yield the pieces, read from the file or database."""
+        """Yield the pieces of `batches`, read from the file or database; -1 stands for a value that is not in the
+        schema."""
 
     def fingerprint(self, key: bytes) -> bytes:
         """Return HMAC-SHA256 of the schema and of the counts at the root, by every attribute and class.
@@ -230,13 +214,6 @@ class Source(ABC):
     def _where(self, rule: ColumnRule) -> str:
         attribute = "" if rule.column == rule.attribute else f" (attribute {quoted(rule.attribute)})"
         return f"{self._place}, column {quoted(rule.column)}{attribute}"
-
-
-def _narrow(lines: Indices) -> NDArray[np.signedinteger]:
-    """Return the lines in the smallest sufficient integer type, because narrow types are read faster."""
-    greatest = lines.max(initial=0)
-    kind = next(kind for kind in (np.int8, np.int16, np.int32, np.int64) if greatest <= np.iinfo(kind).max)
-    return lines.astype(kind)
 
 
 def _numbers(key: bytes, place: int, size: int) -> NDArray[np.uint64]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from protocols.counts import RowCounts
+from protocols.counts import Dealt, RowCounts
 from protocols.edges import Asked, Questions
 from protocols.holdout import Parts, heights, parted, prune, pruned
 from protocols.id3 import Leaf, Problem, Split, Tree, id3
@@ -106,18 +106,23 @@ def test_noise_is_pruned_and_what_is_true_is_not(play, form: Any) -> None:
     assert heights(simple) == 2, "two columns say the class"
 
 
+def lines(part: Dealt) -> np.ndarray:
+    return np.concatenate([np.zeros((0, 6), np.int64), *part.batches()])
+
+
 def test_rows_are_held_out_by_a_key_and_no_other() -> None:
     cells = noisy(300, 1)
     rows = RowCounts((3, 2, 4, 2), 2, cells[:, :4], cells[:, -1])
     growing, held_out = parted((3, 2, 4, 2), 2, rows, 0.3, b"key")
-    numbers = [part.distinct()[:, -1].sum() for part in (growing, held_out)]
+    numbers = [lines(part)[:, -1].sum() for part in (growing, held_out)]
     assert numbers == [210, 90]
-    both = np.concatenate([growing.distinct(), held_out.distinct()])
+    both = np.concatenate([lines(growing), lines(held_out)])
     assert sorted(np.repeat(both[:, :-1], both[:, -1], axis=0).tolist()) == sorted(cells[:, [0, 1, 2, 3, 5]].tolist())
-    assert np.array_equal(parted((3, 2, 4, 2), 2, rows, 0.3, b"key")[1].distinct(), held_out.distinct())
-    assert not np.array_equal(parted((3, 2, 4, 2), 2, rows, 0.3, b"yek")[1].distinct(), held_out.distinct())
+    shuffled = RowCounts((3, 2, 4, 2), 2, cells[::-1, :4], cells[::-1, -1])
+    assert np.array_equal(lines(parted((3, 2, 4, 2), 2, shuffled, 0.3, b"key")[1]), lines(held_out))
+    assert not np.array_equal(lines(parted((3, 2, 4, 2), 2, rows, 0.3, b"yek")[1]), lines(held_out))
     none = RowCounts((3, 2, 4, 2), 2, cells[:0, :4], cells[:0, -1])
-    assert not any(len(part.distinct()) for part in parted((3, 2, 4, 2), 2, none, 0.3, b"key"))
+    assert not any(len(lines(part)) for part in parted((3, 2, 4, 2), 2, none, 0.3, b"key"))
 
 
 def test_a_branch_counts_as_it_is_after_its_own_pruning(play) -> None:

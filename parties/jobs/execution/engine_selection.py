@@ -38,8 +38,9 @@ USUAL_LINK = LinkShape(100e6, 5e-3)  # link on which time is weighed against byt
 BYTE_SECONDS = 8 / 10e6
 # seconds, beyond the measurement's, that a job may lose; a command takes half of that to start
 UNNOTICED = 0.015
-# bytes by garbled circuits, in few rounds: shared bits take more rounds than their fewer bytes could save
-TINY = 1 << 21
+# bytes by an engine of garbled circuits, least and most, of a job for which no other engine is counted: with less, one
+# of fewer rounds may be faster; with more, shared bits may save more by fewer bytes than they lose by more rounds
+TINY = {"mixed": (1 << 20, 3 << 23), "yao": (0, 1 << 21)}
 # bytes in both directions; a job with more under any profile never counts as one that loses very little
 SMALL = 1 << 27
 SLOW_SECONDS = 120  # a named profile that takes longer is warned of
@@ -143,10 +144,14 @@ def choice(
     if program is None:
         return Choice(otherwise)
     conversation, suited = program(), profiles.contenders(integers, profiles.shards_of(specification))
-    counted = tuple(forecasts(conversation, [profile for profile in suited if profile.garbles]))
-    if (best := tiny(counted)) is not None:
-        return Choice(best, counted)
-    counted += tuple(forecasts(conversation, [profile for profile in suited if not profile.garbles]))
+    stages: dict[tuple[bool, bool], list[Profile]] = {}
+    for profile in suited:
+        stages.setdefault((profile.engine == suited[0].engine, profile.garbles), []).append(profile)
+    counted: tuple[Forecast, ...] = ()
+    for stage in sorted(stages, reverse=True):
+        counted += tuple(forecasts(conversation, stages[stage]))
+        if (best := tiny(counted)) is not None:
+            return Choice(best, counted)
     return Choice(settled(counted), counted)
 
 
@@ -157,9 +162,13 @@ def usual(settings: KindSettings) -> Profile:
     return profiles.profile_of(fields, getattr(settings, "shards", None) or 1)
 
 
-def tiny(garbled: tuple[Forecast, ...]) -> Profile | None:
-    """Return the profile of a job that is so small by garbled circuits that no other profile is counted; else None."""
-    return settled(garbled) if max(counted.bytes for counted in garbled) <= TINY else None
+def tiny(counted: tuple[Forecast, ...]) -> Profile | None:
+    """Return the profile of a job whose size by the first engine lets no other one win, see `TINY`; else None."""
+    first = counted[0].profile.engine
+    of_first = [one.bytes for one in counted if one.profile.engine == first]
+    least, most = TINY[first]
+    is_small = max(of_first) <= most and (min(of_first) >= least or len(of_first) < len(counted))
+    return settled(counted) if is_small else None
 
 
 def settled(forecasts: tuple[Forecast, ...]) -> Profile | None:

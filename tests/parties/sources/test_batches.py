@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow
 import pyarrow.parquet
@@ -25,7 +26,7 @@ from parties.jobs.inputs import Inputs
 from parties.jobs.kinds.cluster import Cluster
 from parties.jobs.kinds.regress.joint import RegressJoint
 from parties.jobs.kinds.release.marginals import Marginals
-from parties.sources import queried, source
+from parties.sources import queried
 from parties.sources.databases import Scratch
 from parties.sources.mapping import rules
 from parties.sources.opening import open_table
@@ -34,7 +35,10 @@ from parties.sources.source import Source
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, read_type
 from protocols import counts as protocol
+from protocols.bootstrap import Bootstrapped
 from protocols.counts import RowCounts
+from protocols.holdout import parted
+from protocols.tree import Open
 from smc.errors import InputError
 from tests.support.agreement import merged
 
@@ -99,7 +103,7 @@ def patched(piece: int, held: int, few: int) -> pytest.MonkeyPatch:
     patch = pytest.MonkeyPatch()
     patch.setattr(queried, "PIECE", piece)
     patch.setattr(protocol, "BATCH", piece)
-    patch.setattr(source, "HELD", held)
+    patch.setattr(protocol, "HELD", held)
     patch.setattr(queried, "FEW", few)
     return patch
 
@@ -210,6 +214,33 @@ def test_a_change_that_marginal_counts_do_not_show_is_noticed() -> None:
             prints.append((found.fingerprint(b"key"), found.fingerprint_of_rows(b"key")))
     assert prints[0][0] == prints[1][0]
     assert prints[0][1] != prints[1][1]
+
+
+def test_lines_and_draws_depend_on_the_rows_alone(tmp_path: Path) -> None:
+    """A resumed run draws the same rows, although DuckDB's threads group rows in any order."""
+    sizes = {"a": 70, "b": 60, "y": 50}
+    schema = Schema({name: tuple(map(str, range(size))) for name, size in sizes.items()}, "y")
+    cells = ", ".join(
+        f"(hash(i * 7 + {at}) % {size})::VARCHAR AS {name}" for at, (name, size) in enumerate(sizes.items())
+    )
+    found = []
+    for name, threads, order in (("first", 1, "i"), ("second", 4, "hash(i)")):
+        path = tmp_path / f"{name}.parquet"
+        with duckdb.connect() as database:
+            query = f"SELECT {cells} FROM range(100000) AS numbers(i) ORDER BY {order}"
+            database.execute(f"COPY ({query}) TO '{path}' (FORMAT parquet, ROW_GROUP_SIZE 20000)")
+        table = TableSettings(source=str(path), schema=Path("s"), max_rows=100_000, threads=threads)
+        with open_table(table, schema, "y") as source:
+            lines = [*source.lines()]
+            parts = parted([70, 60], 50, source, 0.3, b"key")
+            drawn = Bootstrapped([70, 60], 50, source, 2, b"key").level((Open(), Open()), attributes=True)
+            levels = [*(part.level(Open(), attributes=True) for part in parts), drawn, drawn.distinct]
+            found.append([np.concatenate(lines), *(level.values[0] for level in levels if level is not None)])
+    assert len(lines) > 1
+    rows = found[0][0]
+    assert np.array_equal(rows, rows[np.lexsort(rows[:, -2::-1].T)])
+    assert all(np.array_equal(one, other) for one, other in zip(*found, strict=True))
+    assert [int(table.sum()) for table in found[0][1:4]] == [70_000, 30_000, 200_000]
 
 
 def test_rows_that_are_not_fit_are_refused() -> None:

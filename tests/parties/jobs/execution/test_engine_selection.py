@@ -34,7 +34,6 @@ from parties.jobs.tree.settings import ForestSettings, Id3Settings
 from parties.link import measurement, pace
 from parties.link.measurement import measuring_seconds
 from parties.node.prediction import predicted
-from parties.tables import example as example_tables
 from parties.tables import schema as schemas
 from protocols.cost_model import typical, with_tree
 from protocols.counts import RowCounts
@@ -170,19 +169,18 @@ def test_what_is_settled_loses_little_and_nothing_that_does_beats_it(
         assert not any(one.bytes < best.bytes and one.seconds(usual) < best.seconds(usual) for one in enough)
 
 
-def tree(max_rows: int, plain: bool) -> Choice:
-    demo = example_tables.demo()
-    agreed = schemas.load(demo.schema)
-    return choice_for(ExactTree(Id3Settings(max_rows=max_rows, plain=plain), agreed, agreed.choose_target()), Inputs())
-
-
-@pytest.mark.parametrize("plain", [True, False])
-def test_a_tiny_tree_does_not_send_five_times_the_bytes_for_thirty_milliseconds(plain: bool) -> None:
-    found = tree(10, plain)
-    bytes_of = {counted.profile: counted.bytes for counted in found.forecasts}
+@pytest.mark.parametrize(("rows", "values", "engines"), [(10, 2, {"mixed", "yao"}), (2000, 5, {"mixed"})])
+def test_a_small_tree_is_counted_by_few_profiles_and_loses_little(rows: int, values: int, engines: set[str]) -> None:
+    agreed = schemas.Schema({name: tuple(map(str, range(values))) for name in "abcdt"}, "t")
+    task = ExactTree(Id3Settings(max_rows=rows), agreed, "t")
+    found = choice_for(task, Inputs())
     assert found.profile is not None
-    assert found.profile.engine == "mixed"
-    assert 4 * bytes_of[found.profile] < bytes_of[Profile("yao", garbling="three-halves")]
+    assert {counted.profile.engine for counted in found.forecasts} == engines
+    every = {one.profile: one for one in forecasts(task.cost(Inputs()).program, profiles.contenders(True))}
+    for shape in engine_selection.LINKS:
+        least = min(counted.seconds(shape) for counted in every.values())
+        assert every[found.profile].seconds(shape) <= least + measuring_seconds(shape) + UNNOTICED
+    assert 3 * every[found.profile].bytes < every[Profile("yao", garbling="three-halves")].bytes
 
 
 @pytest.mark.slow

@@ -79,7 +79,7 @@ def test_noise_is_pruned_as_scikit_learn_would() -> None:
     )
     theirs = float((best.predict(np.eye(3)[others[:, :6]].reshape(-1, 18)) == others[:, 6]).mean())
     ours = right(pruned(state.tree, state.after), others)
-    assert right(state.tree, others) < 0.7
+    assert right(state.tree, others) < 0.73
     assert ours > theirs - 0.02
     assert ours > 0.77
 
