@@ -62,6 +62,7 @@ class Order:
     terms: Terms = field(default_factory=Terms)
     doors: Mapping[str, Door] = field(default_factory=dict, repr=False)  # of the job's holders, by name
     gives: bool = True  # whether we have rows
+    keys: Mapping[str, str] = field(default_factory=dict, repr=False)  # of the job; without them those of `identity`
     word: Callable[[], bytes] = field(default=bytes, repr=False)  # a holder's signed statement
 
 
@@ -387,10 +388,10 @@ def _reported_first(tell: Tell) -> Iterator[None]:
 @contextmanager
 def _givers(link: Link, order: Order) -> Iterator[Givers | None]:
     """Yield the links to the holders of the job; None if it has no holders."""
-    if (holding := order.job.holding) is None:
+    if order.job.holding is None:
         yield None
         return
-    with opened_doors(link, order.doors, holding.holders) as givers:
+    with opened_doors(link, order.doors) as givers:
         yield givers
 
 
@@ -402,7 +403,7 @@ def opened(order: Order) -> Iterator[tuple[Opened, str]]:
         AwayError: A table's rows are away or unfit; the peer must not see which of the two.
         InputError: The rows differ from those of earlier sessions, or the job no longer fits our public bounds.
     """
-    task, secret = order.job.task, commitment.key(order.identity, order.job, "choices")
+    task, keys = order.job.task, order.keys or commitment.keys(order.identity, order.job.id)
     if not order.gives:
         yield Opened(task.of_nobody()), ""
         return
@@ -410,8 +411,8 @@ def opened(order: Order) -> Iterator[tuple[Opened, str]]:
         raise InputError(misfit)
     with ExitStack() as stack:
         try:
-            ours = stack.enter_context(task.open(replace(order.inputs, secret=secret)))
-            fingerprint = _fingerprint(order, ours)
+            ours = stack.enter_context(task.open(replace(order.inputs, secret=bytes.fromhex(keys["choices"]))))
+            fingerprint = "" if ours.fingerprint is None else ours.fingerprint(bytes.fromhex(keys["rows"])).hex()
         except AwayError:
             raise
         except InputError as error:
@@ -421,12 +422,6 @@ def opened(order: Order) -> Iterator[tuple[Opened, str]]:
         if order.fingerprint and order.fingerprint != fingerprint:
             raise InputError("the table's rows have changed since the job began: it cannot go on; propose it anew")
         yield ours, fingerprint
-
-
-def _fingerprint(order: Order, ours: Opened) -> str:
-    if ours.fingerprint is None:
-        return ""
-    return ours.fingerprint(commitment.key(order.identity, order.job)).hex()
 
 
 def _profile(link: Link, order: Order) -> Profile:

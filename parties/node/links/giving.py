@@ -26,7 +26,6 @@ from parties.base.text import printable
 from parties.jobs.contributing import answer, same
 from parties.jobs.holders import Door, Holders, receive_sized, send_sized
 from parties.jobs.kind import Kind, State, Step
-from parties.link.identity import fingerprint
 from parties.link.opening import Link, link_over, open_link
 from parties.link.options import LinkOptions
 from parties.node.exchanges import readiness
@@ -107,10 +106,9 @@ class Givers(Holders):
             state: The state, as JSON.
         """
         assert job.holding is not None
-        for link, channel in zip(self.links, self.channels, strict=True):
-            assert link.options is not None
-            gets_it = fingerprint(link.options.peer) in job.holding.to
-            send_sized(channel, "question", canonical({"end": True, "state": state if gets_it else None}).encode())
+        for holder, channel in zip(job.holding.holders, self.channels, strict=True):
+            shown = state if holder in job.holding.to else None
+            send_sized(channel, "question", canonical({"end": True, "state": shown}).encode())
 
 
 def shown_to_holders(refusal: JointRefusalError) -> str:
@@ -119,22 +117,18 @@ def shown_to_holders(refusal: JointRefusalError) -> str:
 
 
 @contextmanager
-def opened_doors(peer: Link, doors: Mapping[str, Door], holders: Sequence[str]) -> Iterator[Givers]:
+def opened_doors(peer: Link, doors: Mapping[str, Door]) -> Iterator[Givers]:
     """Wait for the streams of all holders and yield their links once all have opened their tables.
 
     If the block ends by a refusal on which both nodes have agreed, the holders hear it.
 
     Args:
         peer: The link with the other node.
-        doors: The door of each holder, where its stream arrives, by name.
-        holders: Fingerprints of the job's holders, in its order.
+        doors: The door of each holder, where its stream arrives, by name, in the job's order.
 
     Raises:
-        LinkError: The doors are not those of the job's holders; or a holder does not come in time, or its table is
-            away; or the other node has left.
+        LinkError: A holder does not come in time, or its table is away; or the other node has left.
     """
-    if [fingerprint(door.options.peer) for door in doors.values()] != [*holders]:
-        raise LinkError("the links here are not those of the job's holders")
 
     def check_peer() -> None:
         if peer.channel.ended.is_set():
@@ -208,14 +202,12 @@ class BothNodes:
 
 @contextmanager
 def both_dialled(ways: Sequence[LinkOptions], job: Proposal) -> Iterator[BothNodes]:
-    """Dial both computing nodes, parties 0 and 1. Raise LinkError if the links are not those of the job's nodes.
+    """Dial both computing nodes, parties 0 and 1.
 
     Args:
         ways: Options of the links.
         job: The job, which the hellos compare.
     """
-    if job.holding is None or [fingerprint(way.peer) for way in ways] != [*job.holding.nodes]:
-        raise LinkError("the links here are not those of the two nodes that compute the job")
     with ExitStack() as stack:
         asked = [replace(asking(way, job.id), timeout=SILENCE_SECONDS) for way in ways]
         yield BothNodes([stack.enter_context(open_link(way, job.job)) for way in asked])

@@ -12,7 +12,6 @@ from parties.base.canonical import canonical
 from parties.base.code_digest import code_of_kind
 from parties.jobs.holders import SIZE_BYTES
 from parties.jobs.kind import Step
-from parties.link.identity import Identity, fingerprint
 from parties.node.exchanges.counting import PastBitsError
 from parties.node.links import giving
 from parties.node.links.giving import (
@@ -22,12 +21,11 @@ from parties.node.links.giving import (
     BothNodes,
     Givers,
     Turn,
-    both_dialled,
     give,
     opened_doors,
 )
 from protocols.shares import SEED_BYTES, mask
-from smc.errors import JobMismatchError, JointRefusalError, LinkError, ProtocolError
+from smc.errors import JobMismatchError, JointRefusalError, ProtocolError
 from smc.meter import Meter
 
 JOB: Any = SimpleNamespace(task=SimpleNamespace(states=SimpleNamespace(decode=lambda state: state)))
@@ -156,31 +154,8 @@ def test_holders_read_no_refusal_that_depends_on_rows(monkeypatch: pytest.Monkey
     peer = SimpleNamespace(party=0, session=lambda: SimpleNamespace(meter=meter))
     monkeypatch.setattr(giving, "Givers", lambda party, _: Givers(party, {"anna": SimpleNamespace(channel=channel)}))  # type: ignore[dict-item]
     for refusal in (JointRefusalError("there are fewer than 7 rows"), PastBitsError("no bits left")):
-        with pytest.raises(JointRefusalError, match=str(refusal)), opened_doors(peer, {}, []):  # type: ignore[arg-type]
+        with pytest.raises(JointRefusalError, match=str(refusal)), opened_doors(peer, {}):  # type: ignore[arg-type]
             raise refusal
     sent = [data for step, data in channel.got if step == "question"]
     assert sent == [canonical({"refused": text}).encode() for text in (ROWS_REFUSE, "no bits left")]
     assert meter.phases["holders"].bytes_sent == meter.total.bytes_sent == sum(map(len, sent)) + 2 * SIZE_BYTES
-
-
-def test_a_holder_dials_the_two_that_compute_in_their_order(identities: dict[str, Identity]) -> None:
-    ways: Any = {name: SimpleNamespace(peer=identities[name].certificate) for name in ("alice", "bob", "mallory")}
-    nodes = tuple(fingerprint(ways[name].peer) for name in ("alice", "bob"))
-    job: Any = SimpleNamespace(holding=SimpleNamespace(nodes=nodes))
-    for names in (("bob", "alice"), ("alice", "mallory"), ("alice",), ("alice", "bob", "mallory")):
-        with pytest.raises(LinkError, match="not those of the two nodes"), both_dialled([ways[i] for i in names], job):
-            pass
-
-
-def test_a_session_has_exactly_the_holders_of_its_job(identities: dict[str, Identity]) -> None:
-    names = ("alice", "bob", "mallory")
-    doors: Any = {
-        name: SimpleNamespace(options=SimpleNamespace(peer=identities[name].certificate)) for name in names[:2]
-    }
-    holders = [fingerprint(identities[name].certificate) for name in names]
-    for others in (holders, holders[:1], holders[1::-1], holders[1:], []):
-        with (
-            pytest.raises(LinkError, match="not those of the job's holders"),
-            opened_doors(SimpleNamespace(), doors, others),  # type: ignore[arg-type]
-        ):
-            pass
