@@ -106,7 +106,7 @@ class Jobs:
 
         A succession that this node knows makes the new certificate the same participant's.
         """
-        holding, peers = record.proposal.holding, map(self.log.peers.named, record.names)
+        holding, peers = record.proposal.holding, filter(None, map(self.log.peers.get, record.names))
         return next((who.peer_name for who in peers if holding and who.listed(holding.everyone) is None), "")
 
     def archive(self, record: Record, content: str) -> None:
