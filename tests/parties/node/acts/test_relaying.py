@@ -385,6 +385,7 @@ def test_a_job_that_waits_too_long_ends_for_all(group: Group, monkeypatch: pytes
         ({"holders": ["anna", "a"]}, "holders: 'a' is this node, which computes; name other peers"),
         ({"holders": ["anna"], "compute_only": True}, "with one holder the answer could be of its rows alone"),
         ({"holders": [], "compute_only": True}, "compute_only: goes with holders"),
+        ({"holders": [], "wait_hours": 24}, "wait_hours: goes with holders"),
         ({"to": ["b"]}, "to: 'b' is no holder of the job"),
         ({"protocol": "equality"}, "holders: equality reads no rows of holders"),
         ({"k": 3, "l": 2, "plain": False}, "take rows of holders: l and t against the peer"),
