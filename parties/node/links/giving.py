@@ -26,6 +26,7 @@ from parties.base.text import printable
 from parties.jobs.contributing import answer, same
 from parties.jobs.holders import Door, Holders, receive_sized, send_sized
 from parties.jobs.kind import Kind, State, Step
+from parties.link.measurement import MeteredChannel
 from parties.link.opening import Link, link_over, open_link
 from parties.link.options import LinkOptions
 from parties.node.exchanges import readiness
@@ -166,10 +167,14 @@ def _refused_in_full() -> Iterator[None]:
 
 
 class BothNodes:
-    """A holder's links to both computing nodes of one job, cut and counted as one."""
+    """A holder's links to both computing nodes of one job, cut and counted as one: the meter of party 0's has both."""
 
     def __init__(self, links: Sequence[Link]) -> None:
         self.links, self.channel = links, self
+        meter = self.session().meter
+        self.channels = [MeteredChannel(link.channel, meter) for link in links]
+        for link in links:
+            link.session().meter = meter
 
     def abort(self, why: str) -> None:
         """Cut both links."""
@@ -184,8 +189,7 @@ class BothNodes:
     def opening(self) -> Iterator[None]:
         """Send signs of life to both nodes while the block opens our table; tell them whether it is open."""
         with ExitStack() as stack:
-            for link in self.links:
-                stack.enter_context(link.session().phase("checkpoint"))
+            stack.enter_context(self.session().phase("checkpoint"))
             is_open = False
             try:
                 with ExitStack() as alive:
@@ -240,9 +244,9 @@ def give(both: BothNodes, job: Proposal, data: Any, turn: Turn) -> Any:
         JobMismatchError: The nodes send different messages, or run other code; nothing is answered.
         ProtocolError: A message does not belong to the job, or is not in turn.
     """
-    links, number, code = both.links, 0, code_of_kind(type(job.task))
+    channels, number, code = both.channels, 0, code_of_kind(type(job.task))
     begun, announced, fits = False, -1, False  # announced: the step that has not begun yet
-    while "end" not in (asked := same(links, "question")):
+    while "end" not in (asked := same(channels, "question")):
         match asked:
             case {"start": int(first), "code": str(theirs)} if not begun:
                 if theirs != code:
@@ -255,16 +259,16 @@ def give(both: BothNodes, job: Proposal, data: Any, turn: Turn) -> Any:
             case {"step": int(step), "size": int(size), "words": str(words), "state": state} if begun:
                 announced = step
                 fits = turn.step(Step(step, size, _decoded(job, state), words))
-                for link in links:
-                    link.channel.send("fits", FITS if fits else TOO_MUCH)
+                for channel in channels:
+                    channel.send("fits", FITS if fits else TOO_MUCH)
             case {"go": int(step)} if step == announced and fits:
                 announced, word = -1, turn.go(step)
-                for link in links:
-                    send_sized(link.channel, "paid", word)
+                for channel in channels:
+                    send_sized(channel, "paid", word)
             case {"refused": str(why)}:
                 raise PastBitsError(printable(why))
             case _ if begun and announced < 0:
-                answer(job.task, data, links, asked, number)
+                answer(job.task, data, channels, asked, number)
                 number += 1
             case _:
                 raise ProtocolError("the nodes send a message that is not the next one: nothing more is answered")

@@ -55,6 +55,11 @@ class Channel:
         self.got.append((step, bytes(data)))
 
 
+def link_of(channel: Channel) -> Any:
+    session = SimpleNamespace(meter=Meter())
+    return SimpleNamespace(channel=channel, session=lambda: session)
+
+
 def given(first: Messages, second: Messages, fits: bool = True) -> tuple[list[Any], list[Any]]:
     """What the holder has done, and what each node got, if they send these messages."""
     done: list[Any] = []
@@ -70,7 +75,7 @@ def given(first: Messages, second: Messages, fits: bool = True) -> tuple[list[An
 
     turn = Turn(lambda step: done.append(("start", step)), shown, go)
     try:
-        give(BothNodes([SimpleNamespace(channel=channel) for channel in channels]), JOB, NUMBERS, turn)  # type: ignore[misc]
+        give(BothNodes([*map(link_of, channels)]), JOB, NUMBERS, turn)  # type: ignore[misc]
     except (ProtocolError, JobMismatchError) as error:
         done.append(error)
     return done, [channel.got for channel in channels]
@@ -152,7 +157,7 @@ def test_nodes_with_other_code_get_nothing() -> None:
 def test_holders_read_no_refusal_that_depends_on_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     channel, meter = Channel([]), Meter()
     peer = SimpleNamespace(party=0, session=lambda: SimpleNamespace(meter=meter))
-    monkeypatch.setattr(giving, "Givers", lambda party, _: Givers(party, {"anna": SimpleNamespace(channel=channel)}))  # type: ignore[dict-item]
+    monkeypatch.setattr(giving, "Givers", lambda party, _: Givers(party, {"anna": link_of(channel)}))  # type: ignore[dict-item]
     for refusal in (JointRefusalError("there are fewer than 7 rows"), PastBitsError("no bits left")):
         with pytest.raises(JointRefusalError, match=str(refusal)), opened_doors(peer, {}):  # type: ignore[arg-type]
             raise refusal
