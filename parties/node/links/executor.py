@@ -84,13 +84,13 @@ class Preparing:
 class Met:
     """Both parties go on from this step, with these commitments if the step needs rows.
 
-    If an earlier job has answered this one, `earlier` names it; then nothing is computed and the profile is empty.
+    If an earlier job has answered this one, `repeats` names it; then nothing is computed and the profile is empty.
     """
 
     step: int
     profile: str
     commitments: Commitments | None = None
-    earlier: str = ""
+    repeats: str = ""
     rows: Committed | None = None  # a holder's commitment
 
 
@@ -239,7 +239,7 @@ class Worker:
 def run(link: Link, order: Order, tell: Tell) -> Finished:
     """Run a session: agree on the last common step, then compute from there to the end.
 
-    The data is opened only if any step remains.
+    The data is opened only if any step remains that no earlier job has answered, and both parties can pay.
 
     Args:
         link: Link with the peer.
@@ -257,30 +257,26 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
             tell(Met(first, ""))
             state, profile = start, "nothing to compute"
             _finish(link, order, givers, state)
+    elif task.disclosure.spends and (earlier := precheck(session, order.terms)) is not None:
+        tell(Met(first, "", repeats=earlier.job.id))
+        state, profile = task.states.decode(earlier.state), f"nothing to compute: the result of job {earlier.job.id}"
+        link.finish()
     else:
         chosen = _profile(link, order)
         profile = str(chosen)
         with _both_open(link, order, tell) as (ours, fingerprint, givers):
             both = exchange(session, order.identity, order.job, fingerprint) if fingerprint else None
-            earlier = precheck(session, order.terms) if task.disclosure.spends else None
-            if earlier is not None:
-                tell(Met(first, "", both, earlier.job.id))
-                state, profile = (
-                    task.states.decode(earlier.state),
-                    f"nothing to compute: the result of job {earlier.job.id}",
-                )
-            else:
-                tell(Met(first, profile, both))
-                openings = session.openings = WrittenFirst(session, repeated, tell)
-                note_code(session, task)
-                engine = engine_of(session, chosen)
-                data = task.with_engine(engine, ours.data)
-                if givers is not None:
-                    givers.start(first, task)
-                    engine.masked_numbers, data = True, joined(data, givers.ask)
-                shards = sharded(link, engine, chosen, memory_of_shard(choice_for(task, order.inputs)))
-                with shards, _reported_first(tell):  # before the end of our shards breaks the peer's
-                    state = task.run(engine, data, start, _reporting(session, task, openings, tell, givers))
+            tell(Met(first, profile, both))
+            openings = session.openings = WrittenFirst(session, repeated, tell)
+            note_code(session, task)
+            engine = engine_of(session, chosen)
+            data = task.with_engine(engine, ours.data)
+            if givers is not None:
+                givers.start(first, task)
+                engine.masked_numbers, data = True, joined(data, givers.ask)
+            shards = sharded(link, engine, chosen, memory_of_shard(choice_for(task, order.inputs)))
+            with shards, _reported_first(tell):  # before the end of our shards breaks the peer's
+                state = task.run(engine, data, start, _reporting(session, task, openings, tell, givers))
             _finish(link, order, givers, state)
     return Finished(task.states.encode(state), session.meter.total, cost_report(link, profile))
 

@@ -424,11 +424,11 @@ class Sessions:
                     session.linked, session.cost = True, total
                 case Preparing(words):
                     session.doing = words
-                case Met(step, profile, both, earlier, rows):
+                case Met(step, profile, both, repeats, rows):
                     session.begun, session.first, session.started = True, step, time.monotonic()
                     self._table_pauses.forget(identifier)
                     self._unbegun.pop(identifier, None)
-                    self._runs.met(identifier, step, profile, both, earlier, rows)
+                    self._runs.met(identifier, step, profile, both, repeats, rows)
                     session.counted = True
                     self._troubles.pop(identifier, None)
                     self._events.well()
@@ -506,7 +506,10 @@ class Sessions:
             self._events.session_ended(time.monotonic() - session.started, session.cost)
 
     def _failing(self, identifier: str, session: Running, error: BaseException) -> None:
-        """Act on an error before the others notice it: charge the job if our own rows may be the cause."""
+        """Act on an error once, before the others notice it: charge the job if our own rows may be the cause."""
+        if error is session.failing:
+            return
+        session.failing = error
         if isinstance(error, AwayError):
             self._runs.table_away(identifier, str(error))  # the others need not wait for the end of this session
         others = AwayError | BudgetError | ClosedError | LinkError | JobMismatchError | MachineError | PastBitsError
