@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +13,9 @@ from parties.base.canonical import canonical
 from parties.base.code_digest import code_of_kind
 from parties.jobs.holders import SIZE_BYTES
 from parties.jobs.kind import Step
+from parties.link.identity import Identity, fingerprint
+from parties.link.listening import RefusedError
+from parties.link.options import LinkOptions
 from parties.node.exchanges.counting import PastBitsError
 from parties.node.links import giving
 from parties.node.links.giving import (
@@ -24,8 +28,10 @@ from parties.node.links.giving import (
     give,
     opened_doors,
 )
+from parties.node.links.sessions import Sessions
+from parties.node.peers import PeerIdentity, Peers
 from protocols.shares import SEED_BYTES, mask
-from smc.errors import JobMismatchError, JointRefusalError, ProtocolError
+from smc.errors import JobMismatchError, JointRefusalError, LinkError, ProtocolError
 from smc.meter import Meter
 
 JOB: Any = SimpleNamespace(task=SimpleNamespace(states=SimpleNamespace(decode=lambda state: state)))
@@ -164,3 +170,27 @@ def test_holders_read_no_refusal_that_depends_on_rows(monkeypatch: pytest.Monkey
     sent = [data for step, data in channel.got if step == "question"]
     assert sent == [canonical({"refused": text}).encode() for text in (ROWS_REFUSE, "no bits left")]
     assert meter.phases["holders"].bytes_sent == meter.total.bytes_sent == sum(map(len, sent)) + 2 * SIZE_BYTES
+
+
+@pytest.mark.parametrize("number", [None, 2])
+def test_a_session_has_exactly_the_participants_of_its_job(identities: dict[str, Identity], number: int | None) -> None:
+    """A node opens a door to each holder, and a holder dials both nodes, in the order of the job; else none begins."""
+    whos = {name: PeerIdentity(identities["alice"], identities[name].certificate, 1) for name in ("bob", "mallory")}
+    bob, mallory = (fingerprint(who.peer) for who in whos.values())
+    ways: Any = {name: SimpleNamespace(peer=who.peer) for name, who in whos.items()}
+    everyone = ("A", "B", bob, mallory) if number is None else (bob, mallory, "A")
+    proposal = SimpleNamespace(holding=SimpleNamespace(everyone=everyone), job={})
+    record: Any = SimpleNamespace(number=number, names=["a", *ways], proposal=proposal)
+    log = SimpleNamespace(peers=Peers([*whos.values()]))
+    node: Any = SimpleNamespace(_ledger=SimpleNamespace(log=log), _jobs=SimpleNamespace(known=lambda _: record))
+    node._are_listed = partial(Sessions._are_listed, node)
+    for names in (["mallory", "bob"], ["bob"], ["bob", "bob"], ["bob", "mallory", "bob"]):
+        found = [ways[name] for name in names]
+        node._ways = lambda _, found=found: dict(enumerate(found if number is None else found[1:]))
+        if number is None:
+            with pytest.raises(RefusedError, match="not those of the participants"):
+                Sessions._doors(node, "job")
+            continue
+        node._options, node._standing = LinkOptions(identities["alice"], found[0].peer, connect="a:1"), lambda: None
+        with pytest.raises(LinkError, match="not those of the participants"):
+            Sessions._dialled(node, record)
