@@ -452,7 +452,8 @@ def _verdict(checked: Checked, owner: x509.Certificate) -> Report:
         report.lines(state.problems)
         report.failure = InputError(f"the records are not whole: {printable(state.problems[0])}")
         return report
-    report.line(f"whole: {state.entries} entries, {len(checked.statements)} signed by both parties")
+    signed = f", {len(checked.statements)} signed by both parties" if checked.statements else ""
+    report.line(f"whole: {state.entries} entries{signed}")
     if checked.archived:
         there = f"the content of {checked.filled} was available and checked"
         report.line(f"archived: {checked.archived} of the entries; {there}")

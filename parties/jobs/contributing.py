@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from parties.link.settings import ContributeSettings, LinkSettings
     from parties.sources.settings import TableSettings
     from protocols.shares import Question
+    from smc.channel import Channel
 
 SILENCE = 3600.0  # seconds of a node's silence between two questions, while both compute
 REMEDIES = {  # for a holder's command, which has no --peer
@@ -157,32 +158,32 @@ def contribute(
         both = " and ".join(common_name(options.peer) for options in nodes)
         with status.waiting(f"waiting for the job of {both}", nodes[0].timeout, first=30, again=30):
             status.log(f"connected; waiting for the job of {both}")
-            job = Job(same(links, "job"))
+            job = Job(same([link.channel for link in links], "job"))
         names = {fingerprint(options.peer): common_name(options.peer) for options in nodes}
         with _refusing(links, UNFIT):
             job.check(fingerprint(nodes[0].identity.certificate), [*names], table)
         with _refusing(links, DECLINED):
             consent(job.lines(names), job.parameters)
-        by_party = [links[[*names].index(node)] for node in job.terms.nodes]
+        by_party = [links[[*names].index(node)].channel for node in job.terms.nodes]
         with _refusing(links, UNFIT):
             opened = stack.enter_context(job.task.open(Inputs(1, table, schemas.load(table.schema_file))))
         for link in links:
             link.channel.send("consent", CONSENT)
         number = 0
-        while "end" not in (asked := same(links, "question")):
+        while "end" not in (asked := same(by_party, "question")):
             size = answer(job.task, opened.data, by_party, asked, number)
             status.say(f"question {number + 1}: shares of {size:,} number{'s' * (size != 1)}")
             number += 1
         return number
 
 
-def answer(task: Kind, data: Any, by_party: Sequence[Link], asked: Mapping[str, Any], number: int) -> int:
+def answer(task: Kind, data: Any, by_party: Sequence[Channel], asked: Mapping[str, Any], number: int) -> int:
     """Send both nodes their shares of own numbers for a question; return how many numbers these are.
 
     Args:
         task: The task.
         data: Own data, as the task's `run` takes them; private.
-        by_party: Links to parties 0 and 1.
+        by_party: Channels to parties 0 and 1.
         asked: The question, which both nodes have sent alike.
         number: Number of the question in the run.
 
@@ -224,18 +225,18 @@ def _refusing(links: Sequence[Link], answer: bytes) -> Iterator[None]:
         raise
 
 
-def same(links: Sequence[Link], step: str) -> dict[str, Any]:
+def same(channels: Sequence[Channel], step: str) -> dict[str, Any]:
     """Return the JSON object that both nodes send.
 
     Args:
-        links: Links to both nodes.
+        channels: Channels to both nodes.
         step: Label of the step.
 
     Raises:
         JobMismatchError: The objects differ.
         ProtocolError: A node sends something else.
     """
-    ours, theirs = (receive_sized(link.channel, step) for link in links)
+    ours, theirs = (receive_sized(channel, step) for channel in channels)
     try:
         one, other = json.loads(ours), json.loads(theirs)
     except (ValueError, RecursionError):
@@ -289,11 +290,11 @@ def _numbers(data: Any, question: Question) -> Any:
     return data.reshape(-1) if question is None else flat(to_share(data).level(*question))
 
 
-def _give(links: Sequence[Link], numbers: Any, question: Question, number: int) -> None:
+def _give(channels: Sequence[Channel], numbers: Any, question: Question, number: int) -> None:
     """Send each node its share: a fresh seed to party 0, the masked numbers to party 1."""
     from protocols.shares import SEED_BYTES, masked
 
     seed = os.urandom(SEED_BYTES)
-    links[0].channel.send("share", seed)
+    channels[0].send("share", seed)
     shares = masked(numbers, seed, question_bytes(question, number), number)
-    links[1].channel.send("share", shares.astype("<u8").tobytes())
+    channels[1].send("share", shares.astype("<u8").tobytes())

@@ -204,7 +204,7 @@ class Holders:
 
     def __init__(self, party: int, links: Sequence[Link]) -> None:
         self._party, self.links = party, links
-        self.channels = [MeteredChannel(link.channel) for link in links]
+        self.channels = [MeteredChannel(link.channel, link.session().meter) for link in links]
         self._number = 0
 
     def add_cost(self, meter: Meter) -> None:

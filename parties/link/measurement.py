@@ -26,11 +26,11 @@ ROUND_TRIPS_OF_A_BURST = 3  # on a long link a burst may take this many round tr
 
 
 class MeteredChannel(Channel):
-    """Channel that counts its own traffic since it was made; `cost` has the totals."""
+    """Channel that counts its own traffic since it was made, or adds it to `meter`; `cost` has the totals."""
 
-    def __init__(self, inner: Channel) -> None:
+    def __init__(self, inner: Channel, meter: Meter | None = None) -> None:
         self._inner = inner
-        self.meter = Meter()
+        self.meter = Meter() if meter is None else meter
 
     def send(self, step: str, payload: Buffer) -> None:
         """Send a message and count its bytes, see `Channel.send`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ from parties.link.identity import Identity, common_name, fingerprint, load_certi
 from parties.link.options import LinkOptions, options_of
 from parties.link.settings import LinkSettings, require_link
 from parties.node.records import succession
-from parties.node.records.succession import Successor
+from parties.node.records.succession import Succession, Successor
 from parties.node.settings import NodeFile, PeerSettings
 from smc.errors import InputError
 
@@ -41,8 +41,9 @@ class PeerIdentity:
     name: str = ""  # local name of the peer; if empty, that of its certificate
     share: float = 1.0  # of each table's privacy budget
     successor: Successor | None = None  # of the peer's certificate, until it is used
-    # the peer's former certificate: statements signed with it may still be on their way
+    # the peer's former certificate: statements signed with it may still be on their way, and jobs list it
     former: x509.Certificate | None = None
+    succession: Succession | None = None  # by which the former certificate has named the present one
 
     @property
     def trusted(self) -> list[x509.Certificate]:
@@ -53,17 +54,30 @@ class PeerIdentity:
     def succeeded(self) -> PeerIdentity:
         """A copy with the peer's new certificate in place of the present one, under the same name."""
         assert self.successor is not None
-        return replace(self, peer=self.successor.certificate, successor=None, name=self.peer_name, former=self.peer)
+        new, word = self.successor.certificate, self.successor.word
+        return replace(self, peer=new, successor=None, name=self.peer_name, former=self.peer, succession=word)
 
     @property
     def is_overdue(self) -> bool:
         """True if the peer's certificate should have been replaced by now."""
         return self.successor is not None and self.successor.is_due
 
+    @property
+    def certificates(self) -> list[x509.Certificate]:
+        """All certificates that are this peer's: the present, the next and the former one."""
+        return [*self.trusted, *([] if self.former is None else [self.former])]
+
     def signer(self, is_signed_by: Callable[[x509.Certificate], bool]) -> x509.Certificate | None:
-        """Return the peer's present or former certificate under which the signature is valid; None if neither is."""
-        certificates = [self.peer] if self.former is None else [self.peer, self.former]
-        return next(filter(is_signed_by, certificates), None)
+        """Return the certificate of this peer under which the signature is valid; None if none is."""
+        return next(filter(is_signed_by, self.certificates), None)
+
+    def listed(self, participants: Collection[str]) -> x509.Certificate | None:
+        """Return the certificate by which a job lists this peer, now or formerly; None if the job does not list it.
+
+        Args:
+            participants: Fingerprints of participants of the job.
+        """
+        return next((one for one in self.certificates if fingerprint(one) in participants), None)
 
     @property
     def peer_name(self) -> str:
@@ -96,6 +110,18 @@ class Peers:
     def get(self, name: str) -> PeerIdentity | None:
         """Return the peer of this name; None if there is none."""
         return self._by_name.get(name)
+
+    def are(self, certificates: Sequence[x509.Certificate], participants: Sequence[str]) -> bool:
+        """Return whether these are certificates of a job's participants in this order, now or formerly.
+
+        Args:
+            certificates: The certificates.
+            participants: Fingerprints in the job.
+        """
+        return len(certificates) == len(participants) and all(
+            any(one in who.certificates and who.listed([listed]) is not None for who in self)
+            for one, listed in zip(certificates, participants, strict=True)
+        )
 
     def named(self, name: str | None) -> PeerIdentity:
         """Return the named peer; None names the only one. Raise InputError if there is no such peer, or several."""

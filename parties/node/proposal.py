@@ -302,8 +302,8 @@ def propose(
 def _holding(file: JobFile, inputs: Inputs, nodes: tuple[str, ...], holders: Mapping[str, str]) -> Holding | None:
     """Return who takes part in the job of a job file; None without holders."""
     if not file.holders:
-        for key in ("holder_table", "to", "compute_only"):
-            if getattr(file, key):
+        for key in ("holder_table", "to", "compute_only", "wait_hours"):
+            if getattr(file, key) != JobHead.model_fields[key].default:
                 raise InputError(f'{key}: goes with holders; name them, as holders = ["anna", "bert"]')
         return None
     if "max_rows" not in file.kind.Settings.model_fields:

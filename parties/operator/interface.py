@@ -109,7 +109,7 @@ class JobView(View):
     # of the participants beyond the peer by name, in a job with holders
     further: dict[str, Verdict] = Field(default_factory=dict)
     # the keys of its job file about holders, empty in a job of two parties
-    holding: dict[str, bool | str | list[str]] = Field(default_factory=dict)
+    holding: dict[str, bool | int | str | list[str]] = Field(default_factory=dict)
     progress: Progress | None
     why: str
     ended_by: Literal["", "us", "peer"] = ""  # the party that refused, cancelled or failed

@@ -33,6 +33,7 @@ HEAD = {  # fields for every kind
     "to": "Holders that get the result",
     "compute_only": "Only the holders give rows",
     "holder_table": "The holders’ table",
+    "wait_hours": "Hours until the job ends",
 }
 TICK = ":"  # between a setting and the name of a ticked column
 LONGEST_NUMBER = 40  # digits: Python refuses much longer numbers with a text of its own
@@ -238,6 +239,8 @@ def _job(form: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
     job |= {name: read_list(job[name]) for name in ("holders", "to") if name in job}
     if "compute_only" in job:
         job["compute_only"] = job["compute_only"] == "yes"
+    if job.get("wait_hours", "").isdecimal():
+        job["wait_hours"] = int(job["wait_hours"][:LONGEST_NUMBER])
     fields = _fields(protocol)
     read: dict[str, Any] = {}
     wrong: dict[str, str] = {}

@@ -159,7 +159,7 @@ class Hearing:
         if theirs.signed is not None:
             why = "it has had no session here"
             return self._turn_away(theirs, who, why, why)
-        if job.holding is not None and fingerprint(who.peer) not in job.holding.nodes:
+        if job.holding is not None and who.listed(job.holding.nodes) is None:
             raise ProtocolError("a peer that does not compute a job announces it before the nodes that compute it do")
         try:
             draft = self._jobs.draft(job, "peer", name)

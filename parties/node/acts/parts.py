@@ -47,29 +47,25 @@ class Parts:
 
     def around(self, record: Record) -> Circumstances:
         """Return the circumstances in which a job is judged."""
-        at, index = datetime.now().astimezone(), self.jobs.index
-        key = record.peer, record.table, at.date()
-        stored = self.jobs.known(record.id)
-        itself = stored is not None and (stored.peer, stored.table, day_of_approval(stored)) == key
-        around = Circumstances(
-            index.approved[key] - itself,
-            index.of_peer[record.peer, "waiting"],
-            at,
-            None,
-            self.accounts.permitted(record),
-            self.accounts.too_much(record),
-        )
-        around = self._linked(around, record.peer)
+        at, waiting = datetime.now().astimezone(), self.jobs.index.of_peer[record.peer, "waiting"]
+        permitted, budget = self.accounts.permitted(record), self.accounts.too_much(record)
+        around = self._with_peer(record, Circumstances(0, waiting, at, None, permitted, budget), record.peer)
         if record.number is None:
             return around
-        other = record.names[1]
-        return replace(around, other=(self.jobs.log.peers.named(other).acquaintance, self._linked(around, other)))
+        other = self.jobs.log.peers.named(record.names[1])
+        return replace(around, other=(other.acquaintance, self._with_peer(record, around, other.peer_name)))
 
-    def _linked(self, around: Circumstances, peer: str) -> Circumstances:
-        """Return circumstances with those of the link with a peer."""
-        link = self.links.get(peer, PeerLink())
+    def _with_peer(self, record: Record, around: Circumstances, peer: str) -> Circumstances:
+        """Return the circumstances of a job with those of one peer: its other jobs of today, and the link with it."""
+        link, day, stored = self.links.get(peer, PeerLink()), around.at.date(), self.jobs.known(record.id)
+        itself = stored is not None and (peer in stored.names, stored.table, day_of_approval(stored)) == (
+            True,
+            record.table,
+            day,
+        )
         return replace(
             around,
+            runs_today=self.jobs.index.approved[peer, record.table, day] - itself,
             address=link.address,
             tls=link.tls or None,
             key_exchange=link.group or None,

@@ -7,7 +7,7 @@ holders different jobs cannot pass on a statement of either to the other.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 from cryptography import x509
@@ -18,7 +18,8 @@ from parties.node.log.job_events import Event, heard
 from parties.node.log.statement import FOR_READER, UNREADABLE, Relayed, Statement, takes_back
 from parties.node.log.store import Record
 from parties.node.peers import PeerIdentity, Peers
-from smc.errors import ProtocolError
+from parties.node.records.succession import announced
+from smc.errors import InputError, ProtocolError
 
 PassedOn = dict[str, Statement]  # by the fingerprint of the holder who has made the statement
 
@@ -45,18 +46,16 @@ def statement(record: Record, peers: Peers, to: str) -> Statement:
     if not passes_on(record):
         return ours
     made = [
-        Relayed(certificate=certificate.public_bytes(Encoding.PEM).decode(), said=one.statement.said())
+        Relayed(
+            certificate=listed.public_bytes(Encoding.PEM).decode(),
+            said=one.statement.said(),
+            successor=who.succession if listed == who.former else None,
+        )
         for side, one in record.further.items()
         if side != reader and one.statement is not None and (who := peers.get(one.name)) is not None
-        if (certificate := _certificate(who, [side])) is not None
+        if (listed := who.listed([side])) is not None
     ]
     return ours.model_copy(update={"relayed": tuple(made)})
-
-
-def _certificate(who: PeerIdentity, sides: Collection[str]) -> x509.Certificate | None:
-    """Return the peer's present or former certificate if its fingerprint is among the participants'; else None."""
-    own = (one for one in (who.peer, who.former) if one is not None)
-    return next((one for one in own if fingerprint(one) in sides), None)
 
 
 def opened(theirs: Statement, who: PeerIdentity) -> tuple[Statement, PassedOn]:
@@ -67,8 +66,8 @@ def opened(theirs: Statement, who: PeerIdentity) -> tuple[Statement, PassedOn]:
         who: The link with the participant that has sent it.
 
     Raises:
-        ProtocolError: A signature is missing, wrong, or not that of the certificate in the job; or a statement is about
-            another job, or has what no participant of such a job says.
+        ProtocolError: A signature is missing, wrong, or not that of a participant, now or formerly; or a statement is
+            about another job, or has what no participant of such a job says.
     """
     holding = theirs.proposal.holding
     alone = theirs.model_copy(update={"relayed": ()})
@@ -76,12 +75,12 @@ def opened(theirs: Statement, who: PeerIdentity) -> tuple[Statement, PassedOn]:
         if theirs.rows is not None or theirs.paid or theirs.signature or theirs.relayed:
             raise ProtocolError("the peer's statement is that of a job with holders, and the job has none")
         return theirs, {}
-    certificate = _certificate(who, holding.everyone)
-    if certificate is None or not alone.is_signed_by(certificate):
+    listed = who.listed(holding.everyone)
+    if listed is None or who.signer(alone.is_signed_by) is None:
         raise ProtocolError("the peer's signature under its statement is wrong, or the job lists another certificate")
     if theirs.withdrawn is not None or theirs.unheard or theirs.heard:
         raise ProtocolError("the peer withdraws the result of a job with holders, which cannot be withdrawn yet")
-    if (theirs.relayed or theirs.signed is not None) and fingerprint(certificate) not in holding.nodes:
+    if (theirs.relayed or theirs.signed is not None) and fingerprint(listed) not in holding.nodes:
         raise ProtocolError("a holder signs a result or passes on statements, which only the computing nodes do")
     return alone, dict(_read(theirs, relayed) for relayed in theirs.relayed)
 
@@ -91,11 +90,14 @@ def _read(theirs: Statement, relayed: Relayed) -> tuple[str, Statement]:
     try:
         certificate = x509.load_pem_x509_certificate(relayed.certificate.encode())
         passed_on = Statement.model_validate(fields)
-    except ValueError:
+        certificates = [certificate]
+        if relayed.successor is not None:
+            certificates.append(announced(relayed.successor, certificate, Path("the peer's message")))
+    except (ValueError, InputError):
         raise ProtocolError(UNREADABLE) from None
     assert theirs.proposal.holding is not None
     signer = fingerprint(certificate)
-    is_signed = FOR_READER.isdisjoint(relayed.said) and passed_on.is_signed_by(certificate)
+    is_signed = FOR_READER.isdisjoint(relayed.said) and any(map(passed_on.is_signed_by, certificates))
     if signer not in theirs.proposal.holding.holders or not is_signed:
         raise ProtocolError("the peer passes on a statement that no holder has signed about this job")
     return signer, passed_on

@@ -373,8 +373,10 @@ class Runs:
             error: The error, for our operator.
         """
         with self._log.writing():
-            noted = Unlogged({"note": without_cells(error)})
-            record = self._charge(self._jobs.apply(self._jobs.get(identifier), noted))
+            record = self._jobs.apply(self._jobs.get(identifier), Unlogged({"note": without_cells(error)}))
+            if record.charged is None and self._accounts.refusal(record) and not self._accounts.too_much(record):
+                return  # it could only repeat an earlier answer, so its session has not read our rows
+            record = self._charge(record)
             step, bits = self._reserved.pop(identifier, (record.depth, 0))
             is_booked = step in (charge.step for charge in record.bits)
             if record.gives and record.task.disclosure.bits.at_most != 0 and not is_booked:

@@ -253,6 +253,9 @@ class OperatorService(Operator):
             view = view.model_copy(update={"price": self._ledger.accounts.effect(record, view.price)})
         if state == "waiting" and view.exposure is not None:
             view = view.model_copy(update={"exposure": self._ledger.accounts.exposure_now(record)})
+        if state in ("waiting", "queued", "interrupted") and (name := self._ledger.jobs.replaced(record)):
+            why = f"the job lists another certificate of {name} than the present one, and no succession joins them"
+            return view.model_copy(update={"why": f"{why}: cancel the job, and propose it anew"})
         if contact is not None and state in ("queued", "interrupted"):
             why = REVOKED if self._is_revoked(contact.who) else validity.lapsed(contact.who)
             if not why and (trouble := contact.sessions.trouble(record.id)):

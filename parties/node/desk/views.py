@@ -137,7 +137,7 @@ def _roles(record: Record) -> list[str]:
     ]
 
 
-def _of_holders(record: Record) -> dict[str, bool | str | list[str]]:
+def _of_holders(record: Record) -> dict[str, bool | int | str | list[str]]:
     """Return the keys of the job file about holders; none for two parties."""
     if (holding := record.proposal.holding) is None:
         return {}
@@ -148,6 +148,7 @@ def _of_holders(record: Record) -> dict[str, bool | str | list[str]]:
         "to": to,
         "compute_only": not holding.nodes_give,
         "holder_table": "" if table == record.table else table,
+        "wait_hours": holding.wait_hours,
     }
 
 

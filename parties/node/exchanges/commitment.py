@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from cryptography import x509
@@ -34,16 +33,23 @@ class Commitments:
     theirs: Committed
 
 
-def key(identity: Identity, job: Proposal, purpose: Literal["fingerprint", "choices"] = "fingerprint") -> bytes:
-    """Return a key of 32 bytes for this party and job, derived from the identity's key: it never changes.
+def keys(identity: Identity, job: str) -> dict[str, str]:
+    """Return this party's keys for a job, 32 bytes each in hexadecimal, derived from the identity's key.
+
+    A node keeps them until the job ends: the identity may be renewed before.
 
     Args:
         identity: Identity of this party.
-        job: The job.
-        purpose: Use of the key: "fingerprint" for the commitment, "choices" for this party's random choices about its
-            rows.
+        job: Identifier of the job.
+
+    Returns:
+        The key of the commitment to "rows", and that of this party's random "choices" about its rows.
     """
-    return hashlib.sha256(b"smc.node." + purpose.encode() + identity.secret + job.id.encode()).digest()
+    purposes = {"rows": b"fingerprint", "choices": b"choices"}
+    return {
+        name: hashlib.sha256(b"smc.node." + purpose + identity.secret + job.encode()).hexdigest()
+        for name, purpose in purposes.items()
+    }
 
 
 def exchange(session: Session, identity: Identity, job: Proposal, digest: str) -> Commitments:

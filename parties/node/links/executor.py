@@ -62,6 +62,7 @@ class Order:
     terms: Terms = field(default_factory=Terms)
     doors: Mapping[str, Door] = field(default_factory=dict, repr=False)  # of the job's holders, by name
     gives: bool = True  # whether we have rows
+    keys: Mapping[str, str] = field(default_factory=dict, repr=False)  # of the job; without them those of `identity`
     word: Callable[[], bytes] = field(default=bytes, repr=False)  # a holder's signed statement
 
 
@@ -83,13 +84,13 @@ class Preparing:
 class Met:
     """Both parties go on from this step, with these commitments if the step needs rows.
 
-    If an earlier job has answered this one, `earlier` names it; then nothing is computed and the profile is empty.
+    If an earlier job has answered this one, `repeats` names it; then nothing is computed and the profile is empty.
     """
 
     step: int
     profile: str
     commitments: Commitments | None = None
-    earlier: str = ""
+    repeats: str = ""
     rows: Committed | None = None  # a holder's commitment
 
 
@@ -238,7 +239,7 @@ class Worker:
 def run(link: Link, order: Order, tell: Tell) -> Finished:
     """Run a session: agree on the last common step, then compute from there to the end.
 
-    The data is opened only if any step remains.
+    The data is opened only if any step remains that no earlier job has answered, and both parties can pay.
 
     Args:
         link: Link with the peer.
@@ -256,30 +257,26 @@ def run(link: Link, order: Order, tell: Tell) -> Finished:
             tell(Met(first, ""))
             state, profile = start, "nothing to compute"
             _finish(link, order, givers, state)
+    elif task.disclosure.spends and (earlier := precheck(session, order.terms)) is not None:
+        tell(Met(first, "", repeats=earlier.job.id))
+        state, profile = task.states.decode(earlier.state), f"nothing to compute: the result of job {earlier.job.id}"
+        link.finish()
     else:
         chosen = _profile(link, order)
         profile = str(chosen)
         with _both_open(link, order, tell) as (ours, fingerprint, givers):
             both = exchange(session, order.identity, order.job, fingerprint) if fingerprint else None
-            earlier = precheck(session, order.terms) if task.disclosure.spends else None
-            if earlier is not None:
-                tell(Met(first, "", both, earlier.job.id))
-                state, profile = (
-                    task.states.decode(earlier.state),
-                    f"nothing to compute: the result of job {earlier.job.id}",
-                )
-            else:
-                tell(Met(first, profile, both))
-                openings = session.openings = WrittenFirst(session, repeated, tell)
-                note_code(session, task)
-                engine = engine_of(session, chosen)
-                data = task.with_engine(engine, ours.data)
-                if givers is not None:
-                    givers.start(first, task)
-                    engine.masked_numbers, data = True, joined(data, givers.ask)
-                shards = sharded(link, engine, chosen, memory_of_shard(choice_for(task, order.inputs)))
-                with shards, _reported_first(tell):  # before the end of our shards breaks the peer's
-                    state = task.run(engine, data, start, _reporting(session, task, openings, tell, givers))
+            tell(Met(first, profile, both))
+            openings = session.openings = WrittenFirst(session, repeated, tell)
+            note_code(session, task)
+            engine = engine_of(session, chosen)
+            data = task.with_engine(engine, ours.data)
+            if givers is not None:
+                givers.start(first, task)
+                engine.masked_numbers, data = True, joined(data, givers.ask)
+            shards = sharded(link, engine, chosen, memory_of_shard(choice_for(task, order.inputs)))
+            with shards, _reported_first(tell):  # before the end of our shards breaks the peer's
+                state = task.run(engine, data, start, _reporting(session, task, openings, tell, givers))
             _finish(link, order, givers, state)
     return Finished(task.states.encode(state), session.meter.total, cost_report(link, profile))
 
@@ -387,10 +384,10 @@ def _reported_first(tell: Tell) -> Iterator[None]:
 @contextmanager
 def _givers(link: Link, order: Order) -> Iterator[Givers | None]:
     """Yield the links to the holders of the job; None if it has no holders."""
-    if (holding := order.job.holding) is None:
+    if order.job.holding is None:
         yield None
         return
-    with opened_doors(link, order.doors, holding.holders) as givers:
+    with opened_doors(link, order.doors) as givers:
         yield givers
 
 
@@ -402,7 +399,7 @@ def opened(order: Order) -> Iterator[tuple[Opened, str]]:
         AwayError: A table's rows are away or unfit; the peer must not see which of the two.
         InputError: The rows differ from those of earlier sessions, or the job no longer fits our public bounds.
     """
-    task, secret = order.job.task, commitment.key(order.identity, order.job, "choices")
+    task, keys = order.job.task, order.keys or commitment.keys(order.identity, order.job.id)
     if not order.gives:
         yield Opened(task.of_nobody()), ""
         return
@@ -410,8 +407,8 @@ def opened(order: Order) -> Iterator[tuple[Opened, str]]:
         raise InputError(misfit)
     with ExitStack() as stack:
         try:
-            ours = stack.enter_context(task.open(replace(order.inputs, secret=secret)))
-            fingerprint = _fingerprint(order, ours)
+            ours = stack.enter_context(task.open(replace(order.inputs, secret=bytes.fromhex(keys["choices"]))))
+            fingerprint = "" if ours.fingerprint is None else ours.fingerprint(bytes.fromhex(keys["rows"])).hex()
         except AwayError:
             raise
         except InputError as error:
@@ -421,12 +418,6 @@ def opened(order: Order) -> Iterator[tuple[Opened, str]]:
         if order.fingerprint and order.fingerprint != fingerprint:
             raise InputError("the table's rows have changed since the job began: it cannot go on; propose it anew")
         yield ours, fingerprint
-
-
-def _fingerprint(order: Order, ours: Opened) -> str:
-    if ours.fingerprint is None:
-        return ""
-    return ours.fingerprint(commitment.key(order.identity, order.job)).hex()
 
 
 def _profile(link: Link, order: Order) -> Profile:

@@ -26,7 +26,7 @@ from parties.base.text import printable
 from parties.jobs.contributing import answer, same
 from parties.jobs.holders import Door, Holders, receive_sized, send_sized
 from parties.jobs.kind import Kind, State, Step
-from parties.link.identity import fingerprint
+from parties.link.measurement import MeteredChannel
 from parties.link.opening import Link, link_over, open_link
 from parties.link.options import LinkOptions
 from parties.node.exchanges import readiness
@@ -107,10 +107,9 @@ class Givers(Holders):
             state: The state, as JSON.
         """
         assert job.holding is not None
-        for link, channel in zip(self.links, self.channels, strict=True):
-            assert link.options is not None
-            gets_it = fingerprint(link.options.peer) in job.holding.to
-            send_sized(channel, "question", canonical({"end": True, "state": state if gets_it else None}).encode())
+        for holder, channel in zip(job.holding.holders, self.channels, strict=True):
+            shown = state if holder in job.holding.to else None
+            send_sized(channel, "question", canonical({"end": True, "state": shown}).encode())
 
 
 def shown_to_holders(refusal: JointRefusalError) -> str:
@@ -119,22 +118,18 @@ def shown_to_holders(refusal: JointRefusalError) -> str:
 
 
 @contextmanager
-def opened_doors(peer: Link, doors: Mapping[str, Door], holders: Sequence[str]) -> Iterator[Givers]:
+def opened_doors(peer: Link, doors: Mapping[str, Door]) -> Iterator[Givers]:
     """Wait for the streams of all holders and yield their links once all have opened their tables.
 
     If the block ends by a refusal on which both nodes have agreed, the holders hear it.
 
     Args:
         peer: The link with the other node.
-        doors: The door of each holder, where its stream arrives, by name.
-        holders: Fingerprints of the job's holders, in its order.
+        doors: The door of each holder, where its stream arrives, by name, in the job's order.
 
     Raises:
-        LinkError: The doors are not those of the job's holders; or a holder does not come in time, or its table is
-            away; or the other node has left.
+        LinkError: A holder does not come in time, or its table is away; or the other node has left.
     """
-    if [fingerprint(door.options.peer) for door in doors.values()] != [*holders]:
-        raise LinkError("the links here are not those of the job's holders")
 
     def check_peer() -> None:
         if peer.channel.ended.is_set():
@@ -172,10 +167,14 @@ def _refused_in_full() -> Iterator[None]:
 
 
 class BothNodes:
-    """A holder's links to both computing nodes of one job, cut and counted as one."""
+    """A holder's links to both computing nodes of one job, cut and counted as one: the meter of party 0's has both."""
 
     def __init__(self, links: Sequence[Link]) -> None:
         self.links, self.channel = links, self
+        meter = self.session().meter
+        self.channels = [MeteredChannel(link.channel, meter) for link in links]
+        for link in links:
+            link.session().meter = meter
 
     def abort(self, why: str) -> None:
         """Cut both links."""
@@ -190,8 +189,7 @@ class BothNodes:
     def opening(self) -> Iterator[None]:
         """Send signs of life to both nodes while the block opens our table; tell them whether it is open."""
         with ExitStack() as stack:
-            for link in self.links:
-                stack.enter_context(link.session().phase("checkpoint"))
+            stack.enter_context(self.session().phase("checkpoint"))
             is_open = False
             try:
                 with ExitStack() as alive:
@@ -208,14 +206,12 @@ class BothNodes:
 
 @contextmanager
 def both_dialled(ways: Sequence[LinkOptions], job: Proposal) -> Iterator[BothNodes]:
-    """Dial both computing nodes, parties 0 and 1. Raise LinkError if the links are not those of the job's nodes.
+    """Dial both computing nodes, parties 0 and 1.
 
     Args:
         ways: Options of the links.
         job: The job, which the hellos compare.
     """
-    if job.holding is None or [fingerprint(way.peer) for way in ways] != [*job.holding.nodes]:
-        raise LinkError("the links here are not those of the two nodes that compute the job")
     with ExitStack() as stack:
         asked = [replace(asking(way, job.id), timeout=SILENCE_SECONDS) for way in ways]
         yield BothNodes([stack.enter_context(open_link(way, job.job)) for way in asked])
@@ -248,9 +244,9 @@ def give(both: BothNodes, job: Proposal, data: Any, turn: Turn) -> Any:
         JobMismatchError: The nodes send different messages, or run other code; nothing is answered.
         ProtocolError: A message does not belong to the job, or is not in turn.
     """
-    links, number, code = both.links, 0, code_of_kind(type(job.task))
+    channels, number, code = both.channels, 0, code_of_kind(type(job.task))
     begun, announced, fits = False, -1, False  # announced: the step that has not begun yet
-    while "end" not in (asked := same(links, "question")):
+    while "end" not in (asked := same(channels, "question")):
         match asked:
             case {"start": int(first), "code": str(theirs)} if not begun:
                 if theirs != code:
@@ -263,16 +259,16 @@ def give(both: BothNodes, job: Proposal, data: Any, turn: Turn) -> Any:
             case {"step": int(step), "size": int(size), "words": str(words), "state": state} if begun:
                 announced = step
                 fits = turn.step(Step(step, size, _decoded(job, state), words))
-                for link in links:
-                    link.channel.send("fits", FITS if fits else TOO_MUCH)
+                for channel in channels:
+                    channel.send("fits", FITS if fits else TOO_MUCH)
             case {"go": int(step)} if step == announced and fits:
                 announced, word = -1, turn.go(step)
-                for link in links:
-                    send_sized(link.channel, "paid", word)
+                for channel in channels:
+                    send_sized(channel, "paid", word)
             case {"refused": str(why)}:
                 raise PastBitsError(printable(why))
             case _ if begun and announced < 0:
-                answer(job.task, data, links, asked, number)
+                answer(job.task, data, channels, asked, number)
                 number += 1
             case _:
                 raise ProtocolError("the nodes send a message that is not the next one: nothing more is answered")

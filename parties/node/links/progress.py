@@ -21,6 +21,7 @@ class Running:
     doors: dict[str, Door] = field(default_factory=dict)  # of the job's holders, by name
     shards: tuple[int, int] = (0, 0)  # number of shard processes, and the forecast of the bytes that they take
     linked: bool = False  # the peer is connected: from now on our rows may decide what happens
+    failing: BaseException | None = None  # the error by which it ends, once the job is charged for that
     begun: bool = False
     counted: bool = False  # the records count it as a try
     leaving: bool = False  # a share of ours has left, or may have

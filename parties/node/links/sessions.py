@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import partial
@@ -62,6 +62,7 @@ from parties.operator.interface import Progress
 from smc.errors import InputError, JobMismatchError, JointRefusalError, LinkError, MachineError, ProtocolError
 
 LABEL = "job "
+NOT_LISTED = "the links here are not those of the participants that the job lists"
 DIAL_SECONDS = 10.0
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.5, 15.0  # before a session is tried again
 SHORTEST_TABLE_PAUSE, LONGEST_TABLE_PAUSE = 2.0, 60.0  # before a table that was away is opened again
@@ -256,7 +257,10 @@ class Sessions:
         """Dial for a session; a small session is another stream on the standing link's connection."""
         if record.number is not None:
             others = filter(None, self._ways(record).values())
-            return both_dialled([replace(self._options, connection=self._standing()), *others], record.proposal)
+            ways = [replace(self._options, connection=self._standing()), *others]
+            if not self._are_listed(record, ways, slice(2)):
+                raise LinkError(NOT_LISTED)
+            return both_dialled(ways, record.proposal)
         options, proposal = self._options_for(record), record.proposal
         cost = None if options.measure else predicted(proposal.task, self._runs.inputs(record), self._link)
         if cost is not None and (cost.most or cost.bytes) <= SMALL_BYTES:
@@ -343,8 +347,16 @@ class Sessions:
             raise RefusedError(why)
         if record.number is not None:
             return {}
-        job = record.proposal.job
-        return {name: Door(asking(way, identifier), job) for name, way in ways.items() if way is not None}
+        job, present = record.proposal.job, {name: way for name, way in ways.items() if way is not None}
+        if not self._are_listed(record, [*present.values()], slice(2, None)):
+            raise RefusedError(NOT_LISTED)
+        return {name: Door(asking(way, identifier), job) for name, way in present.items()}
+
+    def _are_listed(self, record: Record, ways: Sequence[LinkOptions], participants: slice) -> bool:
+        """Return whether the links are those of these participants of a job with holders, in its order."""
+        assert record.proposal.holding is not None
+        listed = record.proposal.holding.everyone[participants]
+        return self._ledger.log.peers.are([way.peer for way in ways], listed)
 
     def _ways(self, record: Record) -> dict[str, LinkOptions | None]:
         """Return the link options of each participant beside the peer, by name; None if it is not connected."""
@@ -390,8 +402,10 @@ class Sessions:
         stored, terms = self._runs.openings(record.id), self._ledger.accounts.terms(record)
         checkpoint = record.tree, record.profile, record.participants["us"].rows
         word = partial(self._ledger.hearing.statement, record.id, self._peer)
-        inputs, identity = self._runs.inputs(record), self._who.identity
-        return Order(record.proposal, inputs, *checkpoint, identity, stored, terms, gives=record.gives, word=word)
+        inputs, identity, gives = self._runs.inputs(record), self._who.identity, record.gives
+        return Order(
+            record.proposal, inputs, *checkpoint, identity, stored, terms, gives=gives, word=word, keys=record.keys
+        )
 
     def _end(self, identifier: str) -> None:
         """End the session: no session of this job is under way any more."""
@@ -410,11 +424,11 @@ class Sessions:
                     session.linked, session.cost = True, total
                 case Preparing(words):
                     session.doing = words
-                case Met(step, profile, both, earlier, rows):
+                case Met(step, profile, both, repeats, rows):
                     session.begun, session.first, session.started = True, step, time.monotonic()
                     self._table_pauses.forget(identifier)
                     self._unbegun.pop(identifier, None)
-                    self._runs.met(identifier, step, profile, both, earlier, rows)
+                    self._runs.met(identifier, step, profile, both, repeats, rows)
                     session.counted = True
                     self._troubles.pop(identifier, None)
                     self._events.well()
@@ -492,7 +506,10 @@ class Sessions:
             self._events.session_ended(time.monotonic() - session.started, session.cost)
 
     def _failing(self, identifier: str, session: Running, error: BaseException) -> None:
-        """Act on an error before the others notice it: charge the job if our own rows may be the cause."""
+        """Act on an error once, before the others notice it: charge the job if our own rows may be the cause."""
+        if error is session.failing:
+            return
+        session.failing = error
         if isinstance(error, AwayError):
             self._runs.table_away(identifier, str(error))  # the others need not wait for the end of this session
         others = AwayError | BudgetError | ClosedError | LinkError | JobMismatchError | MachineError | PastBitsError

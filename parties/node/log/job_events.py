@@ -97,14 +97,14 @@ def fold(record: Record, event: Event, at: str) -> Record:
 
 
 def settled(record: Record, at: str) -> Record:
-    """Return a job that has ended with our statement `settled`, and any other job unchanged.
+    """Return a job that has ended with our statement `settled` and without its keys, and any other job unchanged.
 
     Args:
         record: The job.
         at: Time of the end, ISO 8601 in UTC.
     """
     if base_state(record) in ENDED and record.ended_at is None:
-        return _changed(record.with_statement("us", settled=True), ended_at=at)
+        return _changed(record.with_statement("us", settled=True), ended_at=at, keys={})
     return record
 
 

@@ -28,7 +28,7 @@ class JobIndex:
     def __init__(self, store: Store) -> None:
         self.counts = Counter[State]()  # jobs by state; a running job by its base state
         self.of_peer = Counter[tuple[str, State]]()  # the same by peer
-        self.approved = Counter[tuple[str, str, date]]()  # approved by us: by peer, table and day
+        self.approved = Counter[tuple[str, str, date]]()  # approved by us: by participant, table and day
         self.charged: defaultdict[str, list[tuple[datetime, int]]] = defaultdict(
             list
         )  # jobs by our table, with the time from which the charge counts
@@ -95,7 +95,8 @@ class JobIndex:
         self.counts[present] += times
         self.of_peer[record.peer, present] += times
         if (day := day_of_approval(record)) is not None:
-            _add(self.approved, (record.peer, record.table, day), times)
+            for name in record.names:
+                _add(self.approved, (name, record.table, day), times)
         if record.charged is not None:
             _place(self.charged[record.charged.table], (record.charged.at, number), times)
         for charge in record.bits:

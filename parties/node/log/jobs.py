@@ -12,6 +12,7 @@ from typing import Literal
 
 from parties.base.text import quoted
 from parties.link.identity import fingerprint
+from parties.node.exchanges import commitment
 from parties.node.log.job_events import Event, Unlogged, base_state, fold, settled
 from parties.node.log.job_index import JobIndex, Queue
 from parties.node.log.node_log import NodeLog
@@ -80,14 +81,16 @@ class Jobs:
             InputError: The participants of a job with holders are not known here.
         """
         ours, peers = Statement(proposal=terms), self.log.peers
+        keys = commitment.keys(peers.identity, terms.id)
         if terms.holding is None:
-            return Record(proposed_by=proposed_by, peer=peer, ours=ours)
-        everyone, own = terms.holding.everyone, fingerprint(peers.identity.certificate)
-        if own not in everyone:
+            return Record(proposed_by=proposed_by, peer=peer, ours=ours, keys=keys)
+        everyone = terms.holding.everyone
+        own = next((one for one in self.log.own_fingerprints() if one in everyone), "")
+        if not own:
             raise InputError("the job does not list this node, neither as computing nor as a holder")
         number = everyone.index(own)
         needed = everyone if number < 2 else terms.holding.nodes  # a holder has no dealings with other holders
-        names = {one: who.peer_name for who in peers if (one := fingerprint(who.peer)) in needed}
+        names = {fingerprint(one): who.peer_name for who in peers if (one := who.listed(needed)) is not None}
         if unknown := [one for one in needed if one not in names and one != own]:
             raise InputError(f"{unknown[0][:23]} takes part in the job and is no peer of this node")
         other = everyone[1 - number if number < 2 else 0]
@@ -95,7 +98,16 @@ class Jobs:
             raise InputError("the job lists the two that compute in another order than their link has")
         further = {one: Further(name=names.get(one, "")) for one in everyone if one not in (own, other)}
         number_here = number if number > 1 else None
-        return Record(proposed_by=proposed_by, peer=names[other], ours=ours, number=number_here, further=further)
+        record = Record(proposed_by=proposed_by, peer=names[other], ours=ours, keys=keys)
+        return record.model_copy(update={"number": number_here, "further": further})
+
+    def replaced(self, record: Record) -> str:
+        """Return the first participant of a job with holders whose certificate is another than the job's; else "".
+
+        A succession that this node knows makes the new certificate the same participant's.
+        """
+        holding, peers = record.proposal.holding, filter(None, map(self.log.peers.get, record.names))
+        return next((who.peer_name for who in peers if holding and who.listed(holding.everyone) is None), "")
 
     def archive(self, record: Record, content: str) -> None:
         """Record in the log that a job was archived, and remove the job; in the caller's transaction.

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from parties.link.identity import fingerprint
 from parties.node import records
 from parties.node.folding import Folding, Repeats
 from parties.node.log import integrity
@@ -141,6 +142,11 @@ class NodeLog:
             self.note(
                 "repeated", what=what, peer=peer, times=repeats.times, first=repeats.first, last=repeats.last, why=why
             )
+
+    def own_fingerprints(self) -> list[str]:
+        """Return the fingerprints of our present certificate and of the former ones that have signed this log."""
+        renewals = self.audit.of_kind("renewed")
+        return [fingerprint(self.peers.identity.certificate), *(one.fields["former_fingerprint"] for one in renewals)]
 
     def sign(self, result: dict[str, Any]) -> Signed:
         """Sign a result and the last entry of the log."""

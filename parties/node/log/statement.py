@@ -19,6 +19,7 @@ from parties.base.text import printable
 from parties.link.identity import Identity
 from parties.node.proposal import Proposal
 from parties.node.records import Committed, Signed, Withdrawal, check_signature, sign
+from parties.node.records.succession import Succession
 from parties.operator.interface import State
 from smc.errors import ProtocolError
 
@@ -40,12 +41,16 @@ FOR_READER = UNSIGNED - {"signature"}  # what a statement has for its reader alo
 
 
 class Relayed(BaseModel):
-    """A holder's signed statement, as a computing node passes it on: all but the proposal, and the certificate."""
+    """A holder's signed statement, as a computing node passes it on: all but the proposal.
+
+    `certificate` is the one in the job; if the holder has renewed it since, `successor` announces the new one.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     certificate: Annotated[str, StringConstraints(max_length=8192)]
     said: dict[str, Any]
+    successor: Succession | None = None
 
 
 class Statement(BaseModel):

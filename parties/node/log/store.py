@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from parties.base.settings import explained
 from parties.base.text import quoted
@@ -99,6 +99,9 @@ class Record(BaseModel):
     repeats: str = ""  # the earlier job on the same versions of both tables whose result this job shares
     people: tuple[str, ...] = ()  # names of our people who proposed and approved it, in order, or who refused it
     number: int | None = None  # ours, if we are a holder of rows in the job
+    keys: dict[str, str] = Field(
+        default={}, repr=False
+    )  # our secret ones, see `exchanges.commitment`; until the job ends
     further: dict[Side, Further] = {}  # the participants beyond us and the peer, in the order of the job
 
     @property

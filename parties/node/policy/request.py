@@ -15,7 +15,7 @@ from typing import Literal
 
 from parties.sources.rights import RightsSettings
 
-OF_PEER = ("peer", "fingerprint", "roles", "attributes", "address", "tls", "key_exchange", "post_quantum")
+OF_PEER = ("peer", "fingerprint", "roles", "attributes", "runs_today", "address", "tls", "key_exchange", "post_quantum")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ certificates. The signature covers `smc.records.succession.v1`, a line feed, and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,10 +35,11 @@ class Succession(BaseModel):
 
 @dataclass(frozen=True)
 class Successor:
-    """A peer's new certificate, and the last day of the present one."""
+    """A peer's new certificate, and the last day of the present one. `word` is the announcement."""
 
     certificate: x509.Certificate
     until: date
+    word: Succession | None = field(default=None, compare=False)
 
     @property
     def is_due(self) -> bool:
@@ -82,15 +83,30 @@ def load(path: Path, former: x509.Certificate) -> Successor:
         raise InputError(
             f"{path} is not an announcement of a new certificate by smc identity succeed; ask the peer for that file"
         ) from None
-    certificate = parse_certificate(word.certificate.encode(), path)
+    certificate = announced(word, former, path)
+    _check_until(until, certificate, f"{path}: until")
+    return Successor(certificate, until, word)
+
+
+def announced(word: Succession, former: x509.Certificate, place: Path) -> x509.Certificate:
+    """Return the new certificate of an announcement by the holder of the former certificate.
+
+    Args:
+        word: The announcement.
+        former: The former certificate.
+        place: Where the announcement comes from, for the error.
+
+    Raises:
+        InputError: The announcement is another party's, or was changed.
+    """
+    certificate = parse_certificate(word.certificate.encode(), place)
     if word.former != fingerprint(former):
-        raise InputError(f"{path} announces the successor of {word.former[:23]}, not of {short_fingerprint(former)}")
+        raise InputError(f"{place} announces the successor of {word.former[:23]}, not of {short_fingerprint(former)}")
     if not check_signature(
         former, _document(word.former, certificate, word.until), bytes.fromhex(word.signature), "succession"
     ):
-        raise InputError(f"{path} is not signed with the key of the certificate {short_fingerprint(former)}")
-    _check_until(until, certificate, f"{path}: until")
-    return Successor(certificate, until)
+        raise InputError(f"{place} is not signed with the key of the certificate {short_fingerprint(former)}")
+    return certificate
 
 
 def _check_until(until: date, certificate: x509.Certificate, where: str) -> None:

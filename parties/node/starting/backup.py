@@ -25,6 +25,7 @@ from parties import party_file
 from parties.base import files
 from parties.base.settings import required
 from parties.base.temporary import HeldDirectory
+from parties.base.text import quoted
 from parties.link.identity import fingerprint, read_certificate
 from parties.node import records, settings
 from parties.node.log import integrity
@@ -54,10 +55,14 @@ class Manifest(BaseModel):
 
 
 class Backup(NamedTuple):
-    """A backup: its manifest, and the content of each file by its name in the archive."""
+    """A backup: its manifest, and the content of each file by its name in the archive.
+
+    `is_authentic`: only somebody who has the passphrase can have made it.
+    """
 
     manifest: Manifest
     contents: dict[str, bytes]
+    is_authentic: bool = False
 
 
 def take(config: Path) -> Backup:
@@ -115,7 +120,7 @@ def read(path: Path, word: str = "") -> Backup:
         raise InputError(f"{path} is not a backup of smc, or was changed; take another one") from None
     if _digests(contents) != manifest.files or not all(map(_MEMBER.fullmatch, contents)):
         raise InputError(f"{path}: a file in it is not what its manifest says; take another backup")
-    return Backup(manifest, contents)
+    return Backup(manifest, contents, is_authentic=sidecar_files.is_encrypted(files.read_bytes(path)))
 
 
 def restore(
@@ -134,8 +139,10 @@ def restore(
         The written files, and the existing files whose content differs.
 
     Raises:
-        InputError: There are records already, or the backup does not fit party.toml, is not whole, or is too old.
+        InputError: There are records already, or the backup does not fit party.toml, is not whole, or is too old. Or
+            its own party.toml names a file outside its folder, and anybody can have made the backup.
     """
+    trusted, folder = backup.is_authentic or config.exists(), config.parent.resolve()
     written: list[Path] = []
     kept: list[Path] = []
 
@@ -152,8 +159,14 @@ def restore(
         fill(config, named.pop(PARTY_FILE))
         known = {path.absolute() for path in party_file.named_files(config)}
         for name, data in named.items():
-            if (path := config.parent / name).absolute() in known:
-                fill(path, data)
+            if (path := config.parent / name).absolute() not in known:
+                continue
+            if not trusted and not path.resolve().is_relative_to(folder):
+                raise InputError(
+                    f"the backup is not encrypted, and its party.toml names {quoted(name)} outside {config.parent}: "
+                    "put your own party.toml there first, or restore an encrypted backup"
+                )
+            fill(path, data)
         file = settings.load(config)
         state = file.node.state
         _refuse_present(state, [*beside, f"{database.FILE_NAME}-wal"], backup.manifest.entries)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -82,6 +83,9 @@ def test_a_noisy_count_is_charged_once_at_each_holder_and_signed_by_all(consorti
             assert len(paid) == len(HOLDERS)
     costs = [consortium[name].record(job).cost["phases"]["holders"] for name in NODES]
     assert all(cost["bytes_received"] > 32 * len(HOLDERS) < cost["bytes_sent"] for cost in costs)
+    at_holders = [consortium[name].record(job).cost["total"] for name in HOLDERS]
+    for sent, received in itertools.permutations(("bytes_sent", "bytes_received")):
+        assert sum(cost[sent] for cost in costs) == sum(cost[received] for cost in at_holders)
     answers = [consortium[name].operator.result(job).document for name in (*NODES, "anna")]
     assert answers[0] == answers[1] == answers[2]
     signed = {name: consortium[name].record(job).said_by("peer").signed for name in HOLDERS}

@@ -18,7 +18,7 @@ import pytest
 from parties.base.address import Address
 from parties.commands.serving import Page
 from parties.jobs.spending import PureLoss, exact
-from parties.link.identity import Identity, fingerprint
+from parties.link.identity import Identity, create, fingerprint
 from parties.link.listening import Port, RefusedError
 from parties.link.opening import open_link
 from parties.node.acts.gate import Gate
@@ -34,6 +34,7 @@ from parties.node.offers import Offer, Offers
 from parties.node.peers import PeerIdentity, Peers, acquainted, misnamed, reached
 from parties.node.policy.rules import Rule
 from parties.node.records import connect
+from parties.node.records.succession import Successor
 from parties.node.service import Node
 from parties.node.settings import NodeFile, load
 from parties.sources.settings import BudgetSettings, TableSettings
@@ -51,6 +52,22 @@ def whos(identities: dict[str, Identity]) -> tuple[PeerIdentity, PeerIdentity]:
     alice = identities["alice"]
     bob = PeerIdentity(alice, identities["bob"].certificate, 0, share=0.8)
     return bob, PeerIdentity(alice, identities["mallory"].certificate, 1, name="lab", share=0.2)
+
+
+def test_a_participant_is_known_by_its_certificates_in_the_order_of_the_job(
+    whos: tuple[PeerIdentity, PeerIdentity], identities: dict[str, Identity], tmp_path: Path
+) -> None:
+    """A renewed certificate is the same participant's; a swapped, missing or additional one is not."""
+    bob, lab = whos
+    later = create("bob", [], tmp_path).certificate
+    renewed = replace(bob, successor=Successor(later, datetime.now(UTC).date())).succeeded
+    before = [fingerprint(bob.peer), fingerprint(lab.peer)]
+    for known in (Peers([bob, lab]), Peers([renewed, lab])):
+        assert known.are([bob.peer, lab.peer], before)
+        for others in ([lab.peer, bob.peer], [bob.peer], [*map(getattr, whos, ["peer"] * 2), bob.peer], []):
+            assert not known.are(others, before)
+        assert not known.are([bob.peer, identities["alice"].certificate], before)
+        assert known.are([later, lab.peer], before) == (known.named("bob").peer == later)
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from typing import Any
 
 import pytest
 
@@ -35,13 +36,16 @@ def test_holders_of_rows_are_chosen_from_the_peers(node: FakeNode, browser: Brow
     node.peers = ["university", "anna", "bert"]
     ticks = {"holders:anna": "on", "holders:bert": "on", "to:bert": "on"}
     typed = {"table": "visits", "peer": "university", "compute_only": "yes", "holder_table": "besuche", **ticks}
+    typed["wait_hours"] = "24"
     assert browser.send_form("/propose", **typed, tolerance="0.01").status_code == 303
-    chosen = {"holders": ["anna", "bert"], "to": ["bert"], "compute_only": True, "holder_table": "besuche"}
+    chosen: dict[str, Any] = {"holders": ["anna", "bert"], "to": ["bert"], "compute_only": True}
+    chosen |= {"holder_table": "besuche", "wait_hours": 24}
     head = {"protocol": "id3", "table": "visits", "peer": "university"}
     assert node.submitted == [{**head, **chosen, "tolerance": 0.01}]
     page = browser.get(f"/propose?like={node.add(table='visits', holding=chosen).id}").text
     assert re.findall(r'name="((?:holders|to):\w+)" checked', page) == [*ticks]
     assert '<option value="yes" selected>' in page
+    assert re.search(r'name="wait_hours"[^>]* value="24"', page)
     wrong = browser.send_form("/propose", **{**typed, "tolerance": "much"}).text
     assert 'name="holders:bert" checked' in wrong
     assert 'name="holders:university" checked' not in wrong

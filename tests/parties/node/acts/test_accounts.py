@@ -135,6 +135,18 @@ def test_a_failure_by_own_rows_is_charged(noisy: Pair, ended: bool) -> None:
     alice.ledger.jobs.check(alice.path.parent / "log.json")
 
 
+def test_a_repeat_beyond_the_budget_is_not_charged_if_it_fails(noisy: Pair) -> None:
+    """Its session reads no rows before both know whether it is a repeat: nothing is spent beyond the budget."""
+    first = agree(noisy)
+    run(noisy, first)
+    again, alice = agree(noisy), noisy.parties[0]
+    assert alice.begin(again) is not None
+    alice.ledger.runs.failing(again, InputError("the peer's answer is neither yes nor no"))
+    alice.ledger.runs.over(again)
+    assert spent(alice.ledger) == [first]
+    assert alice.ledger.accounts.account("days").spent == 1.5
+
+
 def test_a_result_without_a_share_is_charged(noisy: Pair) -> None:
     """A kind that says it spends, and opens nothing by shares, does not get its answer for nothing."""
     job = agree(noisy)

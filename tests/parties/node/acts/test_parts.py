@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,24 @@ def test_rules_on_the_peer_are_read_for_both_nodes_at_a_holder(
     group.deliver()
     record = group["anna"].jobs.known(job)  # none if no rule permits anything to this peer
     assert ("refused" if record is None else record.ours.verdict) == verdict
+
+
+def test_runs_today_counts_the_jobs_of_every_participant(group: Group) -> None:
+    """Each node has approved two jobs, in which all take part, when it judges a third one or the first one again."""
+    jobs = [group.propose(protocol="release count", epsilon=0.5, purpose=purpose) for purpose in ("one", "two")]
+    group.deliver()
+    for name in NAMES[1:]:
+        for job in jobs:
+            group[name].decisions.decide(job, "approved")
+    group.deliver()
+    for name in ("a", "anna"):
+        parts = group[name].hearing._parts
+        record = parts.jobs.find(jobs[0])
+        for peer in record.names:
+            assert parts.jobs.index.approved[peer, record.table, datetime.now().astimezone().date()] == 2
+        around = parts.around(record)
+        others = [around] if around.other is None else [around, around.other[1]]
+        assert [one.runs_today for one in others] == [1] * (2 if name == "anna" else 1)
 
 
 def test_a_holder_has_dealings_with_the_two_that_compute_alone(group: Group, identities: dict[str, Identity]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,6 +20,7 @@ from parties.node.log.spendings import Left
 from parties.node.log.statement import BY_NODE, FOR_READER, Relayed, Statement
 from parties.node.proposal import Proposal
 from parties.node.records import Head, Signed, sign, withdrawal
+from parties.node.records.succession import Successor, succession
 from smc.errors import InputError, ProtocolError
 from tests.support.ledger_groups import Group
 
@@ -200,6 +201,31 @@ def test_a_holder_that_tells_the_nodes_different_things_is_caught(group: Group) 
     assert (anna.verdict, bert_there.paid) == ("approved", (1,)), "all but the contradiction is kept"
 
 
+@pytest.mark.parametrize("author", ["bert", "mallory"])
+def test_a_new_certificate_counts_if_the_former_key_has_announced_it(
+    group: Group, identities: dict[str, Identity], author: str, tmp_path: Path
+) -> None:
+    """Anna has no link with bert: she learns of his new certificate from the node that passes his statement on."""
+    job = group.propose()
+    group.deliver()
+    new, until = create("bert", [], tmp_path), datetime.now(UTC).date()
+    word = succession(identities[author], new.certificate, until)
+    word = word.model_copy(update={"former": fingerprint(identities["bert"].certificate)})
+    seat = group.seats["a"]
+    who = next(one for one in seat.peers if one.peer_name == "bert")
+    seat.ledger.log.peers.replace(replace(who, successor=Successor(new.certificate, until, word)).succeeded)
+    bert = group["bert"].jobs.find(job).ours.model_copy(update={"verdict": "approved"}).authentic(new)
+    seat.ledger.hearing.hear("bert", bert.to_bytes())
+    shown = seat.ledger.hearing.statement(job, "anna")
+    if author == "mallory":
+        with pytest.raises(ProtocolError, match="unreadable"):
+            group["anna"].hearing.hear("a", shown)
+        return
+    group["anna"].hearing.hear("a", shown)
+    record = group["anna"].jobs.find(job)
+    assert record.said_by(fingerprint(identities["bert"].certificate)).verdict == "approved"
+
+
 SIGNED = {"result": {"digest": "x"}, "head": {"number": 1, "hash": "0" * 64}, "signature": "0" * 128}
 WORD = {"result": "0" * 64, "why": "forged", "at": "2026-01-01T00:00:00+00:00", "signature": "0" * 128}
 
@@ -359,6 +385,7 @@ def test_a_job_that_waits_too_long_ends_for_all(group: Group, monkeypatch: pytes
         ({"holders": ["anna", "a"]}, "holders: 'a' is this node, which computes; name other peers"),
         ({"holders": ["anna"], "compute_only": True}, "with one holder the answer could be of its rows alone"),
         ({"holders": [], "compute_only": True}, "compute_only: goes with holders"),
+        ({"holders": [], "wait_hours": 24}, "wait_hours: goes with holders"),
         ({"to": ["b"]}, "to: 'b' is no holder of the job"),
         ({"protocol": "equality"}, "holders: equality reads no rows of holders"),
         ({"k": 3, "l": 2, "plain": False}, "take rows of holders: l and t against the peer"),

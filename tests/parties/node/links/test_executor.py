@@ -7,6 +7,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +21,9 @@ from parties.jobs.execution import profiles
 from parties.jobs.execution.engine_selection import Choice, choice_for
 from parties.jobs.inputs import AwayError, Inputs
 from parties.jobs.kind import digest
+from parties.jobs.spending import PureLoss, exact
 from parties.link.identity import Identity
+from parties.node.acts.accounts import Earlier, Terms
 from parties.node.exchanges import checkpoint
 from parties.node.exchanges.openings import Stored
 from parties.node.links import executor
@@ -320,6 +323,22 @@ def test_events_of_a_session(coins: Orders) -> None:
         assert finished.report["total"]["bytes_sent"] == finished.total.bytes_sent > 0
         assert finished.report[MEASURING]["bytes_sent"] == 1000
         assert finished.total is linked.total, "it goes on counting"
+
+
+def test_a_repeat_reads_no_rows(coins: Orders, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both learn first that an earlier job has answered theirs: so a table that fails costs nothing."""
+    monkeypatch.setattr(executor, "opened", lambda order: pytest.fail("the table is opened"))
+    told = coins_module.Coins.disclosure.fget  # type: ignore[attr-defined]
+    monkeypatch.setattr(
+        coins_module.Coins,
+        "disclosure",
+        property(lambda task: replace(told(task), spends=(PureLoss("laplace", exact(1.0)),))),
+    )
+    orders = [replace(one, terms=Terms(Earlier(one.job, [[1, 2, 3, 4], [5, 6, 7, 8]]))) for one in coins()]
+    for heard in worked((orders[0], orders[1])):
+        assert heard.kinds == ["Linked", "Met", "Finished"]
+        assert isinstance(heard.events[1], executor.Met)
+        assert heard.events[1].repeats == orders[0].job.id
 
 
 def test_what_is_decided_already_is_not_computed(coins: Orders) -> None:

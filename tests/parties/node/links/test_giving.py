@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +14,8 @@ from parties.base.code_digest import code_of_kind
 from parties.jobs.holders import SIZE_BYTES
 from parties.jobs.kind import Step
 from parties.link.identity import Identity, fingerprint
+from parties.link.listening import RefusedError
+from parties.link.options import LinkOptions
 from parties.node.exchanges.counting import PastBitsError
 from parties.node.links import giving
 from parties.node.links.giving import (
@@ -22,10 +25,11 @@ from parties.node.links.giving import (
     BothNodes,
     Givers,
     Turn,
-    both_dialled,
     give,
     opened_doors,
 )
+from parties.node.links.sessions import Sessions
+from parties.node.peers import PeerIdentity, Peers
 from protocols.shares import SEED_BYTES, mask
 from smc.errors import JobMismatchError, JointRefusalError, LinkError, ProtocolError
 from smc.meter import Meter
@@ -57,6 +61,11 @@ class Channel:
         self.got.append((step, bytes(data)))
 
 
+def link_of(channel: Channel) -> Any:
+    session = SimpleNamespace(meter=Meter())
+    return SimpleNamespace(channel=channel, session=lambda: session)
+
+
 def given(first: Messages, second: Messages, fits: bool = True) -> tuple[list[Any], list[Any]]:
     """What the holder has done, and what each node got, if they send these messages."""
     done: list[Any] = []
@@ -72,7 +81,7 @@ def given(first: Messages, second: Messages, fits: bool = True) -> tuple[list[An
 
     turn = Turn(lambda step: done.append(("start", step)), shown, go)
     try:
-        give(BothNodes([SimpleNamespace(channel=channel) for channel in channels]), JOB, NUMBERS, turn)  # type: ignore[misc]
+        give(BothNodes([*map(link_of, channels)]), JOB, NUMBERS, turn)  # type: ignore[misc]
     except (ProtocolError, JobMismatchError) as error:
         done.append(error)
     return done, [channel.got for channel in channels]
@@ -154,33 +163,34 @@ def test_nodes_with_other_code_get_nothing() -> None:
 def test_holders_read_no_refusal_that_depends_on_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     channel, meter = Channel([]), Meter()
     peer = SimpleNamespace(party=0, session=lambda: SimpleNamespace(meter=meter))
-    monkeypatch.setattr(giving, "Givers", lambda party, _: Givers(party, {"anna": SimpleNamespace(channel=channel)}))  # type: ignore[dict-item]
+    monkeypatch.setattr(giving, "Givers", lambda party, _: Givers(party, {"anna": link_of(channel)}))  # type: ignore[dict-item]
     for refusal in (JointRefusalError("there are fewer than 7 rows"), PastBitsError("no bits left")):
-        with pytest.raises(JointRefusalError, match=str(refusal)), opened_doors(peer, {}, []):  # type: ignore[arg-type]
+        with pytest.raises(JointRefusalError, match=str(refusal)), opened_doors(peer, {}):  # type: ignore[arg-type]
             raise refusal
     sent = [data for step, data in channel.got if step == "question"]
     assert sent == [canonical({"refused": text}).encode() for text in (ROWS_REFUSE, "no bits left")]
     assert meter.phases["holders"].bytes_sent == meter.total.bytes_sent == sum(map(len, sent)) + 2 * SIZE_BYTES
 
 
-def test_a_holder_dials_the_two_that_compute_in_their_order(identities: dict[str, Identity]) -> None:
-    ways: Any = {name: SimpleNamespace(peer=identities[name].certificate) for name in ("alice", "bob", "mallory")}
-    nodes = tuple(fingerprint(ways[name].peer) for name in ("alice", "bob"))
-    job: Any = SimpleNamespace(holding=SimpleNamespace(nodes=nodes))
-    for names in (("bob", "alice"), ("alice", "mallory"), ("alice",), ("alice", "bob", "mallory")):
-        with pytest.raises(LinkError, match="not those of the two nodes"), both_dialled([ways[i] for i in names], job):
-            pass
-
-
-def test_a_session_has_exactly_the_holders_of_its_job(identities: dict[str, Identity]) -> None:
-    names = ("alice", "bob", "mallory")
-    doors: Any = {
-        name: SimpleNamespace(options=SimpleNamespace(peer=identities[name].certificate)) for name in names[:2]
-    }
-    holders = [fingerprint(identities[name].certificate) for name in names]
-    for others in (holders, holders[:1], holders[1::-1], holders[1:], []):
-        with (
-            pytest.raises(LinkError, match="not those of the job's holders"),
-            opened_doors(SimpleNamespace(), doors, others),  # type: ignore[arg-type]
-        ):
-            pass
+@pytest.mark.parametrize("number", [None, 2])
+def test_a_session_has_exactly_the_participants_of_its_job(identities: dict[str, Identity], number: int | None) -> None:
+    """A node opens a door to each holder, and a holder dials both nodes, in the order of the job; else none begins."""
+    whos = {name: PeerIdentity(identities["alice"], identities[name].certificate, 1) for name in ("bob", "mallory")}
+    bob, mallory = (fingerprint(who.peer) for who in whos.values())
+    ways: Any = {name: SimpleNamespace(peer=who.peer) for name, who in whos.items()}
+    everyone = ("A", "B", bob, mallory) if number is None else (bob, mallory, "A")
+    proposal = SimpleNamespace(holding=SimpleNamespace(everyone=everyone), job={})
+    record: Any = SimpleNamespace(number=number, names=["a", *ways], proposal=proposal)
+    log = SimpleNamespace(peers=Peers([*whos.values()]))
+    node: Any = SimpleNamespace(_ledger=SimpleNamespace(log=log), _jobs=SimpleNamespace(known=lambda _: record))
+    node._are_listed = partial(Sessions._are_listed, node)
+    for names in (["mallory", "bob"], ["bob"], ["bob", "bob"], ["bob", "mallory", "bob"]):
+        found = [ways[name] for name in names]
+        node._ways = lambda _, found=found: dict(enumerate(found if number is None else found[1:]))
+        if number is None:
+            with pytest.raises(RefusedError, match="not those of the participants"):
+                Sessions._doors(node, "job")
+            continue
+        node._options, node._standing = LinkOptions(identities["alice"], found[0].peer, connect="a:1"), lambda: None
+        with pytest.raises(LinkError, match="not those of the participants"):
+            Sessions._dialled(node, record)

@@ -370,7 +370,7 @@ def test_a_failure_of_an_exact_job_books_the_bits_of_the_step_ahead(
     tmp_path: Path, parties: Any, identities: dict[str, Identity]
 ) -> None:
     """At least one; the step books the others later. Without a bit left, a job does not begin."""
-    failure, step = RuntimeError("the code cannot bear a row"), Running(linked=True)
+    failure = RuntimeError("the code cannot bear a row")
     with bounded(tmp_path, parties, identities, epsilon=1.0, bits=10) as (pair, nodes):
         alice = pair.parties[0]
         runs, jobs = alice.ledger.runs, [agreed(pair, plain=True) for _ in range(3)]
@@ -385,16 +385,16 @@ def test_a_failure_of_an_exact_job_books_the_bits_of_the_step_ahead(
 
         alice.begin(jobs[0])
         for _ in range(2):
-            nodes.alice._stopped(jobs[0], step, failure)
+            nodes.alice._stopped(jobs[0], Running(linked=True), failure)
             assert booked(jobs[0]) == [(0, 1)]
         runs.over(jobs[0])
         reach(jobs[0])
         runs.counted(jobs[0], 0)
-        nodes.alice._stopped(jobs[0], step, failure)
+        nodes.alice._stopped(jobs[0], Running(linked=True), failure)
         assert booked(jobs[0]) == [(0, 1), (0, 4)]
         runs.over(jobs[0])
         reach(jobs[1])
-        nodes.alice._stopped(jobs[1], step, failure)
+        nodes.alice._stopped(jobs[1], Running(linked=True), failure)
         assert booked(jobs[1]) == [(0, 5)]
         runs.over(jobs[1])
         assert alice.begin(jobs[2]) is None

@@ -184,6 +184,33 @@ def test_a_changed_backup_is_refused(house: House, damage: str) -> None:
     assert not [path for path in house.home.rglob("*") if path.is_file()]
 
 
+def test_a_made_backup_writes_no_file_outside_the_folder(house: House) -> None:
+    """Its party.toml may name such a file if it is our own, or if the backup is encrypted."""
+    outside = house.folder / "outside.crt"
+    (house.home / "bob.crt").rename(outside)
+    own = house.config.read_text().replace('"bob.crt"', '"../outside.crt"')
+    house.config.write_text(own)
+    (house.home / "word").write_text("only we know it")
+    word = ("--passphrase-file", house.folder / "word")
+    (house.home / "word").rename(house.folder / "word")
+    house.smc("backup", house.file)
+    house.smc("backup", house.folder / "sealed", *word)
+    content = outside.read_bytes()
+    house.lose()
+    outside.unlink()
+    said = house.smc("restore", house.file, code=2)
+    assert "its party.toml names '../outside.crt' outside" in said
+    assert not outside.exists()
+    assert not [path for path in house.home.rglob("*") if path.is_file()]
+    house.smc("restore", house.folder / "sealed", *word)
+    assert outside.read_bytes() == content
+    house.lose()
+    outside.unlink()
+    house.config.write_text(own)
+    house.smc("restore", house.file)
+    assert outside.read_bytes() == content
+
+
 def test_no_damage_of_a_file_is_more_than_a_line(house: House) -> None:
     """Whatever byte is another one: the content is whole, or one line says that it is not."""
     house.smc("backup", house.file)
