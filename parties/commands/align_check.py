@@ -13,8 +13,9 @@ from parties.base.settings import merge
 from parties.base.text import listed, parts_of, quoted
 from parties.commands.rows import CONFIG, TABLE, chosen
 from parties.commands.signature import argument, command, option
-from parties.jobs.align.reading import Value, problems, read_table
-from parties.jobs.align.settings import AlignSettings
+from parties.jobs.align.reading import Value, problems, problems_of_doubles, read_table
+from parties.jobs.align.settings import ExactSettings, bounds, columns_of, forms_of, key_columns
+from protocols.alignment.keys import tokens_per_row
 
 FEW = 10  # keys: an answer about fewer describes single people
 SHOWN = 3  # normal forms of a column
@@ -36,11 +37,13 @@ def check_command(
     forms. They are private: the report is for you alone. Exit code 1 means that smc align exact would refuse the table.
     """
     given = {"by": parts_of(by), "forms": None if forms is None else parts_of(forms), "keys": keys}
-    settings = merge(AlignSettings(), given)
+    settings = merge(ExactSettings(), given)
     with console.progress("reading"):
         place = chosen(data, table, config_file)
-        found = read_table(place, settings)
-    reasons = [one for one in problems(found, settings, 1) if keys is not None or "(keys)" not in one]
+        columns = key_columns(settings.by or ())
+        found = read_table(place, columns, forms_of(settings, columns_of(columns)))
+    most = found.rows if keys is None else bounds(settings, tokens_per_row(len(columns)))[1]
+    reasons = [*problems(found, most), *problems_of_doubles(found, settings)]
     usable = found.rows - found.keyless
     report = Report(
         {

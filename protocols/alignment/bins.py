@@ -29,15 +29,31 @@ def placed(blocks: Sequence[str | None], bins: int, places: int, prg: Prg) -> Ro
         places: Number of places of a bin.
         prg: Randomness of the places.
     """
-    rows = np.array([row for row, block in enumerate(blocks) if block is not None], dtype=np.int64)
-    numbers = np.array([_bin(block, bins) for block in blocks if block is not None], dtype=np.int64)
-    order = np.argsort(numbers, kind="stable")
-    rows, numbers = rows[order], numbers[order]
-    rank = np.arange(len(rows)) - np.searchsorted(numbers, numbers)
+    rows, numbers, rank = _ranked(blocks, bins)
     fits = rank < places
     table = np.full((bins, places), EMPTY, dtype=np.int64)
     table[numbers[fits], rank[fits]] = rows[fits]
     return np.take_along_axis(table, np.argsort(prg.words(bins, places), axis=1), axis=1)
+
+
+def left_out(blocks: Sequence[str | None], bins: int, places: int) -> int:
+    """Return the number of rows that find no place in their bins.
+
+    Args:
+        blocks: The block of each row.
+        bins: Number of bins.
+        places: Number of places of a bin.
+    """
+    return int((_ranked(blocks, bins)[2] >= places).sum())
+
+
+def _ranked(blocks: Sequence[str | None], bins: int) -> tuple[Rows, Rows, Rows]:
+    """Return the rows that have a block, their bins, and their ranks within the bin."""
+    rows = np.array([row for row, block in enumerate(blocks) if block is not None], dtype=np.int64)
+    numbers = np.array([_bin(block, bins) for block in blocks if block is not None], dtype=np.int64)
+    order = np.argsort(numbers, kind="stable")
+    rows, numbers = rows[order], numbers[order]
+    return rows, numbers, np.arange(len(rows)) - np.searchsorted(numbers, numbers)
 
 
 def _bin(block: str, bins: int) -> int:

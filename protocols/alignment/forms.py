@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from smc.errors import InputError
 
@@ -37,6 +38,29 @@ def _letters(text: str) -> str:
 
 def _initials(text: str) -> str:
     return "".join(word[0] for word in re.findall(r"\w+", text))
+
+
+SOUNDS = {
+    letter: code for code, letters in enumerate(("bfpv", "cgjkqsxz", "dt", "l", "mn", "r"), 1) for letter in letters
+}
+
+
+def _soundex(text: str) -> str:
+    """Return the American Soundex code: h and w do not separate letters of one code, vowels do."""
+    letters = [letter for letter in _accents(text).casefold() if letter.isalpha()]
+    if not letters:
+        return ""
+    heard = [letters[0], *(letter for letter in letters[1:] if letter not in "hw")]
+    codes = [SOUNDS.get(letter, 0) for letter in heard]
+    kept = [str(code) for before, code in pairwise(codes) if code and code != before]
+    return "".join((letters[0].upper(), *kept))[:4].ljust(4, "0")
+
+
+def _year(text: str) -> str:
+    years = re.findall(r"\d{4}", text)
+    if len(years) != 1:
+        raise UnreadableError
+    return str(years[0])
 
 
 def _date(order: str) -> Callable[[str], str]:
@@ -87,6 +111,8 @@ PLAIN: dict[str, tuple[Callable[[str], str], str]] = {  # steps without an argum
     "letters": (_letters, "only letters and digits stay: O'Neil-Smith = ONeilSmith"),
     "digits": (_digits, "only digits stay, in any script: 12-34 = 1234"),
     "zeros": (lambda text: text.lstrip("0"), "leading zeros are dropped: 0012 = 12"),
+    "soundex": (_soundex, "the sound of a name in English: Robert = Rupert = R163"),
+    "year": (_year, "the year of a date: 1990-02-01 = 1990"),
     "initials": (_initials, "the first letter of each word: Ada Lovelace = AL"),
 }
 WITH_ARGUMENT = {

@@ -8,9 +8,9 @@
     again     with the next blocking rule, for the rows without a partner
 
 Ideal functionality. Inputs: the rows of each party, by rule a block or none. Rows beyond the places of their bin are
-left out. Output to both: which of the own rows have a partner, in one order, and by which rule; or to one party which of
-its own rows have a partner. A pair matches if both rows have one block, their weight reaches the threshold, and neither
-has a better partner among the rows of its bin. Equal weights are ordered at random. Leakage: none beyond the public
+left out. Output to both: which of the own rows have a partner, in one order, and by which rule. Or output to one party:
+which of its own rows have a partner. A pair matches if both rows have one block, their weight reaches the threshold,
+and neither has a better partner in its block. Equal weights are ordered at random. Leakage: none beyond the public
 sizes. No block leaves, neither in the clear nor under a key, and no number of rows of a block.
 
 Security: that of the engine, semi-honest. A place is random, so the opened place of a partner tells nothing. A party
@@ -29,7 +29,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocols.alignment.bins import EMPTY, block_tags, placed
 from protocols.alignment.grams import TAG
@@ -111,7 +110,9 @@ class LinkRows:
         return cls(np.concatenate(encoded), blocks)
 
 
-def link(engine: Engine, terms: Linkage, rows: LinkRows, on_rule: Callable[[int], object] = lambda rule: None) -> Rows | None:
+def link(
+    engine: Engine, terms: Linkage, rows: LinkRows, on_rule: Callable[[int], object] = lambda rule: None
+) -> Rows | None:
     """Return the own matched rows, in an order that both parties share; None for a party that learns nothing.
 
     Args:
@@ -138,7 +139,10 @@ def _by_rule(engine: Engine, terms: Linkage, columns: BitMatrix, blocks: Sequenc
     tags = block_tags(blocks, engine.party)
     columns = np.concatenate([columns, np.zeros((len(columns), 1), dtype=np.uint8)], axis=1)
     weights = Bits.join(
-        [_weights(engine, terms, own[part].reshape(-1), tags, columns, part.stop - part.start) for part in _parts(engine, terms)]
+        [
+            _weights(engine, terms, own[part].reshape(-1), tags, columns, part.stop - part.start)
+            for part in _parts(engine, terms)
+        ]
     )
     stays = partners(engine, weights, *terms.places)
     if terms.learns == "both":
@@ -157,8 +161,8 @@ def _weights(engine: Engine, terms: Linkage, own: Rows, tags: BitMatrix, columns
     """Return the weights of all pairs of some bins."""
     sides = []
     for party, places in enumerate(terms.places):
-        at = np.arange(bins * places).reshape(bins, 1, places) if party else np.arange(bins * places).reshape(bins, places, 1)
-        at = np.broadcast_to(at, (bins, *terms.places)).reshape(-1)
+        shape = (bins, 1, places) if party else (bins, places, 1)
+        at = np.broadcast_to(np.arange(bins * places).reshape(shape), (bins, *terms.places)).reshape(-1)
         for bits in (tags, columns):
             mine = np.ascontiguousarray(bits[:, own]) if party == engine.party else None
             sides.append(engine.input(party, mine, len(bits), bins * places).take(at))
@@ -169,7 +173,10 @@ def _weights(engine: Engine, terms: Linkage, own: Rows, tags: BitMatrix, columns
 def _lines(stays: Bits, terms: Linkage, party: int) -> list[Bits]:
     """Return the flags of the pairs of each place of a party: one batch for each place of the other party."""
     at = np.arange(terms.pairs).reshape(terms.bins, *terms.places)
-    return [stays.take((at[:, :, other] if party == 0 else at[:, other]).reshape(-1)) for other in range(terms.places[1 - party])]
+    return [
+        stays.take((at[:, :, other] if party == 0 else at[:, other]).reshape(-1))
+        for other in range(terms.places[1 - party])
+    ]
 
 
 @kept
@@ -179,7 +186,10 @@ def _partner(members: int, width: int) -> Netlist:
     stays = [builder.input(1)[0] for _ in range(members)]
     nothing = builder.constant(0, 1)[0]
     builder.output(
-        [parity(stays), *(parity([nothing, *(stay for i, stay in enumerate(stays) if i >> bit & 1)]) for bit in range(width))]
+        [
+            parity(stays),
+            *(parity([nothing, *(stay for i, stay in enumerate(stays) if i >> bit & 1)]) for bit in range(width)),
+        ]
     )
     return builder.build()
 

@@ -1,8 +1,8 @@
 """Best partners one to one: a pair stays if it is the best of its row and of its column, and not 0.
 
 Among equal pairs the one with the lower place is better. Each line of a table of numbers holds a knock-out tournament;
-then the winners are traced back to their places. Ties cannot leave two pairs in a row or column, because each tournament
-has one winner.
+then the winners are traced back to their places. Each tournament has one winner, so ties never leave two pairs in a row
+or a column.
 
 ANDs of m numbers of w bits in the form "size": (m - 1) (2 w + 1).
 """

@@ -6,15 +6,16 @@ import csv
 import hmac
 import io
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from parties.alone.preparing.spellings import NO_VALUE
 from parties.base.extras import require
-from parties.jobs.align.settings import AlignSettings, bounds, forms_of, key_columns
+from parties.jobs.align.settings import AlignSettings, ExactSettings, columns_of
 from parties.sources.settings import PlaceSettings, TableSettings
 from parties.tables.unfit import UnfitError
-from protocols.alignment.forms import normal_column
-from protocols.alignment.keys import Rows, Tokens, doubles, joined, tokens
+from protocols.alignment.forms import Form, normal_column
+from protocols.alignment.keys import Rows, doubles, joined
 from smc.errors import InputError
 
 # Beyond NO_VALUE, in small letters. Strangers would match by such a key.
@@ -60,53 +61,45 @@ class TableKeys:
         """For each key the number of rows whose value an earlier row has."""
         return [int(doubles(values).sum()) for values in self.keys]
 
-
-@dataclass(frozen=True)
-class OwnKeys:
-    """A party's data in a run: the tokens that it enters, and its table, from which matched keys are written."""
-
-    table: TableKeys
-    tokens: Tokens = field(repr=False)
-
-    def aligned(self, matched: Rows, numbers: str) -> str:
-        """Return the keys of matched rows as CSV, as they are written in the table, and the number of each row.
+    def aligned(self, rows: Rows, numbers: str) -> str:
+        """Return the keys of some rows as CSV, as they are written in the table, and the number of each row.
 
         Args:
-            matched: The matched tokens, in the order that both parties share.
+            rows: The rows, in the order that both parties share.
             numbers: Name of the column of numbers, see `parties.jobs.aligned.row_column`.
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([*self.table.columns, numbers])
+        writer.writerow([*self.columns, numbers])
         writer.writerows(
-            [*("" if cells[row] is None else cells[row] for cells in self.table.cells), number]
-            for number, row in enumerate(self.tokens.rows[matched].tolist(), 1)
+            [*("" if cells[row] is None else cells[row] for cells in self.cells), number]
+            for number, row in enumerate(rows.tolist(), 1)
         )
         return text.getvalue()
 
     def fingerprint(self, key: bytes) -> bytes:
-        """Return a keyed digest of the keys, which does not depend on the order of rows."""
-        state = hmac.new(key, b"smc keys 1\0", "sha256")
-        for text in sorted(self.tokens.texts):
+        """Return a keyed digest of the normal forms, which does not depend on the order of rows."""
+        state = hmac.new(key, b"smc keys 2\0", "sha256")
+        for row in sorted(map(repr, zip(*self.normal, strict=True))):
+            text = row.encode()
             state.update(len(text).to_bytes(8, "little") + text)
         return state.digest()
 
 
-def read_table(place: PlaceSettings, settings: AlignSettings) -> TableKeys:
+def read_table(place: PlaceSettings, keys: Sequence[tuple[str, ...]], forms: Mapping[str, Form]) -> TableKeys:
     """Return the key columns of a table.
 
     Args:
         place: The table or file.
-        settings: Settings of the job: keys and forms.
+        keys: The columns of each key.
+        forms: The normal form of each column.
 
     Raises:
         InputError: The table cannot be read or lacks a column.
     """
     from parties.sources.opening import open_rows  # loads slowly
 
-    keys = key_columns(settings.by or ())
-    columns = tuple(dict.fromkeys(name for key in keys for name in key))
-    forms = forms_of(settings, columns)
+    columns = columns_of(keys)
     for name in columns:
         require(f"forms: {name}", *forms[name].needs)
     cells: list[Cells] = [[] for _ in columns]
@@ -138,54 +131,59 @@ def _is_word(cell: str) -> bool:
     return (text := cell.strip()) in NO_VALUE or text.casefold() in WORDS
 
 
-def own_keys(table: TableKeys, settings: AlignSettings, party: int, place: PlaceSettings) -> OwnKeys:
-    """Return a party's data for a run.
+def check_rows(table: TableKeys, place: PlaceSettings, problems: Sequence[str]) -> None:
+    """Refuse a table that cannot take part.
 
     Args:
         table: The table's keys.
-        settings: Settings of the job.
-        party: Number of the party, 0 or 1.
         place: The table or file, with its bounds.
+        problems: The reasons.
 
     Raises:
-        UnfitError: There are too many rows, too few, unreadable cells, or doubles that are refused.
+        UnfitError: There are reasons, or too many rows or too few.
     """
-    found, label = problems(table, settings, party), place.label
     if isinstance(place, TableSettings) and not place.least_rows <= table.rows <= place.max_rows:
-        found = [f"{table.rows:,} rows, outside its bounds (least_rows, max_rows)"]
-    for problem in found:
-        raise UnfitError(f"{label}: {problem}", f"{label}: its keys do not fit the job; see smc align check")
-    return OwnKeys(table, tokens(table.keys, party))
+        problems = [f"{table.rows:,} rows, outside its bounds (least_rows, max_rows)"]
+    for problem in problems:
+        raise UnfitError(
+            f"{place.label}: {problem}", f"{place.label}: its keys do not fit the job; see smc align check"
+        )
 
 
-def problems(table: TableKeys, settings: AlignSettings, party: int) -> list[str]:
+def problems(table: TableKeys, most: int) -> list[str]:
     """Return the reasons why a table cannot take part, a clause each; empty if it can.
 
     Args:
         table: The table's keys.
-        settings: Settings of the job.
-        party: Number of the party, 0 or 1.
+        most: Upper bound on its rows.
     """
-    most = bounds(settings)[party]
     found = [f"{table.rows:,} rows, more than the agreed {most:,} (keys)"] if table.rows > most else []
     found += [
         f"column {name}: cells that its normal form cannot read: {number:,}"
         for name, number in zip(table.columns, table.unreadable, strict=True)
         if number
     ]
-    found += [
+    return found + [
         f"column {name}: cells that look like a missing value: {words.total():,}; list the words that mean one as "
         "`missing` in [tables.NAME.format] (by hand with --table NAME), [] if none does"
         for name, words in zip(table.columns, table.wordlike, strict=True)
         if words and not table.is_settled
     ]
+
+
+def problems_of_doubles(table: TableKeys, settings: ExactSettings) -> list[str]:
+    """Return the keys that several rows have, a clause each; none if the first row takes part.
+
+    Args:
+        table: The table's keys.
+        settings: Settings of the job.
+    """
     doubles_of = zip(settings.by or (), table.doubles, strict=True) if settings.duplicates == "refuse" else ()
-    found += [
+    return [
         f"key {key}: rows with the key of an earlier row: {number:,}; remove them, or agree on duplicates = first"
         for key, number in doubles_of
         if number
     ]
-    return found
 
 
 def place_of(settings: AlignSettings) -> PlaceSettings:

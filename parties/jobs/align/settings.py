@@ -14,7 +14,6 @@ from protocols.alignment.keys import MOST_KEYS, tokens_per_row
 from protocols.alignment.matching import Learns, Matching
 from smc.errors import InputError
 
-NAME = "align exact"
 LEARNERS = {
     "both": "Both parties learn",
     "listener": "The listening party learns",
@@ -22,23 +21,17 @@ LEARNERS = {
 }
 
 
-class AlignSettings(BooleanSettings, TabularSettings):
-    """Settings of `smc align exact`."""
+class AlignSettings(TabularSettings):
+    """Settings of every alignment."""
 
     schema_file: LocalPath | None = None  # a table of party.toml has one; keys are not in it
 
-    by: Columns | None = public(
-        None, "Keys", "Key columns, tried in order; + joins the columns of one key: tax_number,name+born"
-    )
     forms: Columns | None = public(
         None,
         "Normal forms",
         "Normal form of key columns, such as name=accents+case,born=date:dmy. Steps: accents, case, spaces, letters, "
-        "digits, zeros, initials, date:dmy, date:mdy, date:ymd, phone:COUNTRY",
+        "digits, zeros, initials, soundex, year, date:dmy, date:mdy, date:ymd, phone:COUNTRY",
         none="all keys are compared as they are written",
-    )
-    opens: Literal["rows", "number"] = public(
-        "rows", "Opened", "What is learnt: rows = which own rows are matched, number = only how many rows are matched"
     )
     learns: Learns = public(
         "both", "Learns it", "Who learns the result: both parties, or the one that listens or dials"
@@ -55,11 +48,22 @@ class AlignSettings(BooleanSettings, TabularSettings):
         none="that of both parties",
         advanced=True,
     )
+
+    aligned: LocalPath | None = output("Write the keys of own matched rows as CSV, in an order that both share.")
+
+
+class ExactSettings(AlignSettings, BooleanSettings):
+    """Settings of `smc align exact`."""
+
+    by: Columns | None = public(
+        None, "Keys", "Key columns, tried in order; + joins the columns of one key: tax_number,name+born"
+    )
+    opens: Literal["rows", "number"] = public(
+        "rows", "Opened", "What is learnt: rows = which own rows are matched, number = only how many rows are matched"
+    )
     duplicates: Literal["refuse", "first"] = public(
         "refuse", "Doubles", "If several own rows have one key: refuse the table, or take the first row"
     )
-
-    aligned: LocalPath | None = output("Write the keys of own matched rows as CSV, in an order that both share.")
 
 
 def key_columns(by: Sequence[str]) -> list[tuple[str, ...]]:
@@ -73,6 +77,11 @@ def key_columns(by: Sequence[str]) -> list[tuple[str, ...]]:
     if len(set(keys)) < len(keys):
         raise InputError(f"by: name each key once, not {listed(list(by))}")
     return keys
+
+
+def columns_of(keys: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the columns of some keys, each once."""
+    return tuple(dict.fromkeys(name for key in keys for name in key))
 
 
 def forms_of(settings: AlignSettings, columns: Sequence[str]) -> dict[str, Form]:
@@ -95,13 +104,17 @@ def forms_of(settings: AlignSettings, columns: Sequence[str]) -> dict[str, Form]
     return forms
 
 
-def bounds(settings: AlignSettings) -> tuple[int, int]:
-    """Return the maximum rows of party 0, which listens, and of party 1: agreed tokens divided by those of a row."""
-    each = tokens_per_row(max(1, len(settings.by or ())))
-    return (settings.listener_keys or settings.keys) // each, settings.keys // each
+def bounds(settings: AlignSettings, per_row: int) -> tuple[int, int]:
+    """Return the maximum rows of party 0, which listens, and of party 1: agreed keys divided by those of a row.
+
+    Args:
+        settings: Settings of the job.
+        per_row: Number of its `keys` that a row takes.
+    """
+    return (settings.listener_keys or settings.keys) // per_row, settings.keys // per_row
 
 
-def terms_of(settings: AlignSettings, keys: int) -> Matching:
+def terms_of(settings: ExactSettings, keys: int) -> Matching:
     """Return the terms of the protocol.
 
     Args:
@@ -115,5 +128,5 @@ def terms_of(settings: AlignSettings, keys: int) -> Matching:
     if keys > 1 and (settings.opens != "rows" or settings.learns != "both"):
         raise InputError("by: several keys need opens = rows and learns = both; name one key, or change these settings")
     each = tokens_per_row(keys)
-    left, right = bounds(settings)
+    left, right = bounds(settings, each)
     return Matching((left * each, right * each), settings.learns, settings.opens == "number", keys)
