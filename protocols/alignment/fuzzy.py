@@ -166,7 +166,7 @@ def _weights(engine: Engine, terms: Linkage, own: Rows, tags: BitMatrix, columns
         for bits in (tags, columns):
             mine = np.ascontiguousarray(bits[:, own]) if party == engine.party else None
             sides.append(engine.input(party, mine, len(bits), bins * places).take(at))
-    (weights,) = engine.run(pair_weight(terms.comparisons, terms.threshold, engine.form), *sides)
+    (weights,) = engine.run(pair_weight(terms.comparisons, terms.threshold), *sides)
     return weights
 
 

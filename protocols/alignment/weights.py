@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 
 from protocols.alignment.grams import SET, TAG, gram_sets, tags
-from smc.circuit import Builder, Form, Integer, Netlist, Wire, parity, total
+from smc.circuit import Builder, Integer, Netlist, Wire, parity, total
 from smc.circuit.kept import kept
 from smc.primitives.bits import BitMatrix, from_integers
 
@@ -108,19 +108,18 @@ def width_of(comparisons: Sequence[Comparison]) -> int:
 
 
 @kept
-def pair_weight(comparisons: tuple[Comparison, ...], threshold: int, form: Form) -> Netlist:
-    """Build the circuit of a pair of rows.
+def pair_weight(comparisons: tuple[Comparison, ...], threshold: int) -> Netlist:
+    """Build the circuit of a pair of rows, in the form "size": the form "depth" saves two of some 25 levels.
 
     Args:
         comparisons: The comparisons of the columns.
         threshold: Least weight of a match, in sixteenths. It is above the sum of the least weights.
-        form: Form of the circuit.
 
     Returns:
         The circuit. Its inputs are the block tag and the row of party 0, then those of party 1. Its output is the
         weight above the least possible one if the tags are equal and the weight reaches the threshold, else 0.
     """
-    builder = Builder(form)
+    builder = Builder()
     block, left, other_block, right = (builder.input(width) for width in (TAG, width_of(comparisons)) * 2)
     cut = _parts(left, comparisons), _parts(right, comparisons)
     least = [min(comparison.weights) for comparison in comparisons]

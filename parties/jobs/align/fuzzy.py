@@ -12,7 +12,15 @@ from pydantic import Field
 
 from parties.base.text import quoted
 from parties.jobs.align.settings import AlignSettings
-from parties.jobs.settings import MAX_ROWS, Columns, ManyGatesSettings, RowBound, public
+from parties.jobs.settings import (
+    MAX_ROWS,
+    BooleanEngine,
+    Columns,
+    ManyGatesSettings,
+    RowBound,
+    engine_field,
+    public,
+)
 from protocols.alignment.forms import Form, normal_column
 from protocols.alignment.fuzzy import Linkage
 from protocols.alignment.weights import UNIT, Comparison, Level, match_weight
@@ -26,9 +34,10 @@ MOST_RULES = 4
 LEVEL = "LEVEL:M:U with exact, dice@0.9 or else as level, such as exact:0.8:0.001"
 
 
-class FuzzySettings(AlignSettings, ManyGatesSettings):
-    """Settings of `smc align fuzzy`."""
+class FuzzySettings(ManyGatesSettings, AlignSettings):
+    """Settings of `smc align fuzzy`. With its many gates, other engines would send some ten times as many bytes."""
 
+    engine: BooleanEngine = engine_field("gmw")
     comparisons: Columns | None = public(
         None,
         "Comparisons",

@@ -52,7 +52,7 @@ class AlignSettings(TabularSettings):
     aligned: LocalPath | None = output("Write the keys of own matched rows as CSV, in an order that both share.")
 
 
-class ExactSettings(AlignSettings, BooleanSettings):
+class ExactSettings(BooleanSettings, AlignSettings):
     """Settings of `smc align exact`."""
 
     by: Columns | None = public(
