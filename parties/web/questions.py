@@ -62,6 +62,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Same people": {
         "align exact": "Which rows of both tables are about one person?",
+        "align fuzzy": "Which rows are about one person, if names and dates have typing errors?",
     },
     "Compare": {
         "millionaires": "Who has more?",

@@ -28,6 +28,12 @@ from tests.support.specified import CLASSIFIER, ESTIMATOR, SCHEMA
 
 FIELDS = ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened")
 NOISE: dict[str, Any] = {"epsilon": 1.0, "max_rows": 40}
+FUZZY: dict[str, Any] = {
+    "comparisons": ["hours=exact:2+dice@0.5:1+else:-1", "wind=exact:1+else:-1"],
+    "blocking_rules": ["rain", "wind:soundex"],
+    "threshold_match_weight": 2.0,
+    "bin_rows": 5,
+}
 BIG: dict[str, Any] = {"epsilon": 12.0, "delta": 1e-3, "max_rows": 40}
 
 # What a job of each kind asks, and the word for what `smc estimate` counts of it.
@@ -100,6 +106,8 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("align exact", {"by": ["hours", "wind+rain"], "duplicates": "first"}, "exact"),
     ("align exact", {"by": ["hours"], "listener_keys": 90, "duplicates": "first", "learns": "dialler"}, "exact"),
     ("align exact", {"by": ["hours"], "duplicates": "first", "opens": "number"}, "exact"),
+    ("align fuzzy", FUZZY, "exact"),
+    ("align fuzzy", {**FUZZY, "learns": "dialler", "blocking_rules": ["rain"], "listener_keys": 30}, "exact"),
     ("id3", {"epsilon": 4.0, "max_rows": 40}, "typical"),
     ("synthesise", BIG, "typical"),
     ("synthesise", {**BIG, "rows": 9, "ways": 3, "epsilon": 2.0}, "typical"),

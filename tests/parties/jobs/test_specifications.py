@@ -189,6 +189,19 @@ PUBLIC = {
         table="days",
         by=("wind+hours",),
     ),
+    "align fuzzy": fields(
+        {
+            "forms": st.sampled_from([("hours=zeros",), ("hours=digits", "wind=case+accents")]),
+            "threshold_match_weight": st.floats(1, 3),
+            "blocking_rules": st.sampled_from([("rain",), ("rain+wind:soundex", "wind")]),
+            "listener_keys": st.integers(100, 10**6),
+            "bin_rows": st.integers(1, 256),
+        },
+        table="days",
+        comparisons=("wind=exact:0.9:0.5+else:0.1:0.5", "hours=exact:4+dice@0.5:1.5+else:-3"),
+        blocking_rules=("rain",),
+        threshold_match_weight=2.0,
+    ),
     "survive compare": fields(
         {"level": st.sampled_from([0.01, 0.1]), "max_rows": st.integers(100, 100_000)},
         table="days",

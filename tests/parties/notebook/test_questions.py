@@ -61,6 +61,7 @@ MODEL.write('"middle": 1, "least": 0, "greatest": 3}}}')
 MODEL.flush()
 ASKED: dict[str, dict[str, Any]] = {
     "align exact": {},
+    "align fuzzy": {},
     "boost": {"exact": True, "rounds": 1, "depth": 1},
     "circuit": {},
     "cluster": {"columns": ["age"], "k": 2, "epsilon": 1.0, "method": "grid"},
