@@ -31,7 +31,7 @@ MOST_WEIGHT = 64
 MOST_COMPARISONS = 12
 MOST_LEVELS = 4
 MOST_RULES = 4
-LEVEL = "LEVEL:M:U with exact, dice@0.9 or else as level, such as exact:0.8:0.001"
+LEVEL = "LEVEL:M:U or LEVEL:WEIGHT with exact, dice@0.9 or else as level, such as exact:0.8:0.001"
 
 
 class FuzzySettings(ManyGatesSettings, AlignSettings):
@@ -121,14 +121,15 @@ def _comparison(name: str, levels: list[tuple[str, Level]]) -> Comparison:
 
 
 def _level(name: str, text: str) -> tuple[str, Level]:
-    kind, *numbers = (part.strip() for part in text.split(":"))
+    kind, *parts = (part.strip() for part in text.split(":"))
     try:
         least = Fraction(kind.removeprefix("dice@")) if kind.startswith("dice@") else None
-        weight = match_weight(*map(float, numbers)) if len(numbers) == 2 else float(*numbers)
+        numbers = [float(part) for part in parts]
+        weight = match_weight(*numbers) if len(numbers) == 2 and max(numbers) <= 1 else float(*parts)
         is_level = kind in ("exact", "else") or (least is not None and 0 < least < 1 and least.denominator <= 100)
-        if not is_level or abs(weight) > MOST_WEIGHT or (len(numbers) == 2 and max(map(float, numbers)) > 1):
+        if not (is_level and parts and abs(weight) <= MOST_WEIGHT):
             raise ValueError
-    except (ValueError, TypeError, ZeroDivisionError, OverflowError):
+    except (ValueError, TypeError, ZeroDivisionError):
         raise InputError(f"comparisons: {quoted(name)}: {quoted(text)} must be {LEVEL}") from None
     return kind, Level(least, round(UNIT * weight))
 
