@@ -20,7 +20,7 @@ PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test quick services lint campaign foretold bench benchmarks bench-peers bench-private bench-publish \
-	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress \
+	bench-release bench-blurring bench-local counting streaming cost pictures proto clean bench-clusters bench-regress bench-linkage \
 	bench-synthesis bench-marginals bench-answers errors bench-sensitivity bench-derived bench-forests bench-trees bench-auto bench-defaults bench-boosting bench-pruning \
 	bench-recoding docs lock check-supply sbom wheel faults fuzz soak kills mutants traces lines cheaters
 
@@ -149,6 +149,9 @@ bench-pruning: $(STAMP)
 
 bench-recoding: $(STAMP)
 	$(BIN)/python -m benchmarks.recoding_loss --out benchmarks/results/recoding_loss.json
+
+bench-linkage: $(STAMP)
+	$(BIN)/python -m benchmarks.linkage --out benchmarks/results
 
 bench-release: $(STAMP)
 	$(BIN)/python -m benchmarks.release --out benchmarks/results/release.json

@@ -4,13 +4,14 @@
 
 Three pairs of tables are made from fixed seeds; half of the people of a table are in the other one. splink estimates
 the m and u probabilities and the thresholds on the first pair. The two other pairs are held out: our match, with the
-model of Dice levels, and splink with that model and with its own comparisons. Then the cost: two processes over TLS on
-one machine, one blocking rule, tables of N rows each, so 64 N comparisons.
+model of Dice levels, and splink with that model and with its own comparisons. Ours is the joint protocol in the clear.
+Then the cost: two processes over TLS on one machine, one blocking rule, tables of N rows each, so 64 N comparisons.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import os
@@ -19,7 +20,7 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import eq
 from pathlib import Path
 from typing import Any
@@ -31,12 +32,16 @@ from benchmarks.peers.programs import ROOT, install
 from parties.base.files import write_text
 from parties.bench import machine
 from parties.bench.json_rows import json_rows
+from parties.jobs.kinds.align.fuzzy import AlignFuzzy
 from parties.link import identity
 from protocols.alignment.forms import Form
+from smc.engines import make_engine
+from smc.local import run_local
+from smc.session import Session
 
 SPLINK = ("splink==5.0.0", "pandas", "duckdb")
 COLUMNS = ("forename", "surname", "born", "city")
-RULES = "surname:soundex+born:year,born,forename+surname"
+RULES = ["surname:soundex+born:year", "born", "forename+surname"]
 TABLES = {"train": (1, 0.12), "held out, 12 % errors": (2, 0.12), "held out, 20 % errors": (3, 0.2)}  # seed, error rate
 ROWS = 2000
 STARTS, VOWELS = (
@@ -151,47 +156,94 @@ def write(path: Path, table: Sequence[Row]) -> None:
         writer.writerows([number, *cells, sound.normal(cells[1]) or ""] for number, cells in table)
 
 
-def comparisons(levels: dict[str, Any]) -> str:
-    """Return --comparisons of the levels that splink has estimated."""
+def comparisons(levels: dict[str, Any]) -> list[str]:
+    """Return the comparisons with the levels that splink has estimated."""
     names = {"Exact": "exact", "All": "else"}
 
     def level(label: str, m: float, u: float) -> str:
         return f"{names.get(label.split()[0], label)}:{m:.4g}:{u:.4g}"
 
-    return ",".join(f"{column}={'+'.join(level(*one) for one in some)}" for column, some in levels.items())
+    return [f"{column}={'+'.join(level(*one) for one in some)}" for column, some in levels.items()]
 
 
-def linked(tables: Sequence[Sequence[Row]], job: Sequence[str]) -> dict[str, Any]:
-    """Match two tables by two processes. Return the numbers of right, found and true pairs, and the cost of both.
+def written(directory: Path, tables: Sequence[Sequence[Row]]) -> list[Path]:
+    """Write the tables of both parties.
+
+    Args:
+        directory: The folder.
+        tables: The rows of both parties.
+    """
+    paths = [directory / f"rows{party}.csv" for party in (0, 1)]
+    for path, table in zip(paths, tables, strict=True):
+        write(path, table)
+    return paths
+
+
+def counts(tables: Sequence[Sequence[Row]], own: Sequence[str]) -> list[int]:
+    """Return the numbers of right, found and true pairs.
 
     Args:
         tables: The rows of both parties.
-        job: Flags of the job.
+        own: The matched rows of both, as CSV.
+    """
+    found = [_found(text, table) for text, table in zip(own, tables, strict=True)]
+    true = len({number for number, _ in tables[0]} & {number for number, _ in tables[1]})
+    return [sum(map(eq, *found)), len(found[0]), true]
+
+
+def matched_in_clear(tables: Sequence[Sequence[Row]], job: Mapping[str, Any]) -> list[int]:
+    """Return the `counts` of the joint protocol in the clear.
+
+    Args:
+        tables: The rows of both parties.
+        job: Settings of the job.
     """
     with tempfile.TemporaryDirectory() as name:
+        paths = written(Path(name), tables)
+
+        def party(session: Session) -> str:
+            settings = {**job, "keys": 2 * max(map(len, tables)), "data": paths[session.party]}
+            task, data, _ = AlignFuzzy.alone(AlignFuzzy.Settings.model_validate(settings), session.party)
+            state = task.run(make_engine(session, "clear"), data, None, lambda step: None)
+            return str(task.document(state)["own"])
+
+        return counts(tables, run_local(party, timeout=DEADLINE))
+
+
+def measured(tables: Sequence[Sequence[Row]], job: Mapping[str, Any]) -> dict[str, Any]:
+    """Match two tables by two processes. Return the `counts` and the cost of both.
+
+    Args:
+        tables: The rows of both parties.
+        job: Settings of the job.
+    """
+    flags = [
+        word
+        for key, value in job.items()
+        for word in (f"--{key.replace('_', '-')}", ",".join(value) if isinstance(value, list) else str(value))
+    ]
+    with tempfile.TemporaryDirectory() as name:
         directory, (port,) = Path(name), free_ports(1)
-        for party, table in enumerate(tables):
-            write(directory / f"rows{party}.csv", table)
+        for party in (0, 1):
             identity.create(f"party{party}", ["127.0.0.1"], directory)
         commands = [
             [
-                *(sys.executable, "-m", "parties", "align", "fuzzy", *job, "--json", "--report", f"cost{party}.json"),
-                *("--keys", str(2 * max(map(len, tables))), "--data", f"rows{party}.csv"),
-                *("--aligned", f"aligned{party}.csv", "--identity", f"party{party}.key"),
-                *("--certificate", f"party{party}.crt", "--peer", f"party{1 - party}.crt"),
-                *(("--listen", "--connect")[party], f"127.0.0.1:{port}", "--timeout", "3600"),
+                *(sys.executable, "-m", "parties", "align", "fuzzy", *flags, "--json", "--report", f"cost{party}.json"),
+                *("--keys", str(2 * max(map(len, tables))), "--data", str(path), "--aligned", f"aligned{party}.csv"),
+                *("--identity", f"party{party}.key", "--certificate", f"party{party}.crt"),
+                *("--peer", f"party{1 - party}.crt", ("--listen", "--connect")[party], f"127.0.0.1:{port}"),
+                *("--timeout", "3600"),
             ]
-            for party in (0, 1)
+            for party, path in enumerate(written(directory, tables))
         ]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         seconds, (printed, _) = run_together(commands, directory, DEADLINE, os.environ | {"PYTHONPATH": str(ROOT)})
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         total = json.loads((directory / "cost0.json").read_text(encoding="utf-8"))["total"]
-        found = [_found(directory / f"aligned{party}.csv", table) for party, table in enumerate(tables)]
-    true = len({number for number, _ in tables[0]} & {number for number, _ in tables[1]})
+        own = [(directory / f"aligned{party}.csv").read_text(encoding="utf-8") for party in (0, 1)]
     processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {
-        "counts": [sum(map(eq, *found)), len(found[0]), true],
+        "counts": counts(tables, own),
         "compared": json.loads(printed)["compared"],
         "bytes": total["bytes_sent"] + total["bytes_received"],
         "and_gates": total["and_gates"],
@@ -201,11 +253,10 @@ def linked(tables: Sequence[Sequence[Row]], job: Sequence[str]) -> dict[str, Any
     }
 
 
-def _found(path: Path, table: Sequence[Row]) -> list[str]:
+def _found(text: str, table: Sequence[Row]) -> list[str]:
     """Return the identities of matched rows. Rows with equal cells are rare."""
     of_cells = {tuple(cells): number for number, cells in table}
-    with path.open(newline="", encoding="utf-8") as file:
-        return [of_cells[tuple(row[column] for column in COLUMNS)] for row in csv.DictReader(file)]
+    return [of_cells[tuple(row[column] for column in COLUMNS)] for row in csv.DictReader(io.StringIO(text))]
 
 
 def f1(counts: Sequence[int]) -> float:
@@ -238,16 +289,20 @@ def main(sizes: tuple[int, ...], model: Path | None, out: Path | None) -> None:
     clear = in_clear(pairs) if model is None else json.loads(model.read_text(encoding="utf-8"))
     chance = clear["dice"]["probability_two_random_records_match"]
     threshold = clear["dice"]["threshold"] - math.log2(chance / (1 - chance))
-    job = ["--comparisons", comparisons(clear["dice"]["levels"]), "--threshold-match-weight", f"{threshold:.4f}"]
+    job = {
+        "comparisons": comparisons(clear["dice"]["levels"]),
+        "blocking_rules": RULES,
+        "threshold_match_weight": round(threshold, 4),
+    }
     quality = []
     for place, (name, pair) in enumerate(zip(TABLES, pairs, strict=True)):
-        ours = linked(pair, [*job, "--blocking-rules", RULES])
-        counts = {"ours": ours["counts"]} | {f"splink {one}": clear[one]["counts"][place] for one in ("dice", "own")}
-        quality.append({"tables": name, **{one: [*some, round(f1(some), 4)] for one, some in counts.items()}})
+        found = {"ours": matched_in_clear(pair, job)}
+        found |= {f"splink {one}": clear[one]["counts"][place] for one in ("dice", "own")}
+        quality.append({"tables": name, **{one: [*some, round(f1(some), 4)] for one, some in found.items()}})
         click.echo(json.dumps(quality[-1]))
     cost = []
     for rows in sizes:
-        cost.append({"rows": rows, **linked(people(4, rows, 0.12), [*job, "--blocking-rules", RULES.split(",")[0]])})
+        cost.append({"rows": rows, **measured(people(4, rows, 0.12), {**job, "blocking_rules": RULES[:1]})})
         click.echo(json.dumps(cost[-1]))
     if out is not None:
         document = {"machine": machine.facts(), "job": job, "quality": quality, "cost": cost}

@@ -1918,6 +1918,37 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
+        "protocols/alignment/fuzzy.py",
+        ("tests/protocols/alignment/test_fuzzy.py",),
+        [
+            ("engine.session.contributions.bits(1, count)", "engine.session.prg.bits(1, count)"),
+            (
+                "terms.places[engine.party], engine.session.contributions)",
+                "terms.places[engine.party], engine.session.prg)",
+            ),
+            ("engine.reveal(found ^ engine.input(learner, mask, 1, count))", "engine.reveal(found)"),
+            ("            free[matched] = False\n", ""),
+        ],
+    ),
+    (
+        "protocols/alignment/bins.py",
+        ("tests/protocols/alignment/test_bins.py",),
+        [
+            ("np.argsort(prg.words(bins, places), axis=1)", "np.argsort(table < 0, axis=1)"),
+            ("found[TAG - 2 + party, -1] = 1", "found[TAG - 2, -1] = 1"),
+        ],
+    ),
+    (
+        "protocols/alignment/weights.py",
+        ("tests/protocols/alignment/test_weights.py",),
+        [("(block == other_block) & (weight", "(weight"), ("* (2 * level", "* (1 * level")],
+    ),
+    (
+        "protocols/alignment/partners.py",
+        ("tests/protocols/alignment/test_partners.py",),
+        [("any_of(number.wires) & row[0]", "row[0]"), ("is_second = first < second", "is_second = first <= second")],
+    ),
+    (
         "protocols/alignment/keys.py",
         ("tests/protocols/alignment/test_keys.py",),
         [("if not other & own)", "if other == 0)"), ("if value is None or twice[row]:", "if value is None:")],

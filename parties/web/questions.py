@@ -81,6 +81,7 @@ MEANS = {  # meaning of a setting's default, for people
     "base": "A row with even odds has 500 points.",
     "against": "The minimums hold against the public, and against the peer, which can subtract its own rows.",
     "at_most": "As set for the table in party.toml: noise hides a row, or all rows of a person.",
+    "bin_rows": "A block of more than about 32 rows of a party leaves some of them out.",
     "bins": "Numbers are cut into the default number of ranges: 32 for trees, 20 for scores of a model.",
     "attributes": "Each node chooses among a few random splits: the square root of their number, rounded up.",
     "bits": "Numbers up to about four billion fit.",
