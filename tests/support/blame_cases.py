@@ -48,7 +48,7 @@ TABLE: dict[str, dict[str, Any]] = {
         "blocking_rules": ("wind+rain", "hours"),
         "threshold_match_weight": 2.0,
         "keys": 300,
-        "bin_rows": 8,
+        "bin_rows": 2,
     },
     "align fuzzy for one": {
         "comparisons": ("hours=exact:2+else:-1",),
@@ -56,7 +56,7 @@ TABLE: dict[str, dict[str, Any]] = {
         "threshold_match_weight": 1.0,
         "learns": "dialler",
         "keys": 300,
-        "bin_rows": 8,
+        "bin_rows": 2,
     },
     "millionaires": {"of": "rows"},
     "majority": {},
