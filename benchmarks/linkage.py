@@ -229,6 +229,7 @@ def measured(tables: Sequence[Sequence[Row]], job: Mapping[str, Any]) -> dict[st
         commands = [
             [
                 *(sys.executable, "-m", "parties", "align", "fuzzy", *flags, "--json", "--report", f"cost{party}.json"),
+                *("--engine", "gmw", "--ot", "ferret"),
                 *("--keys", str(2 * max(map(len, tables))), "--data", str(path), "--aligned", f"aligned{party}.csv"),
                 *("--identity", f"party{party}.key", "--certificate", f"party{party}.crt"),
                 *("--peer", f"party{1 - party}.crt", ("--listen", "--connect")[party], f"127.0.0.1:{port}"),

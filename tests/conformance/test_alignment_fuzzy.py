@@ -73,6 +73,7 @@ def processes(tmp_path: Path) -> Iterator[Processes]:
 def test_by_hand_each_party_has_its_matched_rows_in_one_order(processes: Processes, tmp_path: Path) -> None:
     words = ["align", "fuzzy", *WORDS, "--keys", "16", "--bin-rows", "8", "--json"]
     estimates = json.loads(here(tmp_path, "estimate", *words).out)["estimates"]
+    words += ["--engine", "gmw", "--ot", "ferret"]
     done = processes.pair(
         [*words, "--data", "bank.csv", "--aligned", "0.csv"], [*words, "--data", "shop.csv", "--aligned", "1.csv"]
     )

@@ -14,11 +14,9 @@ from parties.base.text import quoted
 from parties.jobs.align.settings import AlignSettings
 from parties.jobs.settings import (
     MAX_ROWS,
-    BooleanEngine,
     Columns,
     ManyGatesSettings,
     RowBound,
-    engine_field,
     public,
 )
 from protocols.alignment.forms import Form, normal_column
@@ -35,9 +33,8 @@ LEVEL = "LEVEL:M:U or LEVEL:WEIGHT with exact, dice@0.9 or else as level, such a
 
 
 class FuzzySettings(ManyGatesSettings, AlignSettings):
-    """Settings of `smc align fuzzy`. With its many gates, other engines would send some ten times as many bytes."""
+    """Settings of `smc align fuzzy`."""
 
-    engine: BooleanEngine = engine_field("gmw")
     comparisons: Columns | None = public(
         None,
         "Comparisons",
