@@ -12,13 +12,7 @@ from pydantic import Field
 
 from parties.base.text import quoted
 from parties.jobs.align.settings import AlignSettings
-from parties.jobs.settings import (
-    MAX_ROWS,
-    Columns,
-    ManyGatesSettings,
-    RowBound,
-    public,
-)
+from parties.jobs.settings import MAX_ROWS, Columns, ManyGatesSettings, RowBound, public
 from protocols.alignment.forms import Form, normal_column
 from protocols.alignment.fuzzy import Linkage
 from protocols.alignment.weights import UNIT, Comparison, Level, match_weight
