@@ -1913,7 +1913,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("self._scalar = session.prg.bytes(POINT).tobytes()", "self._scalar = bytes(POINT)"),
             ("        check_canonical(points)\n", ""),
             ("        self._work.check_once()\n", ""),
-            ("        self._begin_result()\n", ""),
+            ("        open_once(session)\n", ""),
             ("-(-(ERROR_BITS + (prod(self.sizes) - 1).bit_length()) // 8)", "8"),
         ],
     ),

@@ -62,6 +62,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Same people": {
         "align exact": "Which rows of both tables are about one person?",
+        "align lookup": "Which of a few people are in the other party's long list?",
         "align fuzzy": "Which rows are about one person, if names and dates have typing errors?",
     },
     "Compare": {
@@ -117,6 +118,7 @@ MEANS = {  # meaning of a setting's default, for people
     "k": "Every leaf or group has at least this number of rows, or none.",
     "keys": "The bound that the table has in party.toml.",
     "learns": "Both parties learn the result.",
+    "list": "The list is made anew, and sent in the job.",
     "listener_keys": "Both parties take part with at most as many rows.",
     "opens": "Each party that learns the result sees which of its own rows are matched.",
     "l": "All rows of a group may be of one class: a person known to be in it is then known to be of that class.",

@@ -1,4 +1,4 @@
-"""Cost of a matching, counted without keys: the messages of `Exchange`, and the seconds of its computations."""
+"""Cost of a matching and of a lookup, counted without keys: messages, and the seconds of the computations."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from protocols.alignment import lookup
 from protocols.alignment.curve import POINT
 from protocols.alignment.keys import Rows
 from protocols.alignment.matching import Exchange, Matching, Work
@@ -27,7 +28,7 @@ class _CountedWork(Work):
     @override
     def points(self, part: slice) -> Octets:
         self._counted.work((part.stop - part.start) * (MAP_SECONDS + MULTIPLY_SECONDS))
-        return self._zeros(part.stop - part.start, POINT)
+        return _zeros(part.stop - part.start, POINT)
 
     @override
     def take(self, part: slice, points: Octets) -> None:
@@ -39,7 +40,7 @@ class _CountedWork(Work):
 
     @override
     def products(self, cut: int, shuffled: bool) -> Octets:
-        return self._zeros(self._terms.sizes[1 - self._counted.party], cut)
+        return _zeros(self._terms.sizes[1 - self._counted.party], cut)
 
     @override
     def common(self, returned: Octets) -> Rows:
@@ -53,9 +54,44 @@ class _CountedWork(Work):
     def standing(self, positions: Rows) -> NDArray[np.bool_]:
         return np.ones(len(positions), dtype=bool)
 
-    @staticmethod
-    def _zeros(*shape: int) -> Octets:
-        return no_values(np.dtype(np.uint8), shape)
+
+class _CountedLookup(lookup.Work):
+    """Computations that only take time."""
+
+    def __init__(self, session: CountingSession, terms: lookup.Lookup) -> None:
+        self._counted, self._terms = session, terms
+
+    @override
+    def made(self) -> tuple[lookup.List, Octets]:
+        self._counted.work(self._terms.listed * (MAP_SECONDS + MULTIPLY_SECONDS))
+        return lookup.List(_zeros(lookup.NAME_BYTES)), _zeros(self._terms.listed, self._terms.cut_bytes)
+
+    @override
+    def take(self, part: slice, entries: Octets) -> None:
+        """Do nothing: copying takes little time."""
+
+    @override
+    def received(self, name: Octets) -> lookup.List:
+        return lookup.List(name)
+
+    @override
+    def questions(self, name: Octets) -> Octets:
+        self._counted.work(self._terms.asked * (MAP_SECONDS + MULTIPLY_SECONDS))
+        return _zeros(self._terms.asked, POINT)
+
+    @override
+    def answers(self, kept: lookup.List, questions: Octets) -> Octets:
+        self._counted.work(self._terms.asked * MULTIPLY_SECONDS)
+        return _zeros(self._terms.asked, POINT)
+
+    @override
+    def found(self, kept: lookup.List, answers: Octets) -> Rows:
+        self._counted.work(self._terms.asked * MULTIPLY_SECONDS)
+        return np.zeros(0, dtype=np.int64)
+
+
+def _zeros(*shape: int) -> Octets:
+    return no_values(np.dtype(np.uint8), shape)
 
 
 def count(session: CountingSession, terms: Matching) -> None:
@@ -66,3 +102,14 @@ def count(session: CountingSession, terms: Matching) -> None:
         terms: The public terms.
     """
     Exchange(session, terms, _CountedWork(session, terms)).matched()
+
+
+def count_lookup(session: CountingSession, terms: lookup.Lookup) -> None:
+    """Count a lookup on a counting session.
+
+    Args:
+        session: One party's session.
+        terms: The public terms.
+    """
+    kept = None if terms.is_sent else lookup.List(_zeros(lookup.NAME_BYTES))
+    lookup.Exchange(session, terms, _CountedLookup(session, terms), kept).found()

@@ -28,6 +28,8 @@ from smc.errors import ProtocolError
 from smc.primitives.arrays import Octets
 
 POINT = 32
+COFACTOR = 8
+ORDER = gmpy2.mpz(2**252 + 27742317777372353535851937790883648493)  # of the large subgroup, a prime
 PRIME = gmpy2.mpz(2**255 - 19)
 A = 486662  # of the curve v^2 = u^3 + A u^2 + u
 HALF_A = A // 2
@@ -74,6 +76,23 @@ class Curve:
         """
         return in_threads(lambda some, out: _multiplied(scalar, some, out), points)
 
+    def each_product(self, scalars: Octets, points: Octets) -> Octets:
+        """Return each point times its own scalar, uint8[points, 32].
+
+        Args:
+            scalars: uint8[points, 32].
+            points: uint8[points, 32].
+
+        Raises:
+            ProtocolError: A point has small order.
+        """
+
+        def multiply(pairs: Octets, out: Octets) -> None:
+            for row, pair in enumerate(pairs):
+                _multiplied(pair[:POINT].tobytes(), pair[POINT:], out[row])
+
+        return in_threads(multiply, np.hstack([scalars, points]))
+
 
 def _mapped(digests: Octets, out: Octets) -> None:
     """Map field elements r to u-coordinates by Elligator 2.
@@ -112,6 +131,25 @@ def _inverses(numbers: list[gmpy2.mpz]) -> list[gmpy2.mpz]:
         found.append(inverse * product % PRIME)
         inverse = inverse * number % PRIME
     return found[::-1]
+
+
+def inverse_scalars(scalars: Octets) -> Octets:
+    """Return for each scalar the one that takes its product back, uint8[scalars, 32].
+
+    A product depends on its scalar up to the sign and modulo the order, and scalars are 2^254 plus a multiple of 8.
+    Either the inverse or its negative has this form, modulo 8 times the order; neither has it with a probability below
+    2^-120.
+
+    Args:
+        scalars: uint8[scalars, 32], as X25519 reads them: 255 bits, the highest set and the lowest three cleared.
+    """
+    found, whole = [], COFACTOR * ORDER
+    for scalar in _numbers(scalars):
+        clamped = (scalar | 1 << 254) & ~gmpy2.mpz(COFACTOR - 1)
+        inverse = gmpy2.invert(clamped * COFACTOR % ORDER, ORDER) * COFACTOR
+        has_form = inverse >> 254 & 1
+        found.append(int(has_form * inverse + (1 - has_form) * (whole - inverse)).to_bytes(POINT, "little"))
+    return np.frombuffer(b"".join(found), dtype=np.uint8).reshape(-1, POINT)
 
 
 def _multiplied(scalar: bytes, points: Octets, out: Octets) -> None:

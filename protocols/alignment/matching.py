@@ -96,6 +96,17 @@ def batches(count: int) -> Iterator[slice]:
     return (slice(start, min(start + BATCH, count)) for start in range(0, count, BATCH))
 
 
+def open_once(session: Session) -> None:
+    """Open a public value, so that a node charges the job before products leave.
+
+    A node repeats the share of an opening that has left, but products would be new. So a session whose opening is
+    repeated ends here, before anything leaves, whatever the peer says: it cannot test other keys for one charge.
+    """
+    if session.openings.is_repeated:
+        raise ProtocolError("products of an earlier session of this job may have left: propose the job anew")
+    session.openings.open(session, np.zeros(1, dtype=np.uint8))
+
+
 class Exchange:
     """The messages that one party sends and receives in a matching. `Work` computes their content."""
 
@@ -116,7 +127,7 @@ class Exchange:
         with session.phase("points"):
             self._swap_points(on_batch)
         self._work.check_once()
-        self._begin_result()
+        open_once(session)
         with session.phase("products"):
             pairs = self._products()
         with session.phase("result"):
@@ -134,17 +145,6 @@ class Exchange:
                 self._work.take(part, session.receive("alignment.points", np.uint8, shape))
                 done += shape[0]
             on_batch(done)
-
-    def _begin_result(self) -> None:
-        """Open a public value, so that a node charges the job before products leave.
-
-        A node repeats the share of an opening that has left, but products would be new. So a session whose opening is
-        repeated ends here, before anything leaves, whatever the peer says: it cannot test other keys for one charge.
-        """
-        openings = self._session.openings
-        if openings.is_repeated:
-            raise ProtocolError("products of an earlier session of this job may have left: propose the job anew")
-        openings.open(self._session, np.zeros(1, dtype=np.uint8))
 
     def _products(self) -> Rows:
         """Return the pairs of own and peer's points with equal products at the receiver, else none, int64[2, pairs]."""

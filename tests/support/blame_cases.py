@@ -58,6 +58,7 @@ TABLE: dict[str, dict[str, Any]] = {
         "keys": 300,
         "bin_rows": 2,
     },
+    "align lookup": {"by": ("hours",), "duplicates": "first", "learns": "dialler"},
     "millionaires": {"of": "rows"},
     "majority": {},
     "release count": {"epsilon": 1.0, "where": "wind = weak; rain = much"},

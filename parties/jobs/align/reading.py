@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from parties.alone.preparing.spellings import NO_VALUE
 from parties.base.extras import require
-from parties.jobs.align.settings import AlignSettings, ExactSettings, columns_of
+from parties.jobs.align.settings import AlignSettings, KeySettings, columns_of
 from parties.sources.settings import PlaceSettings, TableSettings
 from parties.tables.unfit import UnfitError
 from protocols.alignment.forms import Form, normal_column
@@ -171,7 +171,7 @@ def problems(table: TableKeys, most: int) -> list[str]:
     ]
 
 
-def problems_of_doubles(table: TableKeys, settings: ExactSettings) -> list[str]:
+def problems_of_doubles(table: TableKeys, settings: KeySettings) -> list[str]:
     """Return the keys that several rows have, a clause each; none if the first row takes part.
 
     Args:

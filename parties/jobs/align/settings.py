@@ -7,13 +7,14 @@ from typing import Literal
 
 from parties.base.settings import LocalPath
 from parties.base.text import listed, quoted
-from parties.jobs.settings import MAX_ROWS, BooleanSettings, Columns, RowBound, output, public
+from parties.jobs.settings import MAX_ROWS, BooleanSettings, Columns, RowBound, output, own_file, public
 from parties.jobs.tabular import TabularSettings
 from protocols.alignment.forms import AS_WRITTEN, Form
 from protocols.alignment.keys import MOST_KEYS, tokens_per_row
 from protocols.alignment.matching import Learns, Matching
 from smc.errors import InputError
 
+LISTENS = ("listener", "dialler")  # party 0 and party 1
 LEARNERS = {
     "both": "Both parties learn",
     "listener": "The listening party learns",
@@ -52,17 +53,36 @@ class AlignSettings(TabularSettings):
     aligned: LocalPath | None = output("Write the keys of own matched rows as CSV, in an order that both share.")
 
 
-class ExactSettings(BooleanSettings, AlignSettings):
-    """Settings of `smc align exact`."""
+class KeySettings(BooleanSettings, AlignSettings):
+    """Settings of kinds that compare whole keys."""
 
     by: Columns | None = public(
         None, "Keys", "Key columns, tried in order; + joins the columns of one key: tax_number,name+born"
     )
+    duplicates: Literal["refuse", "first"] = public(
+        "refuse", "Doubles", "If several own rows have one key: refuse the table, or take the first row"
+    )
+
+
+class ExactSettings(KeySettings):
+    """Settings of `smc align exact`."""
+
     opens: Literal["rows", "number"] = public(
         "rows", "Opened", "What is learnt: rows = which own rows are matched, number = only how many rows are matched"
     )
-    duplicates: Literal["refuse", "first"] = public(
-        "refuse", "Doubles", "If several own rows have one key: refuse the table, or take the first row"
+
+
+class LookupSettings(KeySettings):
+    """Settings of `smc align lookup`. The party that `learns` asks; the keys of the other party are the list."""
+
+    learns: Literal["listener", "dialler"] | None = public(  # type: ignore[assignment]
+        None, "Asks", "Which party looks its keys up in the list of the other: the one that listens or dials"
+    )
+    list_: Literal["sent", "kept"] = public(
+        "sent", "List", "sent = make the list anew, and send it; kept = use that of an earlier run", alias="list"
+    )
+    kept: LocalPath | None = own_file(
+        "Kept list", "File that keeps the list for later runs, and at its owner the list's secret key; private."
     )
 
 

@@ -54,6 +54,7 @@ JOBS: dict[str, list[dict[str, Any]]] = {
             "bin_rows": 8,
         }
     ],
+    "align lookup": [{"by": ["wind+hours+rain"], "duplicates": "first", "learns": "dialler"}],
     "millionaires": [{"of": "rows", "bits": 5}, {"of": "rain=much", "bits": 5}],
     "equality": [{"of": "wind=weak", "bits": 8}],
     "majority": [{"target": "rain", "bits": 5}],

@@ -108,6 +108,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("align exact", {"by": ["hours"], "duplicates": "first", "opens": "number"}, "exact"),
     ("align fuzzy", FUZZY, "exact"),
     ("align fuzzy", {**FUZZY, "learns": "dialler", "blocking_rules": ["rain"], "listener_keys": 30}, "exact"),
+    ("align lookup", {"by": ["hours"], "duplicates": "first", "learns": "listener"}, "exact"),
     ("id3", {"epsilon": 4.0, "max_rows": 40}, "typical"),
     ("synthesise", BIG, "typical"),
     ("synthesise", {**BIG, "rows": 9, "ways": 3, "epsilon": 2.0}, "typical"),

@@ -202,6 +202,17 @@ PUBLIC = {
         blocking_rules=("rain",),
         threshold_match_weight=2.0,
     ),
+    "align lookup": fields(
+        {
+            "forms": st.just(("hours=zeros",)),
+            "list": st.sampled_from(["sent", "kept"]),
+            "listener_keys": st.integers(100, 10**6),
+            "duplicates": st.sampled_from(["refuse", "first"]),
+        },
+        table="days",
+        by=("wind+hours",),
+        learns="dialler",
+    ),
     "survive compare": fields(
         {"level": st.sampled_from([0.01, 0.1]), "max_rows": st.integers(100, 100_000)},
         table="days",

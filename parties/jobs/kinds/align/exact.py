@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from parties.base.settings import required
-from parties.base.text import listed
-from parties.jobs.align.kind import Alignment
-from parties.jobs.align.reading import TableKeys, problems_of_doubles
-from parties.jobs.align.settings import LEARNERS, ExactSettings, key_columns, terms_of
+from parties.jobs.align.keyed import KeyAlignment
+from parties.jobs.align.reading import TableKeys
+from parties.jobs.align.settings import LEARNERS, ExactSettings, terms_of
 from parties.jobs.kind import (
     Bits,
     Counted,
@@ -23,13 +21,12 @@ from parties.jobs.kind import (
     State,
     Step,
 )
-from protocols.alignment.keys import tokens_per_row
 
 if TYPE_CHECKING:
     from smc.engines import Engine
 
 
-class AlignExact(Alignment):
+class AlignExact(KeyAlignment):
     """Find the rows of two tables that have equal keys: which, or only how many.
 
     Keys are compared in a public normal form. Doubles are refused. `smc align check` looks at your keys before.
@@ -45,31 +42,17 @@ class AlignExact(Alignment):
     )
     Settings = ExactSettings
     settings: ExactSettings
-    lists = ("by", "forms")
 
     def __init__(self, settings: KindSettings) -> None:
-        super().__init__(settings, key_columns(required(getattr(settings, "by", None), f"{self.name}.by")))
+        super().__init__(settings)
         self.terms = terms_of(self.settings, len(self._keys))
         self.sizes = self.terms.sizes
-
-    @classmethod
-    @override
-    def per_row(cls, settings: Any) -> int:
-        return tokens_per_row(max(1, len(settings.by or ())))
 
     @override
     def learns_rows(self, party: int) -> bool:
         return self.settings.opens == "rows" and self.terms.learns_it(party)
 
-    @override
-    def more_problems(self, table: TableKeys) -> list[str]:
-        return problems_of_doubles(table, self.settings)
-
     # Disclosure.
-
-    def _matched(self) -> str:
-        keys = listed(["+".join(key) for key in self._keys], len(self._keys))
-        return f"by {keys}" if len(self._keys) == 1 else f"by the first key that both rows have of {keys}"
 
     @property
     @override
@@ -80,9 +63,9 @@ class AlignExact(Alignment):
             self._reveals,
             lambda state, step=None: {opened: 0 if state is None else terms.opened_bits if rows else 1},
             Bits.once(terms.opened_bits),
-            question=f"which rows are matched {self._matched()}"
+            question=f"which rows are matched {self.matched_by()}"
             if rows
-            else f"how many rows are matched {self._matched()}",
+            else f"how many rows are matched {self.matched_by()}",
             subject=self.columns[0],
         )
 
@@ -90,7 +73,7 @@ class AlignExact(Alignment):
         what = (
             "which of its own rows have a partner" if self.settings.opens == "rows" else "how many rows have a partner"
         )
-        lines = [f"{LEARNERS[self.settings.learns]} {what} in the other's table, matched {self._matched()}."]
+        lines = [f"{LEARNERS[self.settings.learns]} {what} in the other's table, matched {self.matched_by()}."]
         if self.settings.learns != "both":
             lines.append("The other party learns no result.")
         elif self.settings.opens == "rows":
@@ -133,8 +116,4 @@ class AlignExact(Alignment):
 
     @override
     def document(self, state: State) -> Document:
-        return {
-            "by": ["+".join(key) for key in self._keys],
-            "opens": self.settings.opens,
-            **super().document(state),
-        }
+        return {"opens": self.settings.opens, **super().document(state)}

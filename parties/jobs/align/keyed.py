@@ -1,0 +1,43 @@
+"""Base class of alignments by whole keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typing_extensions import override
+
+from parties.base.settings import required
+from parties.base.text import listed
+from parties.jobs.align.kind import Alignment
+from parties.jobs.align.reading import TableKeys, problems_of_doubles
+from parties.jobs.align.settings import KeySettings, key_columns
+from parties.jobs.kind import Document, KindSettings, State
+from protocols.alignment.keys import tokens_per_row
+
+
+class KeyAlignment(Alignment):
+    """Base class of alignments by whole keys, each in its public normal form."""
+
+    settings: KeySettings
+    lists = ("by", "forms")
+
+    def __init__(self, settings: KindSettings) -> None:
+        super().__init__(settings, key_columns(required(getattr(settings, "by", None), f"{self.name}.by")))
+
+    @classmethod
+    @override
+    def per_row(cls, settings: Any) -> int:
+        return tokens_per_row(max(1, len(settings.by or ())))
+
+    @override
+    def more_problems(self, table: TableKeys) -> list[str]:
+        return problems_of_doubles(table, self.settings)
+
+    def matched_by(self) -> str:
+        """Return by which keys rows match, for a sentence."""
+        keys = listed(["+".join(key) for key in self._keys], len(self._keys))
+        return f"by {keys}" if len(self._keys) == 1 else f"by the first key that both rows have of {keys}"
+
+    @override
+    def document(self, state: State) -> Document:
+        return {"by": ["+".join(key) for key in self._keys], **super().document(state)}
