@@ -99,8 +99,8 @@ Three facts hold for the whole lesson:
     "lesson-tree.md": """# Lesson 9, step by step: the tree
 
 This page follows lesson 9 of the Italian lecture notes (*the notes*) from ID3 to its end.
-[The first page](lesson.md) has the protocols below. A *view* is what `smc lesson` prints for one
-party; the views are shown without their messages.
+[The first page](lesson.md) has the protocols below. A *view* is the output of one party's
+process. The views are shown without their messages.
 
 | the notes | here |
 |---|---|
