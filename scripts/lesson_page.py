@@ -98,8 +98,9 @@ Three facts hold for the whole lesson:
 """,
     "lesson-tree.md": """# Lesson 9, step by step: the tree
 
-This page follows lesson 9 from ID3 to its end. [The first page](lesson.md) has the protocols below.
-The views are shown without their messages.
+This page follows lesson 9 of the Italian lecture notes (*the notes*) from ID3 to its end.
+[The first page](lesson.md) has the protocols below. A *view* is the output of one party's
+process. The views are shown without their messages.
 
 | the notes | here |
 |---|---|
@@ -116,8 +117,9 @@ So several trees are allowed (the notes' set ID3_delta); a run gives one of them
 
 ## The two tables
 
-Here are Quinlan's fourteen days. `--left FILE` and `--right FILE` name other CSV files with this
-first line. The values are those of the columns below. Files and schema are in `parties/data`.
+Here are Quinlan's fourteen days. `smc lesson id3 --left FILE --right FILE` takes other CSV files
+with this first line and with values that occur below. The files shown here and their schema are in
+`parties/data`.
 
 ```text
 {tables}
@@ -352,9 +354,9 @@ error is 0.00018, after the second 0.0000084. The factor of d^2 is 0.242, and th
 This rounding causes most of the last error.
 
 **The digits of d.** The two terms are computed as d (t1 - t2 d), where t1 and t2 are table entries.
-The outer d has 15 binary digits after the point, the inner d has 10. A cut of the inner d costs
-less: its product is multiplied by the outer d, at most 1/16. For 1500 no digit is cut, because this
-d has 8 digits (7/256).
+The outer d has 15 binary digits after the point, the inner d has 10. A cut of the inner d adds a
+smaller error: its product is multiplied by the outer d, at most 1/16. For 1500 no digit is cut,
+because this d has 8 digits (7/256).
 
 **The bound on the error** of ln x is proven for all counts: 0.000196. It has three parts: the terms
 that are left out (0.000072), the digits of d that are cut off (0.000062), and the rounded entries

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from parties.sources.opened import RowQuery
 
 PLAN: Any = click.option(
-    "--plan", "plan_file", type=FILE, help="blur.toml: columns and their noise, equal for both sides.  [required]"
+    "--plan",
+    "plan_file",
+    type=FILE,
+    help="blur.toml: columns and their noise. The collector of the rows needs it too.  [required]",
 )
 DATA: Any = click.option("--data", metavar="SOURCE", help="Rows: a file, or the URL of a database.  [required]")
 
@@ -31,7 +34,7 @@ DATA: Any = click.option("--data", metavar="SOURCE", help="Rows: a file, or the 
 class Blurred:
     """Blurred rows, and the method of blurring."""
 
-    plan_file: Path = option("blur.toml: columns and their noise, equal for both sides.")
+    plan_file: Path = option("blur.toml: the file that the rows were blurred by.")
     data: str = option("Rows: a file, or the URL of a database.", "SOURCE")
     table: str | None = TABLE
 

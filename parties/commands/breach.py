@@ -59,7 +59,10 @@ def note_command(
     text: str = argument(),
     file: NodeFile = settings(file_of),
 ) -> Report:
-    """Add a finding or a measure to a breach."""
+    """Add a finding or a measure to a breach.
+
+    BREACH is the identifier from smc breach list, or its first digits.
+    """
     return _step(file, breach, "noted", text)
 
 
@@ -73,6 +76,8 @@ def told_command(
     """Record a notice to the authority, the people or the peer.
 
     After 72 hours, give the authority the reasons for the delay too.
+
+    BREACH is the identifier from smc breach list, or its first digits.
     """
     return _step(file, breach, TOLD[whom], text)
 
@@ -86,6 +91,8 @@ def close_command(
     """Close a breach, with the reason.
 
     If you did not notify the authority, give the reason for that too.
+
+    BREACH is the identifier from smc breach list, or its first digits.
     """
     return _step(file, breach, "closed", text)
 
@@ -108,6 +115,8 @@ def draft_command(
     """Write a draft of the notice to the authority, as Markdown.
 
     Its sources are party.toml and the log. Facts that only people know are marked as TODO.
+
+    BREACH is the identifier from smc breach list, or its first digits.
     """
     file = file_of(config_file)
     check_new({"--out": out}, (), find_party_file(config_file), force)

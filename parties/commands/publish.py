@@ -194,7 +194,9 @@ def apply_command(
     out: Path | None = OUT,
     into: str | None = INTO,
     max_suppressed: float | None = option("Maximum share of suppressed rows  [as in the recoding]", Between(0, 1)),
-    public: str | None = option("For presence: table of all people who could be among these rows.", "SOURCE"),
+    public: str | None = option(
+        "Table of all people who could be among these rows. The model presence needs it.", "SOURCE"
+    ),
     public_table: str | None = option("Table of --public, if that is a database.", "NAME"),
     escape_formulas: bool = ESCAPE,
     force: bool = FORCE,
@@ -202,9 +204,10 @@ def apply_command(
     record: Record = settings(Record),
     report_files: ReportFiles = settings(ReportFiles),
 ) -> Report:
-    """Recode later rows as earlier ones, and check them again.
+    """Recode later rows by an earlier recoding, and check its models on these rows.
 
-    Rows that do not fit are suppressed, up to --max-suppressed.
+    Rows are suppressed if they are in no class of the recoding, or in a class that fails a model. If their share is
+    above --max-suppressed, nothing is written.
     """
     from parties.alone.publish.applying import apply
     from parties.alone.publish.recoding.recoding import load

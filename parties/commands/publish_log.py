@@ -57,7 +57,7 @@ class PublicationLog:
 class Record:
     """Options for the log entry of a publication: party.toml and the purpose."""
 
-    config_file: Path | None = option("party.toml: record the publication in its audit log.")
+    config_file: Path | None = option("party.toml: record this command in the audit log of its node.")
     purpose: str | None = option("Purpose for the record; optional, only with --config.")
 
     @contextmanager

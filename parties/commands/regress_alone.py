@@ -43,7 +43,10 @@ def alone(
     schema_file: Path = option("Public schema with their columns and values, a TOML file."),
     target: str | None = option("Class column; numbers for least squares and ridge  [target in the schema]", "COLUMN"),
     columns: str | None = option("Columns to predict from, comma-separated  [all of the schema]", "LIST"),
-    numeric: str | None = option("Columns that are numbers; their values in the schema are the public bounds.", "LIST"),
+    numeric: str | None = option(
+        "Those of the columns that are numbers. Their least and greatest values in the schema are public bounds.",
+        "LIST",
+    ),
     method: Way | Method = option(
         "objective = noise in the minimised objective; output = on the weights; least-squares, ridge = on second "
         "moments, for a target of numbers  [objective]",

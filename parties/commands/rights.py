@@ -54,7 +54,9 @@ def access_command(
     case: str = _CASE,
     config_file: Path | None = node_config,
     person: str = _PERSON,
-    column: str | None = option("Column that identifies the person  [the column of `objections`, or person]"),
+    column: str | None = option(
+        "Column that identifies the person  [the column of `objections`, else `person`, of the table]"
+    ),
     out: Path = option("New file for the answer, which only you can read."),
     form: str = option("Output format  [json]", click.Choice(["json", "csv"]), flag="--format", default="json"),
 ) -> None:

@@ -39,15 +39,15 @@ BREAKS: dict[str, Callable[[Nodes], None]] = {
 
 HEAD = """# Effects of lines on nodes
 
-Two nodes run as two processes, with a relay between them. The relay imitates a bad line in one of
-these ways:
+Two nodes run as two processes, with a relay between them. The relay imitates a bad line in one or
+more of these ways:
 
-- It delays all bytes by half of a round trip each way.
+- It delays all bytes by half of a round trip each way. The ms in the table are the round trip.
 - It limits the bytes a second.
 - It imitates lost TCP segments. TCP would send a lost segment again after 200 ms and a round trip.
   The relay holds back all later bytes for this time.
 - It stops forwarding a connection after a time of silence, as firewalls do. Neither end gets a
-  notice.
+  notice. In the table, such a line *forgets*.
 - It holds back all bytes for 30 s, as a black hole, once the tree has begun.
 - It cuts all connections and refuses new ones for 5 s.
 

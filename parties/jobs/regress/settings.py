@@ -52,7 +52,7 @@ class RegressSettings(BooleanSettings, TabularSettings):
     numeric: Columns | None = public(
         None,
         "Columns of numbers",
-        "Columns that are numbers; their values in the schema are the public bounds",
+        "Those of the columns that are numbers. Their least and greatest values in the schema are public bounds",
         none="all are categories",
         column=True,
     )

@@ -21,7 +21,7 @@ class SumSettings(GroupSettings, DrawnSettings):
     column: Name | None = public(
         None,
         "Column of numbers",
-        "Column of numbers; its values in the schema are the public bounds",
+        "Column of numbers; its least and greatest value in the schema are the public bounds",
         column=True,
     )
 

@@ -24,7 +24,10 @@ class ClusterSettings(DrawnSettings):
         left_out="those of the schema, if all these columns have a numeric type there",
     )
     k: Annotated[int, Field(strict=True, ge=1, le=100)] | None = public(
-        None, "Clusters", "Number of clusters", none="chosen from the noisy grid, from 2 to ln(row bound)"
+        None,
+        "Clusters",
+        "Number of clusters",
+        none="with method grid: chosen from its counts, from 2 to ln(2 max_rows); otherwise required",
     )
     method: Literal["grid", "in-process", "hybrid"] | None = public(
         None,

@@ -27,7 +27,7 @@ class EffectsSettings(NoisySettings):
     numeric: Columns | None = public(
         None,
         "Columns of numbers",
-        "Columns that are numbers; their values in the schema are the public bounds",
+        "Those of the columns that are numbers. Their least and greatest values in the schema are public bounds",
         none="those of the schema's types",
         column=True,
     )
