@@ -395,7 +395,7 @@ class DateType(OrderedType):
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """Ages in years, or periods; see `OrderedType.starts`."""
+        """Start of each range but the first: an age in years, or the label of a period such as "2024-05"."""
         return self.labels[1:] if self.age_at is None else tuple(map(str, self._ages))
 
     @property

@@ -47,7 +47,7 @@ def next_boxes(boxes: Sequence[Box], level: Level) -> list[Box]:
 
     Args:
         boxes: Open boxes before the level.
-        level: Cut of each of these boxes; None for a box that stays.
+        level: Cut of each of these boxes; None for a box that stays whole, and is not open any more.
 
     Raises:
         ValueError: The level has another number of boxes, or a cut is not inside its box.

@@ -83,7 +83,10 @@ def of_numbers(low: float, high: float, epsilon: float, delta: float | None) -> 
 
 
 def document(kinds: Kinds, reports: int, values: int | None) -> dict[str, Any]:
-    """Return the error of each mechanism, the least first.
+    """Return the mechanisms with their standard errors, the least error first.
+
+    If shares are estimated, each mechanism also has `found_from` and `reports_for_even_share`, see the module's first
+    lines.
 
     Args:
         kinds: the mechanisms by name
