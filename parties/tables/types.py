@@ -291,7 +291,7 @@ class NumberType(OrderedType):
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """Edges, or the numbers; see `OrderedType.starts`."""
+        """Start of each range but the first: an edge; without edges, each number but the least."""
         cuts = self.cuts
         return tuple(decimal_text(exactly(edge)) for edge in cuts.numbers) or cuts.labels[1:]
 
@@ -426,7 +426,7 @@ class TimeType(OrderedType):
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """Times such as 06:30; see `OrderedType.starts`."""
+        """Start of each range but the first, such as 06:30."""
         return tuple(clock(int(edge)) for edge in self.cuts.numbers)
 
 

@@ -110,7 +110,8 @@ def precheck(engine: Engine, problem: Problem, party_rows: OwnRows, names: Seque
         names: Names of the columns, for messages. Default: their numbers.
 
     Raises:
-        JointRefusalError: The rows as a whole do not keep the rules, or a column has no value that both parties have.
+        JointRefusalError: The rows as a whole do not keep the rules; or both parties have rows, and a column has no
+            value that occurs at both.
     """
     width = problem.count_width
     with engine.session.phase("admission"):
