@@ -78,7 +78,7 @@ FIELDS: dict[str, type[Fields]] = {}  # by kind of entry
 
 
 class Fields(BaseModel):
-    """The fields of one kind of entry: these, and no others."""
+    """Base class for the fields of one kind of entry. A field that the class does not declare is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
     kind: ClassVar[EntryKind]
