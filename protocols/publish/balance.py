@@ -57,8 +57,8 @@ def nearest_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
 def sides_netlist(width: int, rows: int, least: int, form: Form = "size") -> Netlist:
     """Build a circuit that returns whether an edge is allowed and both its sides have at least `least` rows.
 
-    For T rows in the box, the sides have enough rows if |balance| <= T - 2 least. The inputs are a bit "is allowed", the
-    edge's balance, and each party's number of rows in the box.
+    For T rows in the box, the sides have enough rows if |balance| <= T - 2 least. The inputs are a bit "is allowed",
+    the edge's balance, and each party's number of rows in the box.
 
     Args:
         width: Bits of a balance, with its sign.
