@@ -165,7 +165,7 @@ def peer_files(path: Path | None) -> list[Path]:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the files that no output may overwrite: a `party.toml`, files that it names, and the node's state."""
+    """Return the files that no output may overwrite: this `party.toml`, files that it names, and the node's state."""
     return [*named_files(path), *state_directory(path).glob("*")]
 
 

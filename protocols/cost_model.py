@@ -226,11 +226,11 @@ def typical_cells(problem: Problem) -> int:
 
 
 def counted_typically(problem: Problem, largest: int) -> int:
-    """Return the number of entropy evaluations that `typical` counts.
+    """Return about how many entropy counts `typical` goes through; of a level counted in parts, those of one part.
 
     Args:
         problem: The public parameters.
-        largest: Number of entropy evaluations above which `typical` counts in parts.
+        largest: Number of entropy counts above which `typical` counts each level in parts.
     """
     each = sum(problem.compared) * (problem.classes + 1)
     levels = 1 + (len(problem.domains) if problem.edges is None else _depth(problem))

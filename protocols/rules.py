@@ -120,7 +120,7 @@ class Rules:
 
     @property
     def fraction(self) -> tuple[int, int]:
-        """t = a / b, exactly as it is written."""
+        """Numerator and denominator of t, in lowest terms; exact for the decimal number that was given."""
         return Fraction(str(self.t)).as_integer_ratio()
 
     def largest(self, classes: int, rows: int) -> int:

@@ -53,7 +53,9 @@ def loaded(group: str, name: str, base: type[Base], what: str) -> type[Base]:
     """
     place, *more = offered(group)[name]
     if more:
-        raise InputError(f"the {what} {quoted(name)} is there more than once: {', '.join([place, *more])}")
+        raise InputError(
+            f"several packages offer the {what} {quoted(name)}: {', '.join([place, *more])}; uninstall all but one"
+        )
     try:
         kind = offered(group)[name][place].load()
     except Exception as error:  # any error of the other package while it is loaded

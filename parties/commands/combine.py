@@ -38,7 +38,7 @@ def combine(
     if len(models) < 2:
         raise InputError("FILE: give two files or more, one of each holder")
     if at_least > len(models):
-        raise InputError(f"--at-least: is {at_least}, but there are {len(models)} files; give fewer")
+        raise InputError(f"--at-least: is {at_least}, but there are {len(models)} files; give {len(models)} or less")
     kinds = [kind_of(path) for path in models]
     ways = [WAYS.get(kind or "") for kind in kinds]
     for path, kind, way in zip(models, kinds, ways, strict=True):

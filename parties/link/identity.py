@@ -376,7 +376,7 @@ def _check_validity(path: Path, certificate: x509.Certificate) -> None:
     now = datetime.now(UTC)
     if now < certificate.not_valid_before_utc:
         start = certificate.not_valid_before_utc.isoformat(" ", "seconds")
-        raise InputError(f"{path}: the certificate is not valid before {start}; is the clock right?")
+        raise InputError(f"{path}: the certificate is not valid before {start}; check the clock of this machine")
     if now > certificate.not_valid_after_utc:
         end = certificate.not_valid_after_utc.isoformat(" ", "seconds")
         raise InputError(f"{path}: the certificate expired on {end}; its owner makes a new one: smc identity create")

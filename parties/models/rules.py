@@ -40,7 +40,7 @@ class Rules:
             try:
                 return cls.parse(files.read_json(path))
             except ValueError as error:
-                raise InputError(f"{path}: not a file of smc rules: {error}") from None
+                raise InputError(f"{path}: not a file that smc rules --out wrote: {error}") from None
 
     @property
     def columns(self) -> tuple[str, ...]:

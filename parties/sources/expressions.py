@@ -65,7 +65,7 @@ class Cell:
                 fits = self._type.is_time() or self._type.is_timestamp() or (self._type.is_string() and self._lists)
         if not fits:
             raise InputError(
-                f"ranges need {reads}s, and the column is of type {self._type}: turn it into them in a view"
+                f"ranges need {reads}s, and the column is of type {self._type}: make a view with a column of {reads}s"
             )
 
     @property

@@ -73,7 +73,7 @@ def keyed_codes(
         rows: The rows.
         rules: Rule of each column of categories.
         keys: Names of the columns whose cells are returned as text; NULL is None.
-        ordered: True if the engine returns rows in their order without being told.
+        ordered: True if the engine returns rows in their order without ORDER BY.
 
     Returns:
         A list for each column of `keys`, and an array int32[rows] for each rule, all in one order of rows.

@@ -121,4 +121,4 @@ def _require_reachable(settings: PlaceSettings) -> None:
             reason = error.strerror or str(error)
         else:
             return
-    raise InputError(f"{settings.label}: cannot reach the master: {reason}")
+    raise InputError(f"{settings.label}: cannot reach the Spark master: {reason}; start it, or change source")

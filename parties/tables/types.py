@@ -291,7 +291,7 @@ class NumberType(OrderedType):
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """Edges, or the numbers; see `OrderedType.starts`."""
+        """Start of each range but the first: an edge; without edges, each number but the least."""
         cuts = self.cuts
         return tuple(decimal_text(exactly(edge)) for edge in cuts.numbers) or cuts.labels[1:]
 
@@ -395,7 +395,7 @@ class DateType(OrderedType):
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """Ages in years, or periods; see `OrderedType.starts`."""
+        """Start of each range but the first: an age in years, or the label of a period such as "2024-05"."""
         return self.labels[1:] if self.age_at is None else tuple(map(str, self._ages))
 
     @property
@@ -426,7 +426,7 @@ class TimeType(OrderedType):
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """Times such as 06:30; see `OrderedType.starts`."""
+        """Start of each range but the first, such as 06:30."""
         return tuple(clock(int(edge)) for edge in self.cuts.numbers)
 
 

@@ -100,9 +100,15 @@ class Choice:
 
 @dataclass(frozen=True)
 class Listing:
-    """The jobs of a page. `older` is the last job shown if there are older ones. `cut`: the search left out older jobs.
+    """The jobs of a page.
 
-    Without a narrowing choice `for_us` and `under_way` are all jobs that have not ended, `found` those that have.
+    Attributes:
+        choice: The choice of jobs.
+        for_us: All open jobs that wait for us, whatever the choice leaves out.
+        under_way: All other open jobs.
+        found: A page of the chosen jobs; without a narrowing choice, of the ended jobs.
+        older: The last of `found` if further jobs follow, else empty.
+        cut: Whether the search stopped before it had read all older jobs.
     """
 
     choice: Choice

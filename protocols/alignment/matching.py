@@ -68,7 +68,10 @@ class Matching:
 
     @property
     def receiver(self) -> int:
-        """The party that compares. If both learn the result, it is the one with fewer points."""
+        """Number of the party that compares: the one that learns the result.
+
+        If both learn it, the one with fewer points compares; with equal numbers, party 0.
+        """
         if self.learns == "both":
             return int(self.sizes[1] < self.sizes[0])
         return int(self.learns == "dialler")

@@ -15,7 +15,7 @@ from smc.circuit import Builder, Form, Netlist, concatenate, select
 
 @lru_cache(maxsize=32)
 def sum_netlist(width: int, form: Form = "size") -> Netlist:
-    """Build a circuit: the AND of two bits, and the sum of two signed integers modulo 2^width, which must fit.
+    """Build a circuit that returns the AND of two bits, and the sum of two signed integers. The sum must fit `width`.
 
     The inputs are both integers, then both bits.
 
@@ -32,7 +32,7 @@ def sum_netlist(width: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=128)
 def nearest_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
-    """Build a match: the allowed edge whose balance is nearer to 0, the lower one among equals.
+    """Build the circuit of a match: the allowed edge whose balance is nearer to 0 wins, among equals the lower one.
 
     Inputs are two edges, the lower first: for each a bit "is allowed", its balance, its position. Outputs are these
     fields of the chosen edge; the position has one bit more.
@@ -55,9 +55,10 @@ def nearest_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def sides_netlist(width: int, rows: int, least: int, form: Form = "size") -> Netlist:
-    """Build a circuit: whether an edge is allowed and both its sides have enough rows, |2 L - T| <= T - 2 least.
+    """Build a circuit that returns whether an edge is allowed and both its sides have at least `least` rows.
 
-    The inputs are a bit "is allowed", the edge's balance, and each party's number of rows in the box.
+    For T rows in the box, the sides have enough rows if |balance| <= T - 2 least. The inputs are a bit "is allowed",
+    the edge's balance, and each party's number of rows in the box.
 
     Args:
         width: Bits of a balance, with its sign.

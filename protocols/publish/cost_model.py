@@ -144,7 +144,7 @@ def most_bytes_of_levels(task: FullDomain, profile: Profile) -> int:
 
 
 def costliest(lattice: Lattice) -> Node:
-    """Return the node whose search compares most nodes, or against the public, most possible classes."""
+    """Return the costliest node: its search compares most nodes, or against the public, most possible classes."""
 
     def work(height: int) -> int:
         search = lattice_search.towards(lattice, height)

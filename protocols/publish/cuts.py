@@ -47,7 +47,7 @@ def next_boxes(boxes: Sequence[Box], level: Level) -> list[Box]:
 
     Args:
         boxes: Open boxes before the level.
-        level: Cut of each of these boxes; None for a box that stays.
+        level: Cut of each of these boxes; None for a box that stays whole, and is not open any more.
 
     Raises:
         ValueError: The level has another number of boxes, or a cut is not inside its box.
@@ -63,7 +63,7 @@ def whole(domains: Sequence[int]) -> Box:
 
 
 def open_boxes(domains: Sequence[int], cuts: Cuts) -> list[Box]:
-    """Return the undecided boxes.
+    """Return the boxes that the next level decides; without cuts, the box of all value combinations.
 
     Args:
         domains: Number of values of each attribute.
@@ -116,7 +116,7 @@ def widest_first(domains: Sequence[int], box: Box) -> tuple[int, ...]:
 
 
 def encode(cuts: Cuts) -> Any:
-    """Return the cuts as JSON: null for a box that stays, [attribute, value] for a cut."""
+    """Return the cuts as JSON: null for a box that stays whole, [attribute, value] for a cut."""
     return [[None if cut is None else list(cut) for cut in level] for level in cuts]
 
 

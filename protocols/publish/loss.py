@@ -37,7 +37,7 @@ def enough_netlist(width: int, least: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def total_netlist(width: int, form: Form = "size") -> Netlist:
-    """Build the sum of two numbers modulo 2^width, which must fit.
+    """Build a circuit that returns the sum of two numbers. The sum must fit `width`.
 
     Args:
         width: Bits of each number and of the sum.
@@ -50,7 +50,7 @@ def total_netlist(width: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=128)
 def least_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
-    """Build a match: the allowed edge with less loss, the lower one among equals.
+    """Build the circuit of a match: the allowed edge with less loss wins, among equals the lower one.
 
     Inputs are two edges, the lower first: for each a bit "is allowed", its loss, its position. Outputs are these fields
     of the chosen edge; the position has one bit more.

@@ -70,8 +70,13 @@ class OwnRows:
 def precheck_netlist(columns: tuple[int, ...], width: int, k: int, form: Form = "size") -> Netlist:
     """Build the circuit of the check.
 
-    Inputs: number of rows of party 0, of party 1; two bits, both 1 if all rows keep the rules; for each party a bit for
-    every value of every column, 1 if it occurs. Outputs: whether k rows keep the rules; whether each column is a
+    Inputs, in this order:
+
+    - number of rows of party 0, and of party 1
+    - two verdicts: both are 1 if the rows of both parties as one group keep the rules
+    - for party 0, then for party 1: a bit for every value of every column, 1 if the value occurs
+
+    Outputs: whether both parties together have k rows and both verdicts are 1; for each column, whether it is a
     provenance column.
 
     Args:
@@ -105,7 +110,8 @@ def precheck(engine: Engine, problem: Problem, party_rows: OwnRows, names: Seque
         names: Names of the columns, for messages. Default: their numbers.
 
     Raises:
-        JointRefusalError: The rows as a whole do not keep the rules, or a column has no value that both parties have.
+        JointRefusalError: The rows as a whole do not keep the rules; or both parties have rows, and a column has no
+            value that occurs at both.
     """
     width = problem.count_width
     with engine.session.phase("admission"):

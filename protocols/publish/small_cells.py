@@ -87,7 +87,8 @@ class CellProblem:
 
 @lru_cache(maxsize=32)
 def public_netlist(width: int, threshold: int, zeros: Zeros, form: Form = "size") -> Netlist:
-    """Build a cell's state against the public: a bit "too few rows"; with zeros shown, a second bit "no row".
+    """Build a circuit that returns a cell's state against the public: a bit "too few rows"; with zeros shown, a second
+    bit "no row".
 
     With zeros shown, an empty cell sets the second bit alone. The inputs are the rows of party 0 and of party 1.
 
@@ -110,7 +111,7 @@ def public_netlist(width: int, threshold: int, zeros: Zeros, form: Form = "size"
 
 @lru_cache(maxsize=32)
 def peer_netlist(zeros: Zeros, form: Form = "size") -> Netlist:
-    """Build the state of a cell against the peer, from the bits of both parties.
+    """Build a circuit that returns the state of a cell against the peer, from the bits of both parties.
 
     Each party enters a bit "too few rows"; with zeros shown, a second bit "no row". The cell has too few rows if either
     party has, and no row if both parties have none.
@@ -127,7 +128,7 @@ def peer_netlist(zeros: Zeros, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def sum_netlist(width: int, form: Form = "size") -> Netlist:
-    """Build the sum of two integers, width + 1 bits.
+    """Build a circuit that returns the sum of two integers, width + 1 bits.
 
     Args:
         width: Bits of each integer.
@@ -230,7 +231,8 @@ def masked_sums(engine: Engine, numbers: NDArray[Any], width: int) -> tuple[BitM
 def noisy_cell_netlist(
     width: int, law: Law, threshold: int, rows: tuple[int, Law] | None, form: Form = "size"
 ) -> Netlist:
-    """Build a noisy cell: a bit "too few rows"; then the output of `noisy_sum_netlist`, or zeros if that bit is 1.
+    """Build a circuit that returns a noisy cell: a bit "too few rows"; then the output of `noisy_sum_netlist`, or zeros
+    if that bit is 1.
 
     The inputs are both parties' numbers and uniform bits; with `rows`, then both parties' rows and uniform bits.
 

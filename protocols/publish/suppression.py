@@ -25,7 +25,7 @@ SPAN = 32  # numbers summed by one instance
 
 @lru_cache(maxsize=32)
 def small_netlist(k: int, form: Form = "size") -> Netlist:
-    """Build the sum of the rows in classes with fewer than k.
+    """Build a circuit that returns the number of rows in classes with fewer than k rows of both parties.
 
     The inputs are the rows of party 0 in SPAN classes, then those of party 1, each at most k.
 
@@ -47,7 +47,7 @@ def small_netlist(k: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def sum_netlist(width: int, form: Form = "size") -> Netlist:
-    """Build the sum of SPAN numbers.
+    """Build a circuit that returns the sum of SPAN numbers.
 
     Args:
         width: Bits of each number.
@@ -88,7 +88,9 @@ def together_netlist(width: int, most: int, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=32)
 def published_netlist(k: int, form: Form = "size") -> Netlist:
-    """Build a circuit that returns whether both parties' rows of a class, each input cut to at most k, are k together.
+    """Build a circuit that returns whether both parties have k or more rows of a class together.
+
+    The inputs are the rows of party 0 and of party 1, each cut to at most k.
 
     Args:
         k: Fewest rows of both parties in a class.

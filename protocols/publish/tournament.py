@@ -19,7 +19,7 @@ Fields = list[Bits]  # of every player: a bit "is allowed", its value, its posit
 
 @lru_cache(maxsize=128)
 def first_netlist(width: int, digits: int, form: Form = "size") -> Netlist:
-    """Build a match: the first allowed player of two.
+    """Build the circuit of a match. Of two players, the first that is allowed wins.
 
     Inputs are two players in order: for each a bit "is allowed", its value, its position. Outputs are these fields of
     the chosen player; the position has one bit more.

@@ -45,8 +45,8 @@ def of_categories(values: int, epsilon: float) -> Kinds:
 def of_texts(epsilon: float) -> Kinds:
     """Return the mechanisms for texts, by name: RAPPOR of 128 bits and a sketch of 1,024 bits.
 
-    RAPPOR has no instantaneous answer. Both use one hash function, which has the least error. RAPPOR's cohorts separate
-    texts that share a bit.
+    RAPPOR draws its permanent answer alone, without an instantaneous one. Both use one hash function: that gives the
+    least error. RAPPOR's cohorts separate texts that share a bit.
     """
     from parties.alone.local.rappor import Rappor
     from parties.alone.local.sketch import CountMeanSketch
@@ -59,8 +59,8 @@ def of_texts(epsilon: float) -> Kinds:
 def of_numbers(low: float, high: float, epsilon: float, delta: float | None) -> Kinds:
     """Return the mechanisms for numbers, by name.
 
-    A small epsilon gets noise of fewer steps. An epsilon below LEAST_OF_NOISE gets no noise: its reports would be too
-    wide.
+    The smaller epsilon is, the fewer steps divide the range for Laplace and Gaussian noise. Below LEAST_OF_NOISE these
+    two mechanisms are left out, because their reports would be too wide.
 
     Args:
         low: least value of the range
@@ -83,7 +83,10 @@ def of_numbers(low: float, high: float, epsilon: float, delta: float | None) -> 
 
 
 def document(kinds: Kinds, reports: int, values: int | None) -> dict[str, Any]:
-    """Return the error of each mechanism, the least first.
+    """Return the mechanisms with their standard errors, the least error first.
+
+    If shares are estimated, each mechanism also has `found_from` and `reports_for_even_share`, see the module's first
+    lines.
 
     Args:
         kinds: the mechanisms by name

@@ -389,7 +389,9 @@ def as_category(column: ColumnProfile, table: TableProfile, is_target: bool) -> 
     if max(map(len, often), default=0) > LONGEST:
         raise InputError(f"texts of more than {LONGEST} letters: group them, or leave the column out")
     if problems := [value for value in often if unusable(value)]:
-        raise InputError(f"the value {quoted(problems[0])} {unusable(problems[0])}")
+        raise InputError(
+            f"the value {quoted(problems[0])} {unusable(problems[0])}; mend the cells, or leave the column out"
+        )
     fields: dict[str, Any] = {"type": "category", "values": sorted(often, key=value_order)}
     if prefix is not None:
         fields["prefix"] = prefix

@@ -123,7 +123,7 @@ def _sum(source: Table, target: Table) -> None:
 def _tree(columns: Set, new_axes: set[Set], domains: Sequence[int]) -> Iterator[tuple[Set, Set]]:
     """Yield tables and the smaller ones summed from them, until all those of `new_axes` are included.
 
-    A table is told by its columns. The column that most of the required tables lack is summed out first, for these.
+    Its columns identify a table. The column that most of the required tables lack is summed out first, for these.
     """
     rest = sorted(new_axes)
     while rest:

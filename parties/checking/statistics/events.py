@@ -33,7 +33,13 @@ Cells = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Bet:
-    """A bet of a share of the capital on the events of one or both sides."""
+    """A bet on the events of one or both sides.
+
+    Attributes:
+        sides: `FOR_FIRST`, `FOR_SECOND`, or both as a bit mask: the events that take part.
+        delta: Delta of the promise.
+        share: Share of the capital in each bet.
+    """
 
     sides: int
     delta: float

@@ -46,7 +46,7 @@ class Logistic(Objective):
         return chances - target, chances * (1 - chances)
 
     def squared(self, trees: int) -> Fraction:
-        """Return the bound from |p - y| <= 1 and p (1 - p) <= 1/4."""
+        """Return 1 + 1/16: |p - y| <= 1 is the slope, p (1 - p) <= 1/4 the curvature. A round has one tree."""
         return Fraction(17, 16)
 
 
@@ -67,8 +67,8 @@ class Softmax(Objective):
         return chances - (np.arange(len(margins))[:, None] == target), 2 * chances * (1 - chances)
 
     def squared(self, trees: int) -> Fraction:
-        """Return the bound: the squares of the slopes add up to 2 at most; the curvatures, each at most 1/2, add up
-        to 2."""
+        """Return 2 + 1: the squares of the slopes add up to 2 at most. The curvatures, each at most 1/2, add up to 2,
+        so their squares add up to 1 at most."""
         return Fraction(3)
 
 
@@ -90,7 +90,7 @@ class Squared(Objective):
         return np.clip(margins - target, -1, 1), np.ones(margins.shape)
 
     def squared(self, trees: int) -> Fraction:
-        """Return the bound from |slope| <= 1 and curvature 1."""
+        """Return 1 + 1: the slope is at most 1 in absolute value, the curvature is 1. A round has one tree."""
         return Fraction(2)
 
 

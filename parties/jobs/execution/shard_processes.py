@@ -252,17 +252,18 @@ def door(address: Address) -> Door:
 
 
 def met_at(door: Door, session: Address, shards_at: Sequence[str] = ()) -> Address:
-    """Return the address of a door: on the session's own host, or on a host that this party's operator has named.
+    """Return the address at which this party dials a peer's shard.
 
-    The peer sends the address. It must not make this party dial, and so explore, any other machine.
+    The peer sends the address. It could make this party explore other machines. So the host must be the session's own
+    host, or one that this party's operator has named.
 
     Args:
-        door: The address that the peer sends for its shard.
+        door: The peer's shard, as the peer sends it; without a host, the shard is on the session's host.
         session: The address at which the peer's session was dialled.
         shards_at: Hosts and networks, see `LinkSettings`.
 
     Raises:
-        MachineError: The address is on neither; nothing is dialled.
+        MachineError: The host is another one; nothing is dialled.
     """
     groups, port = door[:-1], door[-1]
     if not any(groups):

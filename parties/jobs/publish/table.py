@@ -116,7 +116,8 @@ class TableOfBoth(BySchema):
         numbers."""
         if self.problem.cells > MOST_CELLS:
             raise InputError(
-                f"a table of {self.cells} cells is too large: at most {MOST_CELLS} are allowed, totals included"
+                f"a table of {self.cells} cells is too large: at most {MOST_CELLS} are allowed, "
+                "totals included; name columns with fewer values"
             )
         for column in self.axes:
             if TOTAL in self.schema.attributes[column]:

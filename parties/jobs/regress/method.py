@@ -59,7 +59,7 @@ class Method(ABC):
 
     @property
     def space(self) -> Features:
-        """The features of the rows that `own` receives; a method may use others than `features`."""
+        """The features with which `own` receives the rows; a subclass may return others than `features`."""
         return self.features
 
     @property

@@ -27,9 +27,10 @@ AHEAD = timedelta(days=31)  # of the peer's times before ours; a job that waited
 def stamp(
     clock: datetime, known: Iterable[datetime | str | None], claimed: Iterable[datetime | str | None]
 ) -> datetime:
-    """Return the start of a charge: never before `clock`, `known` or, within `AHEAD` of these, `claimed`.
+    """Return the start of a charge: the latest of all these times.
 
-    Times are aware datetimes, or ISO 8601 with a zone. Invalid ones are ignored, for the peer may send anything.
+    A claimed time later than our latest time plus `AHEAD` is lowered to that. Times are aware datetimes, or ISO 8601
+    with a zone. Invalid ones are ignored, for the peer may send anything.
 
     Args:
         clock: The present time by our clock.

@@ -172,7 +172,7 @@ class Contacts:
                 raise
         if label.startswith(giving.LABEL):
             return self._door(name, label.removeprefix(giving.LABEL))(label)
-        raise RefusedError("this is a node: start smc node at the other end as well")
+        raise RefusedError("a node answers here: start smc node at your end as well")
 
     def _call(self, holder: str, identifier: str) -> None:
         """Call a holder to the session of a job that begins here."""

@@ -68,7 +68,7 @@ _BEFORE = Row(0, "", "", None, "", "", NOTHING)  # before the first entry
 
 @dataclass(frozen=True)
 class SignedHead:
-    """The last number and hash, the certificate's fingerprint, and the signature with its key."""
+    """Number and hash of a log's last entry, signed by the owner, and the fingerprint of the owner's certificate."""
 
     head: Head
     fingerprint: str
@@ -102,7 +102,7 @@ class SignedEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class Archive:
-    """Archived content of the log's empty entries, by number, and SHA-256 of each job's lines in the files."""
+    """Archived entries by number, with their content, and SHA-256 of each job's lines in the archive file."""
 
     rows: Mapping[int, Row] = field(default_factory=dict)
     contents: Mapping[str, str] = field(default_factory=dict)

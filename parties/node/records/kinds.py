@@ -78,7 +78,7 @@ FIELDS: dict[str, type[Fields]] = {}  # by kind of entry
 
 
 class Fields(BaseModel):
-    """The fields of one kind of entry: these, and no others."""
+    """Base class for the fields of one kind of entry. A field that the class does not declare is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
     kind: ClassVar[EntryKind]
@@ -289,9 +289,10 @@ class Charge(Fields, kind="spent"):
 
 
 class BitsCharge(Fields, kind="counted"):
-    """A step of the job opens at most this number of bits of exact answers about our table: written before it.
+    """A step of the job opens at most `bits` bits of exact answers about our table. The entry precedes the step.
 
-    A failure before the step books bits of it too; then the step books the others.
+    If a session ends before the step, an entry charges the bits reserved for it, at least one. A later session charges
+    the remainder.
     """
 
     table: Text  # ours
@@ -305,7 +306,8 @@ class BitsCharge(Fields, kind="counted"):
 class Declared(Fields, kind="declared"):
     """A participant of a job with holders made this statement, signed with the key of this certificate.
 
-    `said` is the statement without the proposal, which `digest` names. Our own entries have the news alone, unsigned.
+    `said` is the statement without the proposal, which `digest` names. Our own entries have only
+    its changed fields, and no signature.
     """
 
     party: Side

@@ -17,7 +17,14 @@ CREATE TABLE IF NOT EXISTS shipped (
 
 
 class Shipped(NamedTuple):
-    """The last entry that a target has, and the time of its arrival; `why` is the reason if shipping fails now."""
+    """The last entry that a target has; 0 and empty texts if none has arrived.
+
+    Attributes:
+        number: Number of the entry.
+        hash: Hash of the entry.
+        at: Time of its arrival.
+        why: Reason if shipping fails now, else empty.
+    """
 
     number: int = 0
     hash: str = ""

@@ -156,7 +156,7 @@ def test_centroids_are_clustered_by_their_rows(tmp_path: Path) -> None:
         ((linear(1, 1), linear(1, 1, classes=["yes", "no"])), (), "answers another question"),
         ((linear(1, 1), linear(1, 1, columns={"wind": {"weights": {"weak": 1}}})), (), "answers another question"),
         ((rules("x=1 > a=1"), rules("x=1 > a=1") | {"transaction": "bill"}), (), "answers another question"),
-        ((rules("x=1 > a=1"),) * 2, ("--at-least", "3"), "--at-least: is 3, but there are 2 files; give fewer"),
+        ((rules("x=1 > a=1"),) * 2, ("--at-least", "3"), "--at-least: is 3, but there are 2 files; give 2 or less"),
         ((tree(YES), tree(NO)), ("--at-least", "2"), "--at-least: counts rules; remove it"),
         ((clusters((1, 3)), clusters((1, 3), bounds=(0, 9))), (), "answers another question"),
         ((clusters((1, 3)), {"clusters": [], "columns": ["age"], "bounds": [[0, 1]]}), (), "not a file of smc cluster"),

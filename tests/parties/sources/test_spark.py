@@ -93,7 +93,7 @@ def test_what_is_wrong_is_one_line(spark: Any, parquet: Path) -> None:
         ("spark://local", None, "name the `table`"),
         ("spark://local", "visits", "there is no such table"),
         ("spark://local", "/nowhere/at/all", "PATH_NOT_FOUND"),
-        ("spark://127.0.0.1:1", "visits", "cannot reach the master: Connection refused"),
+        ("spark://127.0.0.1:1", "visits", "cannot reach the Spark master: Connection refused"),
         ("spark://127.0.0.1", "visits", "must be HOST:PORT"),
     ]
     for source, table, complaint in cases:

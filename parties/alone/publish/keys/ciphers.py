@@ -33,7 +33,7 @@ CHANGED = "the cell was changed, or another key sealed it"
 
 
 class CellCipher(ABC):
-    """A cipher with its key; every cell is bound to `associated` data."""
+    """A cipher with its key. A sealed cell opens only with the `associated` data with which it was sealed."""
 
     @abstractmethod
     def seal(self, plain: bytes, associated: bytes) -> bytes:

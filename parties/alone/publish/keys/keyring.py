@@ -104,7 +104,10 @@ class Keyring:
             known = self._versions(name)
         last = max(known.values(), key=lambda key: key.version)
         if last.mode != mode:
-            raise InputError(f"{self.path}: the key {quoted(name)} is for {last.mode} pseudonyms, not {mode} ones")
+            raise InputError(
+                f"{self.path}: the key {quoted(name)} is for {last.mode} pseudonyms, not {mode} ones; "
+                "change `pseudonym`, or name another `key`"
+            )
         return last
 
     def versions(self, name: str) -> dict[int, ColumnKey]:

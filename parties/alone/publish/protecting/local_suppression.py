@@ -76,6 +76,9 @@ class LocalSuppression(Method):
 def suppressed(codes: Counts, k: int, prices: list[int]) -> Any:
     """Return the mask of the cells to hide, bool[rows, columns]; deterministic.
 
+    Sets of columns are tried from the lowest price. A row hides the first set without which k of the rows that are
+    not done yet are equal. Cells that k rows do not need hidden are then shown again.
+
     Args:
         codes: values of the rows, int64[rows, columns], at least k rows
         k: least number of equal rows

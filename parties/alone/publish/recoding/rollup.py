@@ -33,7 +33,7 @@ class Rollup:
         return Classes(self._at(node)[1], self.layout)
 
     def groups(self, node: Node) -> ValueCodes:
-        """Return the groups of the classes at a node, int32[quasi-identifiers, classes]."""
+        """Return the values of a node's classes, as codes at the node's levels: int32[quasi-identifiers, classes]."""
         return self._at(node)[0]
 
     def _of_cells(self, cells: Cells) -> tuple[ValueCodes, Counts]:

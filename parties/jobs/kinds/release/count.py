@@ -27,8 +27,8 @@ class Count(Release):
     """Count the rows of both parties that meet a condition. Both learn the number, with noise unknown to either.
 
     Several conditions (--where repeated, or ';' between them) give several numbers that share epsilon. If a row
-    can count for m of them, their noise has scale m / epsilon. With --delta it is Gaussian, and grows only with
-    the root of m.
+    can count for m of them, their noise has scale m / epsilon. A replaced row can change up to 2 m of them. With
+    --delta the noise is Gaussian, and grows only with the root of m.
     """
 
     name = "release count"

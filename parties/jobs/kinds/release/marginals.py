@@ -42,7 +42,8 @@ class Marginals(Release):
 
     Name the sets (--sets age,sex, repeated), or take all sets of --ways columns from --columns. A row counts
     once in each of the m sets. With --delta the noise is Gaussian and grows with the root of m. Without, it is
-    Laplace noise of scale m / epsilon. Results made from the counts, such as synthetic rows, cost nothing more.
+    Laplace noise of scale m / epsilon, or twice that if neighbouring tables differ by a replaced row. Results
+    made from the counts, such as synthetic rows, cost nothing more.
     """
 
     name = "release marginals"

@@ -54,8 +54,8 @@ class NaiveBayes(Release):
     themselves.
 
     A row counts once for each of the d columns to predict from, so the noise of each number has scale
-    d / epsilon. With --delta it is Gaussian, and grows only with the root of d; this is the default if it has less
-    than half the variance.
+    d / epsilon, or twice that if neighbouring tables differ by a replaced row. With --delta the noise is
+    Gaussian, and grows only with the root of d; this is the default if it has less than half the variance.
     """
 
     name = "release naive-bayes"

@@ -29,9 +29,9 @@ class SumSettings(GroupSettings, DrawnSettings):
 class Sum(Release):
     """Add up the numbers of a column over the rows of both parties. Both learn the sum, with noise.
 
-    The schema lists the values of the column as numbers, so the largest contribution of a row is public. The
-    scale of the noise is this contribution divided by epsilon. Groups (--by) cost no further epsilon. Missing values
-    count as 0.
+    The schema lists the values of the column as numbers. So the sensitivity is public: the most that one row
+    changes the sums. The scale of the noise is the sensitivity divided by epsilon. Groups (--by) cost no further
+    epsilon. Missing values count as 0.
     """
 
     name = "release sum"
