@@ -129,9 +129,10 @@ def theirs(task: Boost, codes: dict[str, Numbers], labels: Numbers, train: Numbe
 def markdown(results: list[dict[str, Any]]) -> str:
     """Return the table in docs/boosting.md."""
     ways = (*WAYS, "XGBoost")
-    lines = [f"| share of rows right | rounds, rate, bits | {' | '.join(ways)} |", "|---|---|" + "---|" * len(ways)]
+    head = ("table", "rounds", "rate", "bits of splits: default (50 rounds)", *ways)
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     for line in results:
-        about = f"{line['rounds']}, {line['rate']:g}, {line['bits']:,} of {line['bits of 50']:,}"
+        about = f"{line['rounds']} | {line['rate']:g} | {line['bits']:,} ({line['bits of 50']:,})"
         lines.append(f"| {line['table']} | {about} | {' | '.join(f'{line[name]:.3f}' for name in ways)} |")
     return "\n".join(lines)
 

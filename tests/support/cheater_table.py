@@ -107,9 +107,9 @@ ROWS = (
 
 # What each side of an engine still can do; read from the engines' code.
 STILL = (
-    "**yao, evaluator**: a cheating evaluator gets the result for one input of its choice, and no more. OT is checked, "
-    "and the garbled tables work for one label a wire. It can show the garbler any result, and can stop once it has "
-    "the result.",
+    "**yao, evaluator**: a cheating evaluator gets the result for one input of its choice, and no more. OT is checked. "
+    "The evaluator has one label of each wire, and the garbled tables work for this label only. It can show the "
+    "garbler any result, and can stop once it has the result.",
     "**yao, garbler**: a cheating garbler can garble another circuit. The evaluator's shares at `reveal` then open any "
     "function of the evaluator's input, without noise, in place of the result. The garbler can also make the result "
     "wrong if a bit of that input is 1.",
