@@ -189,7 +189,7 @@ def test_integers_that_do_not_fit_are_refused(play) -> None:
 
     refused("integer number 2 is 32, must be from 0 to 31", lambda e: noisy_sums(e, np.array([1, 32]), 5, NOISE))
     refused("integer is -17, must be from -16 to 15", lambda e: noisy_sums(e, np.array([-17]), 5, NOISE, signed=True))
-    refused("not 1 to 63", lambda e: noisy_sums(e, np.array([0]), 63, NOISE))
+    refused("take 65 bits; give 1 bit or more", lambda e: noisy_sums(e, np.array([0]), 63, NOISE))
     refused("at least one candidate", lambda e: noisy_choice(e, np.zeros((0, 2), dtype=np.int64), 5, NOISE))
     refused("does not fit 5 bits", lambda e: noisy_choice(e, np.array([[1], [-1]]), 5, NOISE))
     refused("at most 63", lambda e: noisy_choice(e, np.array([[1], [1]]), 63, NOISE))

@@ -393,7 +393,7 @@ def test_more_rows_than_agreed_are_refused() -> None:
         ({"epsilon": Fraction(0)}, "epsilon is 0"),
         ({"epsilon": Fraction(1, 1 << 21)}, "at least 2"),
         ({"leaf_epsilon": Fraction(3)}, "at most epsilon"),
-        ({"leaf_epsilon": Fraction(2)}, "leaves nothing"),
+        ({"leaf_epsilon": Fraction(2)}, "none is left for the splits"),
         ({"leaf_epsilon": Fraction(0)}, "above 0"),
         ({"max_depth": -1}, "negative"),
         ({"trees": 0}, "at least one"),

@@ -276,6 +276,9 @@ ASKED: dict[str, dict[str, Any]] = {
     "naive-bayes": {"delta": 1e-6},
     "marginals": {"sets": "age,outcome; sex", "delta": 1e-6},
     "triangles": {"columns": ("age", "visits"), "where": "sex = male", "delta": 1e-6},
+    "risks": {"target": "outcome", "by": "sex"},
+    "rates": {"target": "visits", "by": "sex"},
+    "difference": {"column": "visits", "by": "sex"},
 }
 
 

@@ -128,7 +128,7 @@ def test_every_parameter_of_the_noise_enters_the_job(change: dict[str, object]) 
         (NOISY | {"min_rows": 5}, "min_rows cannot be combined with epsilon"),
         (NOISY | {"tolerance": 0.5}, "tolerance cannot be combined with epsilon"),
         (NOISY | {"leaf_epsilon": 2.0}, "at most epsilon"),
-        (NOISY | {"leaf_epsilon": 1.0}, "leaves nothing"),
+        (NOISY | {"leaf_epsilon": 1.0}, "none is left for the splits"),
         (NOISY | {"max_depth": 201}, "--max-depth"),
         (NOISY | {"quality": "entropy", "max_rows": 2**30}, "choose quality max"),
         (NOISY | {"quality": "gini", "max_rows": 2**30}, "choose quality max"),
