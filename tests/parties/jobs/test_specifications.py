@@ -43,7 +43,9 @@ def engines(names: tuple[str, ...]) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def fields(optional: dict[str, st.SearchStrategy[Any]], **always: Any) -> st.SearchStrategy[dict[str, Any]]:
-    return st.fixed_dictionaries({name: st.just(value) for name, value in always.items()}, optional=optional)
+    """Fields that are there always, some of them also with other values, and fields that may be there."""
+    there = {name: st.just(value) | optional.get(name, st.nothing()) for name, value in always.items()}
+    return st.fixed_dictionaries(there, optional={name: optional[name] for name in optional if name not in always})
 
 
 AMOUNT = fields({"bits": st.integers(1, 64)}) | fields(
