@@ -467,7 +467,7 @@ def meaning(name: str, key: str, value: Any) -> Any:
         return {
             "wind = weak and hours in ['1', 4] and play = yes": "wind = weak and hours in [1, 4] and play = yes"
         }.get(value, value.replace("'1'", "1"))
-    names = ["by", "columns", "numeric", "bounds", "recode", "keep", "forms"]
+    names = ["by", "columns", "numeric", "bounds", "recode", "keep", "forms", "comparisons", "blocking_rules", "strata"]
     several = {"classes": ["majority"], **dict.fromkeys(names, kinds.names())}
     return ", ".join(value) if name in several.get(key, []) and isinstance(value, tuple) else value
 
