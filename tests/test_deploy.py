@@ -118,7 +118,6 @@ def test_the_steps_write_what_the_unit_expects(tmp_path: Path, monkeypatch: pyte
     assert ["chown", "-R", f"{unit()['User']}:", words[place]] in steps(1)
 
 
-@pytest.mark.skipif(shutil.which("docker") is None, reason="docker is not installed")
 def manifests() -> dict[str, Any]:
     """The objects of kubernetes.yaml by kind."""
     return {one["kind"]: one for one in yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text())}
@@ -166,6 +165,7 @@ def test_the_pod_s_files_are_for_their_owner_only(tmp_path: Path) -> None:
     assert (tmp_path / "data" / "state").stat().st_mode & 0o777 == 0o700
 
 
+@pytest.mark.skipif(shutil.which("docker") is None, reason="docker is not installed")
 def test_compose_reads_its_file() -> None:
     if subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode:
         pytest.skip("docker has no compose")

@@ -56,7 +56,9 @@ def prepare_omop(raw: str, rules_file: Path, within: str | None, out: Path, forc
             rows = source.check()
         status.doing("counting the values of each column")
         with open_rows(table.model_copy(update={"query": rules.survey(model), "lookups": ()})) as survey:
-            held, ignored = survey.engine.counts(survey.query).reshape(-1, 2).T.tolist()
+            (every, *held), (known, *ignored) = survey.engine.counts(survey.query).reshape(-1, 2).T.tolist()
+    if known < every:
+        raise InputError(f"person: {every - known:,} rows have no person_id of their own; keep one row a person")
     files.make_directory(out)
     rules.schema.save(schema_file)
     if there is None:

@@ -2,7 +2,7 @@
 
 Protocol: Jarecki, Kiayias, Krawczyk, "Round-Optimal Password-Protected Secret Sharing and T-PAKE in the
 Password-Only Model" (ASIACRYPT 2014), 2HashDH: the messages are those of RFC 9497, mode OPRF, on the group of
-`protocols.alignment.curve`. With k the scalar of a list, the function is F(text) = SHA-256(name, text, k * H(text)).
+`protocols.alignment.curve`. With k the scalar of a list, the function is F(text) = SHA-256(name, k * H(text), text).
 
     owner of the list   draws k, and sends the first bytes of F of all its keys, filled up to the agreed number by
                         random bytes and sorted. Both keep this list, with its name, for later runs
@@ -63,8 +63,9 @@ class Lookup:
 
     @property
     def cut_bytes(self) -> int:
-        """Length of an entry: the least with an error below 2^-40 in a run with as many questions as entries."""
-        return -(-(ERROR_BITS + 2 * (self.listed - 1).bit_length()) // 8)
+        """Length of an entry: the least with an error below 2^-40, also in a later run with as many questions."""
+        bits = (self.listed - 1).bit_length() + (max(self.listed, self.asked) - 1).bit_length()
+        return -(-(ERROR_BITS + bits) // 8)
 
 
 def _nothing() -> Octets:

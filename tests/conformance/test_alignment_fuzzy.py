@@ -167,13 +167,14 @@ def test_by_nodes_under_a_rule_that_bounds_the_keys(pair: Nodes) -> None:
 
 
 def test_more_keys_than_a_rule_permits_wait_for_consent_that_names_membership(pair: Nodes) -> None:
+    """Of each of the two rules: a party that cheats may enter other rows by each."""
     identifier = pair.a.client.submit({**FIELDS, "keys": 1000}).id
     view = job(pair.b, identifier)
     assert view.state == "waiting"
     assert "So a learns who of the people that it enters is in our table, and the reverse." in view.reveals
-    assert "a can enter guessed keys: up to 1,000 people if it listens, up to 1,000 if it dials." in view.reveals
+    assert "a can enter guessed keys: up to 2,000 people if it listens, up to 2,000 if it dials." in view.reveals
     assert "A guess need not be exact: a row like one of ours is enough." in view.reveals
     eventually(lambda: pair.b.client.job(identifier).remarks)
     (remark,) = pair.b.client.job(identifier).remarks
-    assert "1,000 people for membership, 100 times the rows" in remark
+    assert "2,000 people for membership, 200 times the rows" in remark
     pair.b.client.refuse(identifier, "too many keys")

@@ -87,7 +87,9 @@ def test_a_kept_list_that_does_not_fit_is_a_line(processes: Processes, tmp_path:
     assert "cannot read other" in refused("--kept", "other")
     assert "o: is the file of the owner of the list; --kept names another file here" in refused("--kept", "o")
     assert "k: is the file of the party that asks" in refused("--kept", "k", asks=False)
-    assert "k: has 50 entries, and this run 60 (keys)" in refused("--kept", "k", "--listener-keys", "60")
+    assert "k: has 50 entries of 7 bytes, and this run needs 60 of 7; give its keys" in refused(
+        "--kept", "k", "--listener-keys", "60"
+    )
     assert "k: was made with another by, forms or learns" in refused("--kept", "k", "--forms", "tax=zeros")
     assert "--aligned: this party learns no rows" in refused("--kept", "o", "--aligned", "x.csv", asks=False)
     data = (tmp_path / "k").read_bytes()

@@ -266,8 +266,8 @@ class Rules:
         return self._written(self._people(), model)
 
     def survey(self, model: Model) -> str:
-        """Return the SELECT of one row: for each column, the people with a value or yes, and the ignored records."""
-        numbers = []
+        """Return the SELECT of rows and people; then of each column people with a value or yes, and ignored records."""
+        numbers = ["COUNT(*) AS h", "COUNT(DISTINCT person_id) AS i"]
         for number, (name, rule) in enumerate(self.columns.items()):
             has = f"CASE WHEN \"{name}\" <> 'no' THEN 1 END" if rule.type == "flag" else f'"{name}"'
             numbers += [f"COUNT({has}) AS h{number}", f"{rule.ignored()} AS i{number}"]

@@ -61,7 +61,11 @@ def read(settings: LookupSettings, terms: Lookup, is_owner: bool) -> tuple[List,
     if made_for != _made_for(settings):
         raise InputError(f"{path}: was made with another by, forms or learns; use its settings, or --list sent")
     if not is_owner and kept.entries.size and kept.entries.shape != (terms.listed, terms.cut_bytes):
-        raise InputError(f"{path}: has {len(kept.entries):,} entries, and this run {terms.listed:,} (keys)")
+        size, width = kept.entries.shape
+        raise InputError(
+            f"{path}: has {size:,} entries of {width} bytes, and this run needs {terms.listed:,} of {terms.cut_bytes}; "
+            "give its keys and listener_keys, or --list sent"
+        )
     if is_owner == bool(kept.entries.size):
         whose = "the party that asks" if is_owner else "the owner of the list"
         raise InputError(f"{path}: is the file of {whose}; --kept names another file here")

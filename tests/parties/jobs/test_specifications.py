@@ -43,7 +43,9 @@ def engines(names: tuple[str, ...]) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def fields(optional: dict[str, st.SearchStrategy[Any]], **always: Any) -> st.SearchStrategy[dict[str, Any]]:
-    return st.fixed_dictionaries({name: st.just(value) for name, value in always.items()}, optional=optional)
+    """Fields that are there always, some of them also with other values, and fields that may be there."""
+    there = {name: st.just(value) | optional.get(name, st.nothing()) for name, value in always.items()}
+    return st.fixed_dictionaries(there, optional={name: optional[name] for name in optional if name not in always})
 
 
 AMOUNT = fields({"bits": st.integers(1, 64)}) | fields(
@@ -465,7 +467,7 @@ def meaning(name: str, key: str, value: Any) -> Any:
         return {
             "wind = weak and hours in ['1', 4] and play = yes": "wind = weak and hours in [1, 4] and play = yes"
         }.get(value, value.replace("'1'", "1"))
-    names = ["by", "columns", "numeric", "bounds", "recode", "keep", "forms"]
+    names = ["by", "columns", "numeric", "bounds", "recode", "keep", "forms", "comparisons", "blocking_rules", "strata"]
     several = {"classes": ["majority"], **dict.fromkeys(names, kinds.names())}
     return ", ".join(value) if name in several.get(key, []) and isinstance(value, tuple) else value
 

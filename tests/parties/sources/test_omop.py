@@ -171,6 +171,13 @@ def test_wrong_rows_are_one_line(model: omop.Model, tmp_path: Path) -> None:
         assert prepared(tmp_path, RULES, *arguments).message.startswith(f"smc: {message}")
     few = prepared(tmp_path, RULES.replace("max_rows = 20000", "max_rows = 100"), "cdm")
     assert (few.code, "100" in few.message) == (2, True)
+    person = (tmp_path / "cdm" / "person.csv").read_text()
+    twice = person + "".join(person.splitlines(keepends=True)[1:3])  # noise for one row would not hide these people
+    (tmp_path / "cdm" / "person.csv").write_text(twice)
+    again = "smc: person: 2 rows have no person_id of their own; keep one row a person"
+    assert prepared(tmp_path, RULES, "cdm").message.splitlines()[-1] == again
+    assert not (tmp_path / "clinic").exists()
+    (tmp_path / "cdm" / "person.csv").write_text(person)
     (tmp_path / "cdm" / "measurement.csv").rename(tmp_path / "cdm" / "values.csv")
     assert prepared(tmp_path, RULES, "cdm").message == (
         "smc: cdm: there is no table measurement; write it as measurement.csv or measurement.parquet"

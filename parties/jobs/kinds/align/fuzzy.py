@@ -59,7 +59,8 @@ class AlignFuzzy(Alignment):
         super().__init__(settings, [(name,) for name in dict.fromkeys(compared)])
         self.terms = linkage_of(self.settings, list(self._comparisons.values()), len(self._rules))
         left, right = self.terms.places
-        self.sizes = self.terms.bins * left, self.terms.bins * right
+        entered = self.terms.rules * self.terms.bins  # a party that cheats may enter other rows by each rule
+        self.sizes = entered * left, entered * right
 
     @classmethod
     @override
