@@ -165,6 +165,8 @@ def usual(settings: KindSettings) -> Profile:
 def tiny(counted: tuple[Forecast, ...]) -> Profile | None:
     """Return the profile of a job whose size by the first engine lets no other one win, see `TINY`; else None."""
     first = counted[0].profile.engine
+    if first not in TINY:
+        return None
     of_first = [one.bytes for one in counted if one.profile.engine == first]
     least, most = TINY[first]
     is_small = max(of_first) <= most and (min(of_first) >= least or len(of_first) < len(counted))

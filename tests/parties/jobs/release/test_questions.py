@@ -276,8 +276,8 @@ ASKED: dict[str, dict[str, Any]] = {
     "naive-bayes": {"delta": 1e-6},
     "marginals": {"sets": "age,outcome; sex", "delta": 1e-6},
     "triangles": {"columns": ("age", "visits"), "where": "sex = male", "delta": 1e-6},
-    "risks": {"target": "outcome", "by": "sex"},
-    "rates": {"target": "visits", "by": "sex"},
+    "risks": {"target": "outcome", "target_value": "bad", "by": "sex"},
+    "rates": {"target": "visits", "by": "sex", "where": "visits in [0, 2]"},
     "difference": {"column": "visits", "by": "sex"},
 }
 
