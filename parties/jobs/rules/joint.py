@@ -200,6 +200,11 @@ class RulesOfBoth(BySchema):
     def is_grouped(self) -> bool:
         return self.settings.transaction is not None
 
+    @property
+    @override
+    def columns_read(self) -> tuple[str, ...]:
+        return (*self.columns, *([self.settings.transaction] if self.is_grouped else []))
+
     @override
     def fingerprint(self, source: Any, data: Any) -> Callable[[bytes], bytes]:
         if (key := self.settings.transaction) is None:

@@ -118,6 +118,21 @@ def test_each_term_binds(
     assert found.public == found.reason, "a peer that a rule serves learns why"
 
 
+def test_a_column_that_only_groups_rows_is_covered_or_refused(
+    identities: dict[str, Identity], authority: Identity, settings: dict[str, Any]
+) -> None:
+    baskets = {"protocol": "rules", "by": None, "epsilon": None, "columns": ["wind"], "transaction": "name"}
+    fields = {"kinds": ["rules"], "epsilon": None}
+    within = {"columns": {"within": ["wind"]}} | RULE
+    covering = {"columns": ["wind", "name"]}
+    for more, rule, verdict in (({}, RULE, "refused"), (covering, RULE, "approved"), (covering, within, "waiting")):
+        signed = issue(authority, terms(identities["bob"], **fields, **more))
+        found = judged(identities, settings, signed, rule=rule, **baskets)
+        assert found.verdict == verdict, found.reason
+    found = judged(identities, settings, issue(authority, terms(identities["bob"], **fields)), **baskets)
+    assert found.reason == "denied: permit '2026-17': it does not cover the columns 'name'"
+
+
 def test_another_holder_may_not_use_it(
     identities: dict[str, Identity], authority: Identity, settings: dict[str, Any]
 ) -> None:
