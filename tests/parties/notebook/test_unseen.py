@@ -112,7 +112,9 @@ def test_rows_of_the_training_are_admitted_in_the_headline(tmp_path: Path) -> No
     [
         (None, "held-out", "judged_on: the model names no rows that were held out"),
         ({"held_out": 0.3}, None, "judged_on: people were held out of training"),
-        ({"held_out": 2}, None, "split.held_out: must be a number between 0 and 1"),
+        ({"held_out": 2}, None, "split.held_out: must be a multiple of 0.05 up to 0.5"),
+        ({"held_out": 1e-8, "fold": 7, "columns": ["first"]}, None, "so that it names no single row"),
+        ({"held_out": 0.95, "columns": ["first"]}, "training", "so that it names no single row"),
         ({"held_out": 0.3, "columns": ["age"]}, None, "'age'"),
     ],
 )

@@ -230,6 +230,12 @@ class Scoring(Release):
         return None if self.split is None or rows == "new" else Part(self.split, rows == "held-out")
 
     @property
+    @override
+    def columns_read(self) -> tuple[str, ...]:
+        split = () if self.rows_taken is None else self.rows_taken.split.columns
+        return tuple(dict.fromkeys([*self.columns, *split]))
+
+    @property
     def words_of_rows(self) -> str:
         """Description of the part of the rows that judges the model, for a question; empty for all rows."""
         if self.rows_taken is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -131,6 +132,18 @@ def test_a_column_that_only_groups_rows_is_covered_or_refused(
         assert found.verdict == verdict, found.reason
     found = judged(identities, settings, issue(authority, terms(identities["bob"], **fields)), **baskets)
     assert found.reason == "denied: permit '2026-17': it does not cover the columns 'name'"
+
+
+def test_a_column_by_which_rows_are_held_out_is_covered_or_refused(
+    identities: dict[str, Identity], authority: Identity, settings: dict[str, Any]
+) -> None:
+    split = {"held_out": 0.5, "columns": ["name"]}
+    model = {"schema_digest": "0" * 64, "target": "play", "tolerance": 0.1, "tree": {"class": "yes"}, "split": split}
+    judge = {"protocol": "evaluate report", "by": "wind", "classifier": json.dumps(model)}
+    for columns, verdict in ((["wind", "play"], "refused"), (["wind", "play", "name"], "approved")):
+        signed = issue(authority, terms(identities["bob"], kinds=["evaluate report"], columns=columns))
+        found = judged(identities, settings, signed, **judge)
+        assert found.verdict == verdict, found.reason
 
 
 def test_another_holder_may_not_use_it(
