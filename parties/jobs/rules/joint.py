@@ -203,7 +203,8 @@ class RulesOfBoth(BySchema):
     @property
     @override
     def columns_read(self) -> tuple[str, ...]:
-        return (*self.columns, *([self.settings.transaction] if self.is_grouped else []))
+        key = self.settings.transaction
+        return self.columns if key is None else (*self.columns, key)
 
     @override
     def fingerprint(self, source: Any, data: Any) -> Callable[[bytes], bytes]:
