@@ -13,6 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from parties.link.identity import Identity, fingerprint
+from parties.node.acts import accounts
 from parties.node.acts.gate import Circumstances, Gate, Judgement
 from parties.node.acts.permits import Permits
 from parties.node.desk import views
@@ -265,6 +266,17 @@ def test_all_jobs_under_a_permit_share_its_epsilon(permitted: Pair) -> None:
     spent = [entry.fields for entry in alice.ledger.log.entries(100, None) if entry.kind == "spent"]
     assert [entry["permit"].rpartition(" ")[2] for entry in spent] == ["2026-17"]
     alice.ledger.jobs.check(alice.path.parent / "log.json")
+
+
+def test_jobs_under_way_count_however_many_newer_ones_are_approved(
+    permitted: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accounts, "MOST_APPROVED", 0)  # as if newer jobs hid them
+    alice = permitted.parties[0]
+    first, second = proposed(permitted, 0.6), proposed(permitted, 0.6)
+    assert alice.begin(first) is not None
+    assert alice.begin(second) is None
+    assert "and with this job 1.2 would be spent" in alice.ledger.jobs.find(second).note
 
 
 def test_no_consent_overrides_it(permitted: Pair) -> None:
