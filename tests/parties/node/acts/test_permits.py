@@ -140,10 +140,11 @@ def test_a_column_by_which_rows_are_held_out_is_covered_or_refused(
 ) -> None:
     split = {"held_out": 0.5, "columns": ["name"]}
     model = {"schema_digest": "0" * 64, "target": "play", "tolerance": 0.1, "tree": {"class": "yes"}, "split": split}
-    judge = {"protocol": "evaluate report", "by": "wind", "classifier": json.dumps(model)}
+    judge = {"protocol": "evaluate report", "by": "wind", "classifier": json.dumps(model), "exact": True}
+    judge["epsilon"] = None
     for columns, verdict in ((["wind", "play"], "refused"), (["wind", "play", "name"], "approved")):
-        signed = issue(authority, terms(identities["bob"], kinds=["evaluate report"], columns=columns))
-        found = judged(identities, settings, signed, **judge)
+        signed = issue(authority, terms(identities["bob"], kinds=["evaluate report"], columns=columns, epsilon=None))
+        found = judged(identities, settings, signed, rule=RULE | {"exact": True}, **judge)
         assert found.verdict == verdict, found.reason
 
 
