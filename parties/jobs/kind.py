@@ -364,8 +364,13 @@ class Kind(ABC):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are read, the subject of `disclosure` among them."""
+        """The columns whose values are counted, the subject of `disclosure` among them."""
         return ()
+
+    @property
+    def columns_read(self) -> tuple[str, ...]:
+        """All columns that are read, for policy, permit and records: `columns`, and those that only group rows."""
+        return self.columns
 
     def parameters(self) -> dict[str, Any]:
         """Return the public settings by their names, for the peer, the page, the records and the policy."""

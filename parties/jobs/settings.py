@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 
 from parties.base.settings import LocalPath, Settings
 from parties.base.text import instead, listed, quoted
+from parties.tables.split import MOST, is_share
 from smc.errors import InputError
 from smc.recipes import BOOLEAN_ENGINES, ENGINES, RECIPES, Form, Garbling, Gates, OTKind
 
@@ -400,12 +401,12 @@ def row_bound() -> AnyField:
 
 def _in_twentieths(share: float) -> float:
     """Return the share. Raise ValueError unless models of two shares differ by a twentieth of all rows at least."""
-    if round(share * 20) / 20 != share:
+    if not is_share(share):
         raise ValueError("must be a multiple of 0.05, so that models of two shares differ by many rows")
     return share
 
 
-HeldOut = Annotated[float, Field(strict=True, ge=0.05, le=0.5), AfterValidator(_in_twentieths)]
+HeldOut = Annotated[float, Field(strict=True, ge=0.05, le=MOST), AfterValidator(_in_twentieths)]
 
 
 def held_out() -> AnyField:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from parties.tables.delimited import MISSING
 
 KEY = "smc held-out rows 1|"
+MOST = 0.5  # largest share that is held out
 DIGITS = 13  # hexadecimal digits of the bound of held-out hashes
 
 
@@ -54,14 +55,19 @@ class Split:
         if not isinstance(fields, dict) or (split := fields.get("split")) is None:
             return None
         share, columns = (split.get(name) for name in ("held_out", "columns")) if isinstance(split, dict) else (0, None)
-        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
-            raise ValueError("split.held_out: must be a number between 0 and 1")
+        if isinstance(share, bool) or not isinstance(share, int | float) or not (share <= MOST and is_share(share)):
+            raise ValueError(f"split.held_out: must be a multiple of 0.05 up to {MOST}, so that it names no single row")
         if columns is not None and not (isinstance(columns, list) and columns and all(map(_is_name, columns))):
             raise ValueError("split.columns: must be names of columns")
         fold = split.get("fold", 1)
         if isinstance(fold, bool) or not isinstance(fold, int | float) or fold not in range(1, folds(share) + 1):
             raise ValueError(f"split.fold: must be a whole number from 1 to {folds(share)}")
         return cls(float(share), tuple(columns or ()), int(fold))
+
+
+def is_share(share: float) -> bool:
+    """Return whether a share is a multiple of 0.05 above 0: two such parts differ by many rows."""
+    return share > 0 and round(share * 20) / 20 == share
 
 
 def folds(held_out: float) -> int:

@@ -200,6 +200,12 @@ class RulesOfBoth(BySchema):
     def is_grouped(self) -> bool:
         return self.settings.transaction is not None
 
+    @property
+    @override
+    def columns_read(self) -> tuple[str, ...]:
+        key = self.settings.transaction
+        return self.columns if key is None else (*self.columns, key)
+
     @override
     def fingerprint(self, source: Any, data: Any) -> Callable[[bytes], bytes]:
         if (key := self.settings.transaction) is None:

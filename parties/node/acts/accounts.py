@@ -220,15 +220,16 @@ class Accounts:
     def permitted(self, record: Record) -> float:
         """Return the epsilon of all jobs under a job's permit, with this one; 0 if it has no permit.
 
-        Charges of all tables count, and approved jobs that are not charged yet.
+        Charges of all tables count, and approved jobs that are not charged yet: the newest, and those under way.
         """
         if (permit := record.proposal.permit) is None:
             return 0.0
         charges = [one.charge for one in self._spendings.released() if one.charge.permit == permit.key]
         charged = [use for charge in charges if charge.job != record.id for use in charge.uses]
+        under_way = filter(None, map(self._jobs.known, self._jobs.running))
         approved = [
             use
-            for job in self._jobs.last(MOST_APPROVED, states=OPEN)
+            for job in {job.id: job for job in (*self._jobs.last(MOST_APPROVED, states=OPEN), *under_way)}.values()
             if job.id != record.id and job.charged is None and job.ours.verdict == "approved"
             if job.proposal.permit is not None and job.proposal.permit.key == permit.key
             for use in job.task.disclosure.spends

@@ -314,7 +314,7 @@ def request(
         roles=peer.settings.roles,
         proposed_by=proposed_by,
         table=job.tables[party],
-        columns=job.task.columns,
+        columns=job.task.columns_read,
         protocol=job.task.name,
         parameters=job.task.parameters() | job.bounds,
         unlimited=unlimited(),

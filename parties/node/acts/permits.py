@@ -88,7 +88,7 @@ def _uncovered(permit: Permit, job: Proposal, party: int, proposer: str, epsilon
         yield f"it covers {listed(permit.kinds)}, not {quoted(task.name)}"
     if table and table not in permit.tables:
         yield f"it does not cover the table {quoted(table)}"
-    if beyond := [name for name in task.columns if name not in permit.columns]:
+    if beyond := [name for name in task.columns_read if name not in permit.columns]:
         yield f"it does not cover the columns {listed(beyond)}"
     if permit.epsilon is not None and task.disclosure.past_budget:
         yield "it bounds epsilon, and the job opens values without noise"

@@ -71,7 +71,7 @@ def job_view(
         table=job.tables[party],
         peer_table=record.peer_table,
         target=task.disclosure.subject,
-        columns=list(task.columns),
+        columns=list(task.columns_read),
         parameters=shown_parameters(task) | job.bounds,
         asked=[] if ended_badly or state == "done" else _asked(task, inputs),
         reveals=[*_permit(record), *_roles(record), *revealed(task, _second(record))],

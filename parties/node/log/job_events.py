@@ -236,7 +236,7 @@ def public(record: Record) -> dict[str, Any]:
         "table": record.table,
         "peer_table": record.peer_table,
         "target": job.task.disclosure.subject,
-        "columns": list(job.task.columns),
+        "columns": list(job.task.columns_read),
         "parameters": {name: parameters[name] if name in job.specification else None for name in parameters},
         "digest": job.digest,
         **({} if job.permit is None else {"permit": job.permit.key}),

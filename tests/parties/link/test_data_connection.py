@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,33 @@ def test_a_peer_that_never_shows_the_token_is_one_line(parties, monkeypatch):
     ours, theirs = parties.run(is_over_it, is_over_it, data_ports=ANY_PORT)
     assert "but another program answers there" in str(ours)
     assert "but another program answers there" in str(theirs)
+
+
+def test_the_peer_does_not_choose_the_bytes_that_its_port_gets(parties, monkeypatch):
+    chosen, real, opened = b"FLUSHALL\r\n".ljust(32), socket.create_connection, []
+
+    def listened(address: Any, timeout: float) -> socket.socket:
+        opened.append(_Recorded(real(address, timeout)))
+        return opened[-1]
+
+    monkeypatch.setattr(data_connection, "secrets", SimpleNamespace(token_bytes=lambda _: chosen))
+    monkeypatch.setattr(data_connection.socket, "create_connection", listened)
+    assert parties.run(is_over_it, is_over_it, data_ports=ANY_PORT) == (True, True)
+    assert [len(data) for data in opened[0].sent] == [32]
+    assert chosen not in opened[0].sent
+
+
+class _Recorded(socket.socket):
+    """The other socket, which records what `sendall` sends."""
+
+    def __init__(self, other: socket.socket) -> None:
+        super().__init__(other.family, other.type, other.proto, other.detach())
+        self.sent: list[bytes] = []
+
+    def sendall(self, data: Any, *flags: int) -> None:
+        if len(data) == 32:
+            self.sent.append(bytes(data))
+        super().sendall(data, *flags)
 
 
 def test_records_open_once_in_order_and_unchanged():

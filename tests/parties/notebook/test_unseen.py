@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,9 @@ def test_rows_of_the_training_are_admitted_in_the_headline(tmp_path: Path) -> No
     [
         (None, "held-out", "judged_on: the model names no rows that were held out"),
         ({"held_out": 0.3}, None, "judged_on: people were held out of training"),
-        ({"held_out": 2}, None, "split.held_out: must be a number between 0 and 1"),
+        ({"held_out": 2}, None, "split.held_out: must be a multiple of 0.05 up to 0.5"),
+        ({"held_out": 1e-8, "fold": 7, "columns": ["first"]}, None, "so that it names no single row"),
+        ({"held_out": 0.95, "columns": ["first"]}, "training", "so that it names no single row"),
         ({"held_out": 0.3, "columns": ["age"]}, None, "'age'"),
     ],
 )
@@ -120,6 +123,26 @@ def test_what_cannot_be_judged_is_said(tmp_path: Path, split: Any, judged_on: st
     document = trained("id3", FRAME) | ({} if split is None else {"split": split})
     with pytest.raises(InputError, match=why):
         judged(tmp_path / "m.json", document, judged_on=judged_on)
+
+
+def test_noise_is_for_a_row_that_changes_no_other() -> None:
+    """Rows that are equal in `first` are numbered; one more of them exchanges others of both values of `second`."""
+    seconds = ["a", "b"] * 500
+    less, more = (
+        Counter(np.array(rows)[Part(Split(0.5, ("first",)), True).has([["x"] * len(rows)])].tolist())
+        for rows in (seconds, ["a", *seconds])
+    )
+    assert sum(abs(less[value] - more[value]) for value in "ab") > 1
+    kind: Any = kinds.find("evaluate report")
+    model = json.dumps(trained("id3", FRAME, columns=("first",), held_out=0.3))
+    with pytest.raises(InputError, match=r"held out by .*, without 'second': noise would not hide a row"):
+        kind.canonical(kind.Settings(classifier=model, by="second", epsilon=1.0), SCHEMA)
+    for more in (
+        {"epsilon": 1.0},
+        {"by": "second", "exact": True},
+        {"by": "second", "epsilon": 1.0, "judged_on": "new"},
+    ):
+        kind.canonical(kind.Settings(classifier=model, **more), SCHEMA)
 
 
 @pytest.mark.parametrize("share", [0.01, 0.31, 0.55])

@@ -17,7 +17,7 @@ from typing_extensions import override
 from parties.base import files
 from parties.base.arrays import Counts
 from parties.base.settings import LocalPath
-from parties.base.text import quoted
+from parties.base.text import listed, quoted
 from parties.jobs.kind import Document
 from parties.jobs.release.evaluate import models
 from parties.jobs.release.kind import Release
@@ -191,7 +191,24 @@ class Scoring(Release):
                     raise InputError(f"model: {models.ANOTHER}: there is no column {quoted(name)}")
             settings = settings.model_copy(update={"target": target, "judged_on": _judged_on(settings)})
             schema = schema.numeric(numbers_of(model))
-        return super().canonical(settings, schema)
+        task = super().canonical(settings, schema)
+        task.check_noise_hides_a_row()
+        return task
+
+    def check_noise_hides_a_row(self) -> None:
+        """Raise InputError if one row more could change which other rows judge the model, and noise is for one row.
+
+        Rows that are equal in the split's columns are numbered, so one row more renumbers them. That changes no count
+        if the rows are equal in all columns that are counted.
+        """
+        if getattr(self.settings, "epsilon", None) is None or self.rows_taken is None:
+            return
+        by = self.rows_taken.split.columns
+        if by and (beyond := [name for name in self.columns if name not in by]):
+            raise InputError(
+                f"epsilon: the model's rows were held out by {listed(by)}, without {listed(beyond)}: noise would not "
+                "hide a row; train the model with these columns too, hold out people, or give judged_on new"
+            )
 
     @classmethod
     @override
@@ -228,6 +245,12 @@ class Scoring(Release):
     def rows_taken(self) -> Part | None:
         rows = self.settings.judged_on
         return None if self.split is None or rows == "new" else Part(self.split, rows == "held-out")
+
+    @property
+    @override
+    def columns_read(self) -> tuple[str, ...]:
+        split = () if self.rows_taken is None else self.rows_taken.split.columns
+        return tuple(dict.fromkeys([*self.columns, *split]))
 
     @property
     def words_of_rows(self) -> str:

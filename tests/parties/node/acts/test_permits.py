@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,6 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from parties.link.identity import Identity, fingerprint
+from parties.node.acts import accounts
 from parties.node.acts.gate import Circumstances, Gate, Judgement
 from parties.node.acts.permits import Permits
 from parties.node.desk import views
@@ -116,6 +118,34 @@ def test_each_term_binds(
     found = judged(identities, settings, issue(authority, terms(identities["bob"], **changed)))
     assert (found.verdict, found.reason) == ("refused", f"denied: permit '2026-17': {message}")
     assert found.public == found.reason, "a peer that a rule serves learns why"
+
+
+def test_a_column_that_only_groups_rows_is_covered_or_refused(
+    identities: dict[str, Identity], authority: Identity, settings: dict[str, Any]
+) -> None:
+    baskets = {"protocol": "rules", "by": None, "epsilon": None, "columns": ["wind"], "transaction": "name"}
+    fields = {"kinds": ["rules"], "epsilon": None}
+    within = {"columns": {"within": ["wind"]}} | RULE
+    covering = {"columns": ["wind", "name"]}
+    for more, rule, verdict in (({}, RULE, "refused"), (covering, RULE, "approved"), (covering, within, "waiting")):
+        signed = issue(authority, terms(identities["bob"], **fields, **more))
+        found = judged(identities, settings, signed, rule=rule, **baskets)
+        assert found.verdict == verdict, found.reason
+    found = judged(identities, settings, issue(authority, terms(identities["bob"], **fields)), **baskets)
+    assert found.reason == "denied: permit '2026-17': it does not cover the columns 'name'"
+
+
+def test_a_column_by_which_rows_are_held_out_is_covered_or_refused(
+    identities: dict[str, Identity], authority: Identity, settings: dict[str, Any]
+) -> None:
+    split = {"held_out": 0.5, "columns": ["name"]}
+    model = {"schema_digest": "0" * 64, "target": "play", "tolerance": 0.1, "tree": {"class": "yes"}, "split": split}
+    judge = {"protocol": "evaluate report", "by": "wind", "classifier": json.dumps(model), "exact": True}
+    judge["epsilon"] = None
+    for columns, verdict in ((["wind", "play"], "refused"), (["wind", "play", "name"], "approved")):
+        signed = issue(authority, terms(identities["bob"], kinds=["evaluate report"], columns=columns, epsilon=None))
+        found = judged(identities, settings, signed, rule=RULE | {"exact": True}, **judge)
+        assert found.verdict == verdict, found.reason
 
 
 def test_another_holder_may_not_use_it(
@@ -237,6 +267,17 @@ def test_all_jobs_under_a_permit_share_its_epsilon(permitted: Pair) -> None:
     spent = [entry.fields for entry in alice.ledger.log.entries(100, None) if entry.kind == "spent"]
     assert [entry["permit"].rpartition(" ")[2] for entry in spent] == ["2026-17"]
     alice.ledger.jobs.check(alice.path.parent / "log.json")
+
+
+def test_jobs_under_way_count_however_many_newer_ones_are_approved(
+    permitted: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accounts, "MOST_APPROVED", 0)  # as if newer jobs hid them
+    alice = permitted.parties[0]
+    first, second = proposed(permitted, 0.6), proposed(permitted, 0.6)
+    assert alice.begin(first) is not None
+    assert alice.begin(second) is None
+    assert "and with this job 1.2 would be spent" in alice.ledger.jobs.find(second).note
 
 
 def test_no_consent_overrides_it(permitted: Pair) -> None:
