@@ -211,8 +211,7 @@ def export_command(
 
 @command("renew", "smc audit renew --config party.toml --former keys/a-2026.crt", group)
 def renew_command(
-    records: OwnRecords = settings(OwnRecords),
-    former: Path = option("Certificate that has signed the log so far."),
+    records: OwnRecords = settings(OwnRecords), former: Path = option("Certificate that has signed the log so far.")
 ) -> None:
     """Continue the log with a new certificate.
 

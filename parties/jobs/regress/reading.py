@@ -27,11 +27,7 @@ MOST_FEATURES = 10_000
 
 
 def features_of(
-    schema: Schema,
-    target: str,
-    columns: Sequence[str] | None,
-    numeric: Sequence[str] | None,
-    classifies: bool = True,
+    schema: Schema, target: str, columns: Sequence[str] | None, numeric: Sequence[str] | None, classifies: bool = True
 ) -> tuple[Features, Schema]:
     """Return the features of the columns in the schema's order, and the schema of these columns and the target.
 

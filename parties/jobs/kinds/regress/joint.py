@@ -33,15 +33,7 @@ from parties.jobs.regress.coordinates import Coordinates
 from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.method import Method
 from parties.jobs.regress.output import Output
-from parties.jobs.regress.reading import (
-    OwnMoments,
-    classes_of,
-    features_of,
-    moments_of,
-    rows_of,
-    stream_of,
-    target_of,
-)
+from parties.jobs.regress.reading import OwnMoments, classes_of, features_of, moments_of, rows_of, stream_of, target_of
 from parties.jobs.regress.settings import SQUARES, RegressSettings, completed
 from parties.jobs.regress.squares import Squares
 from parties.jobs.release.reading import fingerprint
