@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,14 +35,13 @@ from parties.notebook.parameters import parameters
 from parties.notebook.reading import Reading
 from parties.notebook.showing import Showing
 from parties.notebook.study import JointEstimator
+from parties.operator.interface import Operator
 from parties.party_file import load
 from parties.tables import categories
 from parties.tables.schema import Schema
 from protocols.counts import Rows
 from smc.errors import InputError
 
-if TYPE_CHECKING:
-    from parties.operator.interface import Operator
 LIMITS = ("min_rows", "max_depth", "max_rows", "held_out", "fold")
 ALIKE = ("criterion", "k", "l", "splits", "prune", "plain", "tolerance", *LIMITS, "engine")
 

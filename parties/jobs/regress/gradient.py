@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -16,11 +16,9 @@ from parties.jobs.kind import Document, Loss, exact
 from parties.jobs.regress.method import OnRound, Opened, Stepwise
 from parties.jobs.regress.settings import safe_rate
 from parties.jobs.release.noise import Noise
+from protocols.release.descent import Change, Descent
 from protocols.shares import Following
-
-if TYPE_CHECKING:
-    from protocols.release.descent import Change, Descent
-    from smc.engines import Engine
+from smc.engines import Engine
 
 
 class Gradient(Stepwise):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,11 +16,9 @@ from parties.base.text import quoted
 from parties.jobs.release import values
 from parties.jobs.settings import check_names
 from parties.tables.schema import Schema
+from protocols.counts import Indices
+from protocols.counts import Rows as Source
 from smc.errors import InputError
-
-if TYPE_CHECKING:
-    from protocols.counts import Indices
-    from protocols.counts import Rows as Source
 
 MOST_FEATURES = 10_000
 
