@@ -71,10 +71,7 @@ COMMANDS = {  # module:function, and the line in the list; the kinds of jobs are
     "publish": ("parties.commands.publish:group", "Anonymise your own rows and tables for publication."),
     "attack": ("parties.commands.attack:group", "Attack your own publications as a reader could."),
     "blur": ("parties.commands.blur:group", "Blur your own values before you give them away, and measure the risk."),
-    "reconstruct": (
-        "parties.commands.blur:reconstruct_command",
-        "Reconstruct distributions from blurred values.",
-    ),
+    "reconstruct": ("parties.commands.blur:reconstruct_command", "Reconstruct distributions from blurred values."),
     "local": ("parties.commands.local:group", "Collect answers that are randomised on each device."),
     "lesson": ("parties.commands.lesson:lesson", "Watch a protocol of the lecture notes, step by step."),
     "explain": ("parties.commands.explain:explain", "Explain a word that smc uses, or an exit code."),
@@ -109,17 +106,14 @@ IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, in a group; it
         "rows": ("parties.commands.align_rows:rows_command", "Write the keys of your rows that a node's job matched."),
     },
     "regress": {
-        "alone": ("parties.commands.regress_alone:alone", "Learn a linear model from your own rows, with noise."),
+        "alone": ("parties.commands.regress_alone:alone", "Learn a linear model from your own rows, with noise.")
     },
     "release": {
         "alone": (
             "parties.commands.release_alone:alone",
             "Compute the noisy median of your own numbers, without a peer.",
         ),
-        "check": (
-            "parties.commands.release_check:check_command",
-            "Test each noise mechanism as a black box.",
-        ),
+        "check": ("parties.commands.release_check:check_command", "Test each noise mechanism as a black box."),
     },
 }
 # numpy reads it when it is loaded. By default it starts busy threads for linear algebra, which is hardly used here.

@@ -234,7 +234,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/alone/publish/invariance.py",
+        "parties/alone/publish/republishing.py",
         ("tests/parties/alone/publish/test_invariance.py",),
         [
             ("if signature is None:", "if True:"),

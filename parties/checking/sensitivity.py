@@ -131,10 +131,7 @@ def local(epsilon: Fraction, delta: Fraction) -> Mechanism:
 
 
 def _of(
-    first: Sequence[int],
-    second: Sequence[int],
-    outcomes: Callable[[Table, ways.Draw, int], Outcomes],
-    high: int = HIGH,
+    first: Sequence[int], second: Sequence[int], outcomes: Callable[[Table, ways.Draw, int], Outcomes], high: int = HIGH
 ) -> Callable[[Engine, int, int], Outcomes]:
     tables = Table(first, 0, high), Table(second, 0, high)
     return lambda engine, table, copies: outcomes(tables[table], _draw(engine), copies)

@@ -278,12 +278,7 @@ def _rows_for(model: AnyModel | Rules, data: Path | None, config_file: Path | No
     everybody = {"person": None, "at_most": None}
     table = tables[chosen(named, tables, config_file)].model_copy(update=everybody)
     if data is not None:
-        elsewhere: dict[str, Any] = {
-            "source": str(data),
-            "table": None,
-            "query": None,
-            "files": {},
-        }
+        elsewhere: dict[str, Any] = {"source": str(data), "table": None, "query": None, "files": {}}
         table = table.model_copy(update=elsewhere)
     if table.is_chosen:
         print_left_out(table)

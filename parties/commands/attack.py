@@ -147,8 +147,7 @@ def link_command(
     "infer", "smc attack infer --published out.csv --known rows.csv --plan publish.toml --sensitive disease", group
 )
 def infer_command(
-    of: Attacked = settings(Attacked),
-    sensitive: str = option("Column to guess, in both files.", "COLUMN"),
+    of: Attacked = settings(Attacked), sensitive: str = option("Column to guess, in both files.", "COLUMN")
 ) -> Report:
     """Guess a sensitive value from published rows.
 

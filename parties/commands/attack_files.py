@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from parties.base.text import parts_of, quoted
 from parties.commands.rows import chosen
+from parties.party_file import load
 from parties.sources.settings import PlaceSettings, TableSettings
 from parties.tables import schema
 from parties.tables.delimited import MISSING, Columns
@@ -101,8 +102,6 @@ def comparable_cells(
 
 def _only_table(place: PlaceSettings, path: Path, config_file: Path) -> TableSettings | None:
     """Return the only table of party.toml with `path` as its source; None if it leaves rows out or there are others."""
-    from parties.party_file import load
-
     tables = list(load(config_file).tables.values())
     if len(tables) != 1 or tables[0].is_chosen:
         return None

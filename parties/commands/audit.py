@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from cryptography import x509
@@ -37,13 +37,11 @@ from parties.commands.signature import argument, command, option, settings
 from parties.link.identity import read_certificate, short_fingerprint
 from parties.node.records import audit, database, export, gaps, marker, sealed, shipped, sidecar_files
 from parties.node.records.chain import STAYS, Checked, check, cross_check
+from parties.node.settings import NodeFile
 from parties.operator.entries import fields_in_words
 from parties.operator.interface import AuditEntry
 from parties.party_file import load, peer_files
 from smc.errors import InputError
-
-if TYPE_CHECKING:
-    from parties.node.settings import NodeFile
 
 FORGOTTEN = (
     "later revocations are lost, and jobs continue with {peers}: revoke again each certificate that you do not trust "
@@ -211,8 +209,7 @@ def export_command(
 
 @command("renew", "smc audit renew --config party.toml --former keys/a-2026.crt", group)
 def renew_command(
-    records: OwnRecords = settings(OwnRecords),
-    former: Path = option("Certificate that has signed the log so far."),
+    records: OwnRecords = settings(OwnRecords), former: Path = option("Certificate that has signed the log so far.")
 ) -> None:
     """Continue the log with a new certificate.
 

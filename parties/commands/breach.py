@@ -54,11 +54,7 @@ def found_command(
 
 
 @command("note", "smc breach note 3f2a 'the disk was encrypted'", group)
-def note_command(
-    breach: str = _BREACH,
-    text: str = argument(),
-    file: NodeFile = settings(file_of),
-) -> Report:
+def note_command(breach: str = _BREACH, text: str = argument(), file: NodeFile = settings(file_of)) -> Report:
     """Add a finding or a measure to a breach.
 
     BREACH is the identifier from smc breach list, or its first digits.
@@ -83,11 +79,7 @@ def told_command(
 
 
 @command("close", "smc breach close 3f2a 'nothing was read; the disk is back'", group)
-def close_command(
-    breach: str = _BREACH,
-    text: str = argument(),
-    file: NodeFile = settings(file_of),
-) -> Report:
+def close_command(breach: str = _BREACH, text: str = argument(), file: NodeFile = settings(file_of)) -> Report:
     """Close a breach, with the reason.
 
     If you did not notify the authority, give the reason for that too.

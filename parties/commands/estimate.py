@@ -56,11 +56,7 @@ PROFILES = {
     "party 0 sends": ">{party0_sends:size}",
     "party 1 sends": ">{party1_sends:size}",
 }
-COSTS = {
-    "messages": ">{messages:,}",
-    "rounds": ">{party0_rounds:,}, {party1_rounds:,}",
-    "time": ">{seconds:time}",
-}
+COSTS = {"messages": ">{messages:,}", "rounds": ">{party0_rounds:,}, {party1_rounds:,}", "time": ">{seconds:time}"}
 
 
 class _Estimates(click.Group):
@@ -108,13 +104,7 @@ def group() -> None:
 @click.option("--integers", is_flag=True, help="The program uses integers, so engines for integers are counted too.")
 @options_of(PROFILE)
 @by_signature
-def run_command(
-    program: str,
-    arguments: tuple[str, ...],
-    integers: bool,
-    link: str = _LINK,
-    **flags: Any,
-) -> Report:
+def run_command(program: str, arguments: tuple[str, ...], integers: bool, link: str = _LINK, **flags: Any) -> Report:
     """Estimate smc run for any program written against the engine. Opened values count as zeros.
 
     The estimate is exact unless an opened value decides the next steps.

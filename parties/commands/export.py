@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import click
 
@@ -15,10 +15,8 @@ from parties.commands.own_table import chosen
 from parties.commands.signature import command, option
 from parties.models.load import load_any
 from parties.party_file import load
+from parties.sources.settings import TableSettings
 from smc.errors import InputError
-
-if TYPE_CHECKING:
-    from parties.sources.settings import TableSettings
 
 
 @command("export", "smc export --model tree.json --to sql --config party.toml --out tree.sql")

@@ -75,11 +75,7 @@ def jobs(
 
 
 @command(example="smc show 3f2a")
-def show(
-    job: str = job_argument,
-    watch: bool = option(FOLLOW),
-    node: NodeClient = settings(node_of),
-) -> Report:
+def show(job: str = job_argument, watch: bool = option(FOLLOW), node: NodeClient = settings(node_of)) -> Report:
     """Show a job: question, tables, disclosure, cost and decisions.
 
     JOB is the identifier, its first 4 or more digits, or latest for the newest job.

@@ -13,6 +13,7 @@ import click
 from parties.base import console, files
 from parties.base.extras import require
 from parties.commands.options import FILE, Command, check_outputs
+from parties.jobs.settings import parameters
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -83,8 +84,6 @@ class Outputs:
             kind: The kind of job.
             settings: Its settings.
         """
-        from parties.jobs.settings import parameters
-
         wanted = [parameter for parameter in parameters(kind.Settings) if parameter.role == "output"]
         return cls(kind, {parameter.key: parameter.of(settings) for parameter in wanted})
 

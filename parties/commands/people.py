@@ -82,9 +82,7 @@ def add_command(
 
 @command("password", "smc operator password anna --config party.toml", group)
 def password_command(
-    name: str = _NAME,
-    password_file: Path | None = _PASSWORD,
-    config_file: Path | None = node_config,
+    name: str = _NAME, password_file: Path | None = _PASSWORD, config_file: Path | None = node_config
 ) -> Report:
     """Change an operator's password.
 

@@ -53,8 +53,7 @@ def policy(
         default=None,
     ),
     key_exchange: str | None = option(
-        "Group of the key exchange, such as X25519MLKEM768; implies --post-quantum or --classical  [unknown]",
-        "GROUP",
+        "Group of the key exchange, such as X25519MLKEM768; implies --post-quantum or --classical  [unknown]", "GROUP"
     ),
     runs: int = option(
         "Number of jobs that already ran on the table that day  [0]", click.IntRange(0, 10**9), default=0

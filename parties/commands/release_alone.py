@@ -41,8 +41,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 @click.command(
-    "alone",
-    epilog="Example:  smc release alone --data mine.csv --column visits --low 0 --high 30 --epsilon 1",
+    "alone", epilog="Example:  smc release alone --data mine.csv --column visits --low 0 --high 30 --epsilon 1"
 )
 @click.option("--data", type=FILE, required=True, help="Your rows, a CSV file.")
 @click.option(
@@ -72,11 +71,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
     "--bound", type=int, help="Bound on the local sensitivity; if it fails, no answer  [required with propose]"
 )
 @click.option("--blocks", type=int, help="Number of blocks that the rows are divided into  [required with --function]")
-@click.option(
-    "--function",
-    metavar="NAME",
-    help=f"Function of a block: {', '.join(FUNCTIONS)}, or MODULE:FUNCTION.",
-)
+@click.option("--function", metavar="NAME", help=f"Function of a block: {', '.join(FUNCTIONS)}, or MODULE:FUNCTION.")
 @click.option("--out", type=FILE, help="Write the result as JSON.")
 @by_signature
 def alone(

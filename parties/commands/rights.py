@@ -15,12 +15,7 @@ from parties.base import console, files
 from parties.base.report import Report
 from parties.base.text import csv_text, quoted
 from parties.commands.log_writing import appending, entries_of, file_of
-from parties.commands.options import (
-    check_outputs,
-    find_party_file,
-    known_table,
-    node_config,
-)
+from parties.commands.options import check_outputs, find_party_file, known_table, node_config
 from parties.commands.signature import argument, command, option, settings
 from parties.node.records.kinds import Request
 from parties.node.settings import NodeFile

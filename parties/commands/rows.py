@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from parties.base import console
+from parties.base.settings import validated
 from parties.commands.options import FILE
+from parties.party_file import load
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,7 +68,6 @@ def chosen(source: str, table: str | None, config_file: Path | None) -> PlaceSet
 
 def _only_table(place: PlaceSettings, config_file: Path | None) -> str | None:
     """Return the `table` that party.toml has for a file, such as a sheet; None without one or with several."""
-    from parties.party_file import load
     from parties.sources.places import same_place
 
     tables = load(config_file).tables.values()
@@ -85,7 +86,6 @@ def choose(place: PlaceSettings, config_file: Path | None) -> None:
         InputError: Several tables at this place leave out different rows or have different spellings, or a table there
             is the answer to a query.
     """
-    from parties.party_file import load
     from parties.sources.places import same_place
 
     everybody = {"person": None, "at_most": None}  # the number of rows of a person that count concerns noise only
@@ -145,7 +145,6 @@ def place(source: str, table: str | None) -> PlaceSettings:
     Raises:
         InputError: The source or table is wrong; the message names the flag or argument.
     """
-    from parties.base.settings import validated
     from parties.sources import PlaceSettings
 
     place = {"source": source, "table": table}

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from parties.models.boosted import BoostedModel, Column
 from parties.models.load import AnyModel, columns_of, form_of, schema_for
 from parties.models.trees.tree import TreeFile, domains
 from parties.sources.mapping import ColumnRule, rules
-from parties.sources.settings import FormatSettings
+from parties.sources.settings import FormatSettings, TableSettings
 from parties.tables.delimited import MISSING
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from parties.sources.settings import TableSettings
 
 
 @dataclass(frozen=True)

@@ -202,10 +202,7 @@ class _Models:
             self._sum_of_trees(_segment(segments, margin), model, place).insert(1, output)
         kind = "logit" if model.width == 1 else "softmax"
         regression = SubElement(
-            _segment(segments, "class"),
-            "RegressionModel",
-            functionName="classification",
-            normalizationMethod=kind,
+            _segment(segments, "class"), "RegressionModel", functionName="classification", normalizationMethod=kind
         )
         self._schema(regression, margins)
         of_class = model.classes[1:] if model.width == 1 else model.classes

@@ -41,10 +41,7 @@ MOST_HOLDERS = 64
 MOST_BYTES = 1 << 26  # of a job or a question
 SIZE_BYTES = 8
 CONSENT, DECLINED, UNFIT = b"\x01", b"\x00", b"\x02"  # a holder's answers to the job
-REFUSALS = {
-    DECLINED: "{holder} did not consent",
-    UNFIT: "the job does not fit {holder}'s table or settings",
-}
+REFUSALS = {DECLINED: "{holder} did not consent", UNFIT: "the job does not fit {holder}'s table or settings"}
 SLICE_SECONDS = 0.25  # between two looks at the peer, while a holder is awaited
 
 

@@ -39,10 +39,7 @@ def decision_tree(engine: Engine, table_file: str = "") -> View:
     problem = lesson_problem(public)
     view = View()
     own = TableSettings(schema=bundled.schema, source=str(path), max_rows=MAX_ROWS)
-    with (
-        open_table(own, public, TARGET) as source,
-        watched(engine.session, view) as (session, _),
-    ):
+    with open_table(own, public, TARGET) as source, watched(engine.session, view) as (session, _):
         source.check()
         view.step(
             "ID3-delta: splits whose entropies differ by less than delta count as equal. Delta is public.",

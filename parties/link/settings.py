@@ -8,11 +8,7 @@ from ipaddress import IPv6Network, ip_network
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, model_validator
 
 from parties.base.address import parse_address
 from parties.base.settings import LocalPath, Seconds, Settings, required

@@ -8,19 +8,29 @@ with importing("parties.notebook"):
     from parties.notebook.anonymiser import Anonymiser
     from parties.notebook.binning import bin_labels, equal_width
     from parties.notebook.blurred import BlurredTreeClassifier
-    from parties.notebook.boosted import JointBoostClassifier, JointBoostRegressor
-    from parties.notebook.clustering import JointKMeans
     from parties.notebook.consortium import Contributor, Holders
-    from parties.notebook.estimator import JointID3Classifier
-    from parties.notebook.evaluation import JointEvaluation
-    from parties.notebook.forest import JointForestClassifier
-    from parties.notebook.inference import JointQuantile, JointRanking, JointTest
-    from parties.notebook.models import JointLogisticRegression, JointNaiveBayes, JointRidge, JointScorecard
+    from parties.notebook.estimator import JointForestClassifier, JointID3Classifier
+    from parties.notebook.inference import (
+        JointEvaluation,
+        JointKMeans,
+        JointLogRank,
+        JointQuantile,
+        JointRanking,
+        JointSurvival,
+        JointSynthesizer,
+        JointTest,
+    )
+    from parties.notebook.models import (
+        JointBoostClassifier,
+        JointBoostRegressor,
+        JointLogisticRegression,
+        JointNaiveBayes,
+        JointRidge,
+        JointScorecard,
+    )
     from parties.notebook.pseudonymiser import Pseudonymiser
     from parties.notebook.questions import joint
     from parties.notebook.rules import JointRules
-    from parties.notebook.survival import JointLogRank, JointSurvival
-    from parties.notebook.synthesizer import JointSynthesizer
     from parties.notebook.validation import joint_cross_validate
 
     release = joint.release

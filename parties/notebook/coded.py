@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from parties.jobs.inputs import Inputs
 from parties.jobs.tabular import BySchema
 from parties.link.settings import LinkSettings
 from parties.notebook.fitting import NEVER, TOO_MANY, Log, at_node, taking_part
+from parties.operator.interface import JobResult, JobView, Operator
 from parties.party_file import load
 from parties.tables import categories
 from parties.tables import schema as schemas
@@ -27,9 +28,6 @@ from protocols.counts import RowCounts
 from smc.engines import Profile, engine_of
 from smc.errors import InputError
 from smc.local import run_local
-
-if TYPE_CHECKING:
-    from parties.operator.interface import JobResult, JobView, Operator
 
 
 def columns_of(X: Any, names: tuple[str, ...]) -> list[categories.Column]:

@@ -1,48 +1,88 @@
-"""Decision tree classifier with scikit-learn's interface, on your own rows or on two organisations' rows.
+"""Classifiers by decision trees and forests with scikit-learn's interface, on your own rows or on both parties' rows.
 
     JointID3Classifier().fit(X, y)                                   alone: your own rows only, no protocol
     JointID3Classifier("schema.toml", peer="party.toml").fit(X, y)   with the peer: both parties' rows
     JointID3Classifier(peer=node).fit(table="patients")              by your node: consent, records, then the tree
 
-The tree and its leakage are those of `protocols.id3`, or with epsilon of `protocols.release.tree`. Alone, the same
-program runs on the clear engine.
+    JointForestClassifier().fit(X, y)                                   alone: your own rows only, no protocol
+    JointForestClassifier("schema.toml", peer="party.toml").fit(X, y)   with the peer: both parties' rows
+
+The tree and its leakage are those of `protocols.id3`, or with epsilon of `protocols.release.tree`; the forest and its
+leakage are those of `smc forest`. Alone, the same program runs on the clear engine.
 """
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.utils import Tags
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags, estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from parties.base.settings import validated
 from parties.jobs.execution.running import Report
 from parties.jobs.kinds.forest import Forest
 from parties.jobs.kinds.id3 import Id3
-from parties.jobs.tree.settings import Id3Settings
+from parties.jobs.tree.settings import ForestSettings, Id3Settings
 from parties.link.settings import LinkSettings
 from parties.models.trees import prediction
+from parties.models.trees.drawing import draw_svg
 from parties.models.trees.reading import asking
 from parties.models.trees.tree import Leaf, Node, TreeFile, domains, places
 from parties.notebook import binning, coded, fitting
 from parties.notebook.binning import BINS
 from parties.notebook.parameters import parameters
 from parties.notebook.reading import Reading
-from parties.notebook.showing import Showing
 from parties.notebook.study import JointEstimator
+from parties.operator.interface import Operator
 from parties.party_file import load
 from parties.tables import categories
 from parties.tables.schema import Schema
 from protocols.counts import Rows
 from smc.errors import InputError
 
-if TYPE_CHECKING:
-    from parties.operator.interface import Operator
+
+class Showing(BaseEstimator):  # type: ignore[misc]
+    """Mixin of classifiers that draw their fitted tree."""
+
+    tree_file_: TreeFile
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the tree on matplotlib's axes, or on new ones, and return the axes.
+
+        Raises:
+            NotFittedError: The classifier has no tree yet.
+        """
+        check_is_fitted(self)
+        from parties.notebook.plotting import plot  # matplotlib takes its time to load
+
+        return plot(self.tree_file_.tree, ax)
+
+    def _html_repr(self) -> str:
+        """Return the HTML for a notebook: scikit-learn's box, and after fit the tree.
+
+        The tree is an embedded SVG document, which you can move and zoom. Notebooks that remove it show an image.
+        """
+        svg = self._repr_svg_()
+        if svg is None:
+            return str(estimator_html_repr(self))
+        tree = f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+        image = f'<img alt="decision tree" src="{tree}">'
+        return f'{estimator_html_repr(self)}<object type="image/svg+xml" data="{tree}">{image}</object>'
+
+    def _repr_svg_(self) -> str | None:
+        """Return the tree as a picture, for programs that show pictures; None before fit."""
+        if not self.__sklearn_is_fitted__():
+            return None
+        tree_file = self.tree_file_
+        return draw_svg(tree_file.tree, tree_file.target, f"Decision tree for {tree_file.target}")
+
+
 LIMITS = ("min_rows", "max_depth", "max_rows", "held_out", "fold")
 ALIKE = ("criterion", "k", "l", "splits", "prune", "plain", "tolerance", *LIMITS, "engine")
 
@@ -245,3 +285,33 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "tree_file_")
+
+
+@parameters(
+    ForestSettings, "target", then=("trees", "attributes", "seed", *ALIKE, "bins"), defaults=True,
+    described={"bins": BINS},
+)  # fmt: skip
+class JointForestClassifier(JointID3Classifier):
+    """Many exact decision trees that vote. For each tree every party draws rows from its own, with replacement.
+
+    Parameters are those of `JointID3Classifier` without `epsilon` and `t`, and those of `smc forest`: `trees`,
+    `attributes` that a node chooses from, and `seed` of these draws, which is public. The defaults are those of `smc
+    forest`.
+
+    After `fit` there are `trees_`, and the attributes of a `JointID3Classifier`.
+    """
+
+    _kind = Forest
+    _named: ClassVar[tuple[str, ...]] = ("trees", "attributes", "seed", *ALIKE)
+
+    @property
+    def trees_(self) -> tuple[Node, ...]:
+        """Roots of the learnt trees."""
+        return self.tree_file_.trees
+
+    @property
+    def tree_(self) -> Node:
+        """Learnt trees as the branches of one tree, for display."""
+        from parties.models.trees.reading import simplified
+
+        return simplified(self.tree_file_)

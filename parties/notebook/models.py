@@ -1,12 +1,16 @@
-"""Estimators of models in sums: naive Bayes, scorecards, logistic regression and ridge regression.
+"""Estimators of models in sums: naive Bayes, scorecards, logistic and ridge regression, boosted trees.
 
 JointNaiveBayes("schema.toml", epsilon=1).fit(X, y)                       alone: your own rows only
 JointLogisticRegression("schema.toml", epsilon=1, peer="party.toml").fit(X)    with the peer; X has the target
 JointRidge(epsilon=1, peer=node).fit(table="patients")                    by your node
+JointBoostClassifier("schema.toml", exact=True).fit(X, y)                 alone: your own rows only
+
+Boosted trees and their leakage are those of `smc boost`. Without a peer, the program runs on the clear engine.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -15,15 +19,18 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
+from parties.jobs.boost.settings import BoostSettings
+from parties.jobs.kinds.boost import Boost
 from parties.jobs.kinds.regress.joint import RegressJoint
 from parties.jobs.kinds.release.naive_bayes import NaiveBayes
 from parties.jobs.kinds.scorecard import Scorecard
 from parties.jobs.tabular import BySchema
 from parties.models.bayes import NaiveBayesModel
+from parties.models.boosted import BoostedModel, xgboost_text
 from parties.models.linear import LinearModel
 from parties.models.scored import Margins, Scored
 from parties.notebook import coded
-from parties.notebook.parameters import of_kind
+from parties.notebook.parameters import of_kind, parameters
 from parties.notebook.study import JointStudy
 from parties.tables import categories
 from parties.tables.schema import Schema
@@ -143,3 +150,45 @@ class JointRidge(ModelRegressor):
     """
 
     kind = RegressJoint
+
+
+@parameters(
+    BoostSettings, "target",
+    then=("rounds", "depth", "bins", "rate", "reg_lambda", "gamma", "min_child_weight", "epsilon", "delta", "exact",
+          "max_rows", "held_out", "fold"),
+    fixed={"rounds": None, "rate": None, "epsilon": None, "delta": None, "exact": False},
+    defaults=True, renamed={"reg_lambda": "regularisation"},
+)  # fmt: skip
+class _JointBoost(ModelStudy):
+    """Base class of the boosted classifier and regressor.
+
+    After `fit` there is `model_`; for other attributes see `JointStudy`.
+    """
+
+    kind = Boost
+    _squared = False
+    reg_lambda: float
+
+    def to_xgboost(self, path: Path | str) -> None:
+        """Write the model in the format of XGBoost."""
+        check_is_fitted(self)
+        Path(path).write_text(xgboost_text(self.document_), encoding="utf-8")
+
+    @override
+    def _settings(self) -> dict[str, Any]:
+        settings = {name: value for name, value in super()._settings().items() if name != "reg_lambda"}
+        return settings | {"lambda": float(self.reg_lambda)} | ({"objective": "squared"} if self._squared else {})
+
+    @override
+    def _model_of(self, document: dict[str, Any]) -> Scored:
+        return BoostedModel.parse(document)
+
+
+class JointBoostClassifier(_JointBoost, ModelClassifier):
+    """Boosted trees that classify; see `smc boost`. After `fit` there is also `classes_`, in the schema's order."""
+
+
+class JointBoostRegressor(_JointBoost, ModelRegressor):
+    """Boosted trees for a number, or with `rounds=1` a regression tree; see `smc boost`."""
+
+    _squared = True

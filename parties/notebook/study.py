@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -25,12 +25,10 @@ from parties.jobs.settings import public_parameters
 from parties.jobs.tabular import BySchema
 from parties.notebook import coded
 from parties.notebook.consortium import Holders
+from parties.operator.interface import Operator
 from parties.tables import categories
 from parties.tables.schema import Schema
 from smc.errors import InputError
-
-if TYPE_CHECKING:
-    from parties.operator.interface import Operator
 
 NOT_SETTINGS = ("schema", "peer", "holders")  # of the parameters
 

@@ -331,7 +331,7 @@ class Spark(Database):
 
 
 _WORDS = {  # DuckDB's errors for damaged files, and clearer texts
-    "No magic bytes found at end of file": "this is no Parquet file, or it was cut short",
+    "No magic bytes found at end of file": "this is no Parquet file, or it was cut short"
 }
 
 

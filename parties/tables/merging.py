@@ -145,8 +145,7 @@ def merge_all(ours: Schema, others: Mapping[str, Schema], target: str | None = N
         shared &= pair.schema.attributes.keys()
         notes += [replace(note, kind=f"{name}: {note.kind}", text=f"{name}: {note.text}") for note in pair.notes]
     schema = reduce(
-        lambda merged, other: merge(merged, other, target).schema,
-        sorted([ours, *others.values()], key=Schema.digest),
+        lambda merged, other: merge(merged, other, target).schema, sorted([ours, *others.values()], key=Schema.digest)
     )
     for column in sorted(shared - schema.attributes.keys()):
         what = "left out, because two other proposals disagree"

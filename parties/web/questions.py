@@ -50,9 +50,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "regress joint": "What speaks for and against a class? (a linear classifier)",
         "scorecard": "How many points speak for a class? (a scorecard)",
     },
-    "Groups of similar rows": {
-        "cluster": "Which rows are similar? (clusters)",
-    },
+    "Groups of similar rows": {"cluster": "Which rows are similar? (clusters)"},
     "Publish": {
         "publish joint-table": "Which table of counts or sums may be published?",
         "publish joint": "How can both publish rows in which nobody is recognised? (one recoding)",

@@ -29,16 +29,7 @@ from typing_extensions import override
 
 from parties.alone.local.coins import ONE, Coins, falls
 from parties.alone.local.estimation import absent, binomial
-from parties.alone.local.mechanism import (
-    Estimates,
-    High,
-    Low,
-    Mechanism,
-    Reports,
-    Requested,
-    Size,
-    check_bounds,
-)
+from parties.alone.local.mechanism import Estimates, High, Low, Mechanism, Reports, Requested, Size, check_bounds
 from parties.alone.local.packing import from_bytes, known, pack, to_bytes, unpack
 from parties.base.arrays import Floats
 from smc.errors import InputError

@@ -22,8 +22,7 @@ from parties.tables.types import FlagType
 
 RANGE = re.compile(r"[<>\u2264\u2265]?=?\s*\d+\s*(?:[-\u2013]\s*\d+|\+)?|\d{8,}")
 LIKE_LATIN = str.maketrans(  # Cyrillic and Greek letters that look Latin
-    "АВЕКМНОРСТХаеорсухіѕΑΒΕΖΗΙΚΜΝΟΡΤΥΧο‐‑‒–—−’‘´`“”„",
-    "ABEKMHOPCTXaeopcyxisABEZHIKMNOPTYXo------''''\"\"\"",
+    "АВЕКМНОРСТХаеорсухіѕΑΒΕΖΗΙΚΜΝΟΡΤΥΧο‐‑‒–—−’‘´`“”„", "ABEKMHOPCTXaeopcyxisABEZHIKMNOPTYXo------''''\"\"\""
 )
 ENTITY = re.compile(r"&(?:#\d+|[a-zA-Z]+);")
 ZERO = re.compile(r"0\d")

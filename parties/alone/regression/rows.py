@@ -18,6 +18,7 @@ from parties.alone.regression.features import BITS, ONE, Features
 from parties.alone.regression.losses import Loss
 from parties.base.arrays import Floats, Numbers
 from protocols.release.descent import FINE
+from smc.kernels import add_up, look_up
 
 SLOPE_BITS = FINE - BITS  # fractional bits of a slope L'
 
@@ -63,8 +64,6 @@ class TrainingRows:
 
     def margins(self, weights: Floats) -> Floats:
         """Return c w.d of every line."""
-        from smc.kernels import look_up
-
         tables, places = self.features.added(weights), self.features.places
         margins = np.full(len(self.codes), weights[-1] * (self.features.constant / ONE))
         look_up(self._by_column, tables, places, margins)
@@ -75,8 +74,6 @@ class TrainingRows:
 
         It is exact for integers whose absolute values add up to less than 2^49.
         """
-        from smc.kernels import add_up
-
         tables = np.zeros(self.features.places[-1])
         add_up(self._by_column, each.astype(np.float64), self.features.places, tables)
         return self.features.summed(tables.astype(each.dtype), each.sum())

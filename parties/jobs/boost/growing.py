@@ -19,6 +19,7 @@ from parties.jobs.boost.columns import Bins, Features
 from parties.jobs.boost.objectives import Objective
 from protocols.boosting import FINE
 from protocols.shares import Following
+from smc.kernels import add_slopes, move_rows
 
 Places = NDArray[np.int32]
 Weigh = Callable[[Numbers], Floats]  # weights of leaves, from their slopes and curvatures int64[leaves, 2]
@@ -101,8 +102,6 @@ class Growing:
     def own_sums(self) -> tuple[Numbers, Numbers]:
         """Return a party's sums of slopes and curvatures in units of 2^-FINE: for open nodes, int64[nodes, 2], and for
         the first child of each candidate, int64[nodes, candidates, 2]."""
-        from smc.kernels import add_slopes
-
         assert self.rows is not None
         parts = []
         for tree, places, slopes in zip(self.now, self._places, self._slopes, strict=True):
@@ -152,8 +151,6 @@ class Growing:
                     self._slopes[tree][some, side] = of_tree
 
     def _split(self, opened: Sequence[int]) -> None:
-        from smc.kernels import move_rows
-
         start = 0
         for number, tree in enumerate(self.now):
             chosen, level = opened[start : start + len(tree.level)], tree.level

@@ -45,7 +45,7 @@ from parties.jobs.settings import check_names
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
-from protocols.boosting import FINE, Gains, best_splits
+from protocols.boosting import FINE, Gains, best_splits, opened_bits
 from protocols.release.promise import check_delta
 from smc.errors import InputError
 
@@ -350,8 +350,6 @@ class Boost(BySchema):
 
     def _answers(self) -> Iterator[list[BitMatrix]]:
         """Yield the openings of a run in which every node is split by its first candidate."""
-        from protocols.boosting import opened_bits
-
         growing = self._growing(None)
         while len(growing.rounds) < self.rounds:
             if growing.splitting:

@@ -23,12 +23,7 @@ if TYPE_CHECKING:
     from protocols.counts import Counts
     from smc.engines import Engine
 
-MEASURED = {
-    "iv": "information value",
-    "chi2": "chi-square",
-    "mi": "mutual information",
-    "gini": "Gini's impurity",
-}
+MEASURED = {"iv": "information value", "chi2": "chi-square", "mi": "mutual information", "gini": "Gini's impurity"}
 
 
 class RankSettings(DecisionSettings, ApartSettings):

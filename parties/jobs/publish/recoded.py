@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import override
 
 from parties.alone.publish.models.model import missing_rule
-from parties.base.settings import AtMost, LocalPath, Settings, required
+from parties.base.settings import AtMost, LocalPath, Settings, required, validated
 from parties.base.text import listed, quoted
 from parties.jobs.kind import Counted, Description, Document, Inputs
 from parties.jobs.settings import (
@@ -207,7 +207,6 @@ class Recoded(BySchema):
     def models_in_words(self) -> list[str]:
         """Descriptions of the privacy models."""
         from parties.alone.publish.settings import ModelPlan
-        from parties.base.settings import validated
 
         return [validated(ModelPlan, model).made().words for model in self.models]
 

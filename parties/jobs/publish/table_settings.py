@@ -45,9 +45,7 @@ class JointTableSettings(BooleanSettings, TabularSettings):
     )
     against: Against = against("the threshold holds for each party's rows", "only for the rows of both together")
     zeros: Literal["hidden", "shown"] = public(
-        "hidden",
-        "Zeros",
-        "Cells without rows: hidden like small cells, or shown to both parties (not with epsilon)",
+        "hidden", "Zeros", "Cells without rows: hidden like small cells, or shown to both parties (not with epsilon)"
     )
     to: LocalPath | None = own_file("To", "Seal the numbers to this certificate; neither party can read them.")
     analyst: Annotated[str, Field(max_length=20_000)] | None = public(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -16,11 +16,9 @@ from parties.jobs.kind import Document, Loss, exact
 from parties.jobs.regress.method import OnRound, Opened, Stepwise
 from parties.jobs.regress.settings import safe_rate
 from parties.jobs.release.noise import Noise
+from protocols.release.descent import COARSE, Change, Descent, Walk, descend, own_numbers
 from protocols.shares import Following
-
-if TYPE_CHECKING:
-    from protocols.release.descent import Change, Descent
-    from smc.engines import Engine
+from smc.engines import Engine
 
 
 class Gradient(Stepwise):
@@ -46,8 +44,6 @@ class Gradient(Stepwise):
     @property
     def change(self) -> Change:
         """Change of the sums by one row, or by all rows of a person."""
-        from protocols.release.descent import Change
-
         return Change(self.space.number, self.clip << BITS, self.replaced, self.settings.together)
 
     @cached_property
@@ -63,8 +59,6 @@ class Gradient(Stepwise):
     @cached_property
     def problem(self) -> Descent:
         """Problem of the protocol."""
-        from protocols.release.descent import Descent
-
         assert self.settings.rate is not None
         return Descent(
             change=self.change,
@@ -89,8 +83,6 @@ class Gradient(Stepwise):
 
     @override
     def run(self, engine: Engine, data: Any, on_step: OnRound, start: Opened) -> Opened:
-        from protocols.release.descent import descend
-
         return descend(engine, self.problem, lambda opened: data.sums([*opened]), on_step, start)
 
     @override
@@ -100,8 +92,6 @@ class Gradient(Stepwise):
     @override
     def fields(self, opened: Opened) -> Document:
         """Return the fields of a result on its noise; their sigma is that of the noise in a sum of gradients."""
-        from protocols.release.descent import COARSE
-
         settings = self.settings
         fields = {"steps": self.steps, "rate": settings.rate, "clip": settings.clip, "delta": settings.delta}
         rows = round(self.problem.rows(opened))
@@ -125,8 +115,6 @@ class OwnGradients(Following):
 
     @override
     def begin(self) -> None:
-        from protocols.release.descent import Walk
-
         self._walk, self._steps = Walk(self._method.problem), 0
 
     @override
@@ -138,8 +126,6 @@ class OwnGradients(Following):
 
     @override
     def own(self) -> Numbers:
-        from protocols.release.descent import own_numbers
-
         method = self._method
         if self._rows is None:
             return np.zeros(method.numbers, dtype=np.int64)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from typing_extensions import override
 
@@ -17,9 +17,7 @@ from parties.jobs.kind import Document, Loss, exact
 from parties.jobs.regress.settings import RegressSettings
 from parties.jobs.release.noise import Noise, gauss_of_uses
 from parties.jobs.release.question import Part
-
-if TYPE_CHECKING:
-    from smc.engines import Engine
+from smc.engines import Engine
 
 Opened: TypeAlias = tuple[tuple[int, ...], ...]  # of every step
 OnRound: TypeAlias = Callable[[int, Opened], object]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,21 +16,15 @@ from parties.base.text import quoted
 from parties.jobs.release import values
 from parties.jobs.settings import check_names
 from parties.tables.schema import Schema
+from protocols.counts import Indices
+from protocols.counts import Rows as Source
 from smc.errors import InputError
-
-if TYPE_CHECKING:
-    from protocols.counts import Indices
-    from protocols.counts import Rows as Source
 
 MOST_FEATURES = 10_000
 
 
 def features_of(
-    schema: Schema,
-    target: str,
-    columns: Sequence[str] | None,
-    numeric: Sequence[str] | None,
-    classifies: bool = True,
+    schema: Schema, target: str, columns: Sequence[str] | None, numeric: Sequence[str] | None, classifies: bool = True
 ) -> tuple[Features, Schema]:
     """Return the features of the columns in the schema's order, and the schema of these columns and the target.
 

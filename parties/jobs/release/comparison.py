@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +34,8 @@ from parties.jobs.release.settings import ReleaseSettings, names_in
 from parties.jobs.settings import Columns, Name, check_names, public, public_parameters
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
+from protocols.counts import Rows
 from smc.errors import InputError
-
-if TYPE_CHECKING:
-    from protocols.counts import Rows
 
 Formula = Callable[[NDArray[Any]], Any]  # of the numbers, [measures, strata, groups]
 MOST_STRATA = 500

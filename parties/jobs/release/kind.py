@@ -224,11 +224,7 @@ class Release(BySchema):
         if query.mechanisms:
             how = f", with noise that neither knows: {self.promise()}"
         return Disclosure(
-            lambda peer: [
-                f"We and {peer} both learn {query.learnt}{how}.",
-                *self.rounded,
-                *self.nothing_else(peer),
-            ],
+            lambda peer: [f"We and {peer} both learn {query.learnt}{how}.", *self.rounded, *self.nothing_else(peer)],
             lambda state, step=None: {query.opens: 0 if state is None else len(state)},
             Bits.once(query.bits or 0),
             tuple(mechanism.loss for mechanism in query.mechanisms),

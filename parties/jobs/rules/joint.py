@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -20,10 +20,8 @@ from parties.jobs.settings import check_names
 from parties.jobs.tabular import BySchema
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
+from protocols import association
 from smc.errors import InputError
-
-if TYPE_CHECKING:
-    from protocols import association
 
 Items = tuple[int, ...]
 

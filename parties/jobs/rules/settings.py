@@ -62,9 +62,7 @@ class RulesSettings(ManyGatesSettings, TabularSettings):
     )
     most_bytes: MostBytes | None = most_bytes_field("the next length of sets, or the rules")
     k: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] = public(
-        5,
-        "Least rows",
-        "Minimum rows of a set that is opened. If a person may have N rows, the minimum is k x N rows",
+        5, "Least rows", "Minimum rows of a set that is opened. If a person may have N rows, the minimum is k x N rows"
     )
     epsilon: Epsilon | None = public(
         None,

@@ -160,10 +160,7 @@ class Id3Settings(ExactSettings):
     listener_columns: Columns | None = listener_columns()
     aligned: LocalPath | None = aligned_rows()
     epsilon: Epsilon | None = public(
-        None,
-        "Epsilon",
-        "Privacy loss of a row: all choices have noise; less = more noise",
-        none="no noise",
+        None, "Epsilon", "Privacy loss of a row: all choices have noise; less = more noise", none="no noise"
     )
     support_epsilon: Annotated[Epsilon, Field(le=MOST_EPSILON)] | None = public(
         None,

@@ -58,10 +58,7 @@ class Compiled:
     end: Indices
 
     def route(
-        self,
-        cells: Mapping[str, NDArray[Any]],
-        rows: int,
-        refused: Callable[[int, str], Exception] | None = None,
+        self, cells: Mapping[str, NDArray[Any]], rows: int, refused: Callable[[int, str], Exception] | None = None
     ) -> Indices:
         """Return each row's index in `ends`, int64[rows].
 

@@ -383,11 +383,7 @@ class Runs:
                 self._jobs.apply(record, *self._spendings.counted(record, step, max(1, bits)))
 
     def failed(
-        self,
-        identifier: str,
-        error: BaseException,
-        public: str,
-        tried: tuple[bool, Cost] | None = None,
+        self, identifier: str, error: BaseException, public: str, tried: tuple[bool, Cost] | None = None
     ) -> None:
         """End a job that cannot go on. After an error of unknown origin it goes on while it has tries left.
 

@@ -225,10 +225,7 @@ class OperatorService(Operator):
             shown.table_budget(
                 accounts.account(table), {name: accounts.limits(table, name) for name in peers}, group
             ).model_copy(
-                update={
-                    "bits": shown.table_bits(accounts.bits(table)),
-                    "also": sorted(accounts.names(table) - {table}),
-                }
+                update={"bits": shown.table_bits(accounts.bits(table)), "also": sorted(accounts.names(table) - {table})}
             )
             for table in accounts.tables()
         ]

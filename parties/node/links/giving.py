@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from parties.base.canonical import canonical
 from parties.base.code_digest import code_of_kind
@@ -33,9 +33,7 @@ from parties.node.exchanges import readiness
 from parties.node.exchanges.counting import PastBitsError
 from parties.node.proposal import Proposal
 from smc.errors import JobMismatchError, JointRefusalError, LinkError, ProtocolError
-
-if TYPE_CHECKING:
-    from smc.session import Session
+from smc.session import Session
 
 LABEL = "rows "
 DOOR_SECONDS = 8.0  # for the streams of all holders, once a session has begun

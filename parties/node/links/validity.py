@@ -52,10 +52,7 @@ class Watch:
     """A thread that reports texts by subject: when a text changes, and daily while it stays."""
 
     def __init__(
-        self,
-        look: Callable[[], Mapping[str, str]],
-        tell: Callable[[str, str], None],
-        seconds: float = LOOK_SECONDS,
+        self, look: Callable[[], Mapping[str, str]], tell: Callable[[str, str], None], seconds: float = LOOK_SECONDS
     ) -> None:
         self._look, self._tell, self._seconds = look, tell, seconds
         self._over = threading.Event()

@@ -37,10 +37,7 @@ class Jobs:
     """
 
     def __init__(
-        self,
-        log: NodeLog,
-        speakers: Mapping[str, Callable[[str], None]],
-        changed: Callable[[str], None],
+        self, log: NodeLog, speakers: Mapping[str, Callable[[str], None]], changed: Callable[[str], None]
     ) -> None:
         self.log, self.store, self.changed, self._speakers = log, log.store, changed, speakers
         self.index = JobIndex(log.store)

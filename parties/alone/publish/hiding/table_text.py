@@ -57,11 +57,7 @@ def percentages(texts: Sequence[Sequence[str]], of: str) -> list[list[str]]:
 
 
 def as_csv(
-    by: str,
-    columns: Sequence[str],
-    rows: Sequence[str],
-    texts: Sequence[Sequence[str]],
-    escape_formulas: bool = False,
+    by: str, columns: Sequence[str], rows: Sequence[str], texts: Sequence[Sequence[str]], escape_formulas: bool = False
 ) -> str:
     """Return the table with its titles as CSV.
 

@@ -71,11 +71,7 @@ def _sensitive(classes: Classes, column: str, labels: Sequence[Codes]) -> dict[s
             "classes": int((np.count_nonzero(rows, axis=1) == 1).sum()),
             "rows_share": float(sizes[np.count_nonzero(rows, axis=1) == 1].sum() / total),
         },
-        "inference": {
-            "without": without,
-            "with": by_class,
-            "naive_bayes": by_bayes,
-        },
+        "inference": {"without": without, "with": by_class, "naive_bayes": by_bayes},
         "skewness": {"highest_lift": float(lift.max()), "farthest": float(variational(p, q).max())},
     }
     similar = {}

@@ -1,4 +1,10 @@
-"""Execution of a plan's methods: the rows to publish, and the report on utility and remaining risk."""
+"""Execution of a plan's methods: the rows to publish, and the report on utility and remaining risk.
+
+Utility of protected columns: changed cells, mean, spread, frequencies, and correlations.
+
+IL1s is the mean of |x - x'| / (sqrt(2) s), Mateo-Sanz, Sebe, Domingo-Ferrer, "Outlier protection in continuous
+microdata masking" (2004), as `dUtility` of sdcMicro.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +15,22 @@ import numpy as np
 import pyarrow as pa
 import sqlglot.expressions as exp
 
-from parties.alone.publish.protecting.coding import TopBottomCoding
-from parties.alone.publish.protecting.detail import LevelOfDetail
+from parties.alone.publish.protecting.coding import LevelOfDetail, TopBottomCoding
 from parties.alone.publish.protecting.local_suppression import LocalSuppression
 from parties.alone.publish.protecting.method import Method
 from parties.alone.publish.protecting.microaggregation import Microaggregation
-from parties.alone.publish.protecting.noise import Noise
+from parties.alone.publish.protecting.perturbing import Noise, RankSwapping
 from parties.alone.publish.protecting.pram import Pram
-from parties.alone.publish.protecting.rank_swapping import RankSwapping
 from parties.alone.publish.protecting.record_swapping import ConfidentialityEdit, RecordSwapping
 from parties.alone.publish.protecting.risk import class_risks, number_risks
-from parties.alone.publish.protecting.rows import Rows
+from parties.alone.publish.protecting.rows import Column, Rows
 from parties.alone.publish.protecting.sampling import Sampling
-from parties.alone.publish.protecting.utility import correlations_differ, of_categories, of_numbers
 from parties.alone.publish.reading import cell_of, spelled
 from parties.alone.publish.rules import Rule
 from parties.alone.publish.settings import PublishPlan
 from parties.alone.publish.writing import writer_of
 from parties.base import files
+from parties.base.arrays import Floats
 from parties.base.randomness import private
 from parties.base.report import Report
 from parties.base.settings import at_key, validated
@@ -186,3 +190,58 @@ def report_of(data: dict[str, Any]) -> Report:
     for name, figures in (*groups, *data.get("attacks", {}).items()):
         report.fact(name, worded(figures))
     return report
+
+
+def of_categories(before: Column, source: Column, after: Column) -> dict[str, Any]:
+    """Return the share of changed cells, and the total variation distance between frequencies before and after.
+
+    Args:
+        before: original values of the published rows
+        source: original values of all rows
+        after: published values
+    """
+    values = np.unique(np.concatenate([source, after]).astype(str))
+    p, q = (_shares(column, values) for column in (source, after))
+    return {"changed": float((before != after).mean()), "frequencies_differ": float(np.abs(p - q).sum() / 2)}
+
+
+def _shares(column: Column, values: Any) -> Floats:
+    return np.bincount(np.searchsorted(values, column.astype(str)), minlength=len(values)) / max(1, len(column))
+
+
+def of_numbers(before: Floats, source: Floats, after: Floats) -> dict[str, Any]:
+    """Return the share of changed values, mean and standard deviation before and after, and IL1s.
+
+    Missing values are ignored.
+
+    Args:
+        before: original values of the published rows
+        source: original values of all rows
+        after: published values
+    """
+    both = ~np.isnan(before) & ~np.isnan(after)
+    all_there, published = source[~np.isnan(source)], after[~np.isnan(after)]
+    if not len(all_there) or not both.any():
+        return {"changed": float((np.isnan(before) != np.isnan(after)).mean())}
+    deviation = float(all_there.std(ddof=1)) if len(all_there) > 1 else 0.0
+    lost = np.abs(before - after)[both]
+    figures = {
+        "changed": float((lost > 0).mean()),
+        "mean": [float(all_there.mean()), float(published.mean())],
+        "standard_deviation": [deviation, float(published.std(ddof=1)) if len(published) > 1 else 0.0],
+    }
+    return figures | ({"il1s": float(lost.mean() / (np.sqrt(2) * deviation))} if deviation else {})
+
+
+def correlations_differ(source: Floats, after: Floats) -> float:
+    """Return the largest change of a correlation, for float[rows, columns] without missing values.
+
+    Args:
+        source: Numbers before the methods, float64[rows, columns].
+        after: Numbers after the methods, in the same shape.
+    """
+    if min(len(source), len(after)) < 2:
+        return 0.0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        change = np.corrcoef(source, rowvar=False) - np.corrcoef(after, rowvar=False)
+    return float(np.nanmax(np.abs(change), initial=0.0))

@@ -65,10 +65,5 @@ def first(cells: Cells, number: int) -> Cells:
     columns, counts = reduced(np.concatenate([cells.quasi[:number], cells.sensitive]), cells.counts)
     public = None if cells.public is None else reduced(cells.public[0][:number], cells.public[1])
     return Cells(
-        cells.hierarchies[:number],
-        cells.sensitive_hierarchies,
-        columns[:number],
-        columns[number:],
-        counts,
-        public,
+        cells.hierarchies[:number], cells.sensitive_hierarchies, columns[:number], columns[number:], counts, public
     )

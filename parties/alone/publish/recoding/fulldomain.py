@@ -11,11 +11,9 @@ import numpy as np
 from parties.alone.publish.cells import Cells
 from parties.alone.publish.models.classes import Classes, Layout
 from parties.alone.publish.models.model import KAnonymity, PrivacyModel, fitting, monotone, suppressed
-from parties.alone.publish.recoding.flash import flash
-from parties.alone.publish.recoding.incognito import incognito
 from parties.alone.publish.recoding.lattice import Lattice, Node, Solutions, above, minimal, nodes_of
 from parties.alone.publish.recoding.rollup import Rollup
-from parties.alone.publish.recoding.samarati import MOST_CELLS, DistanceVectors, samarati
+from parties.alone.publish.recoding.searches import MOST_CELLS, DistanceVectors, flash, incognito, samarati
 from parties.alone.publish.recoding.utility import Utility, utility_of
 from smc.errors import InputError
 

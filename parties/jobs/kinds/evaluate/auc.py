@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import Field
 from typing_extensions import override
 
+from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.jobs.kind import Description, exact
 from parties.jobs.release.evaluate.scored import Scoring, TargetSettings
@@ -14,11 +15,8 @@ from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.settings import DecisionSettings
 from parties.jobs.settings import public
 from protocols import judging
+from smc.engines import Engine
 from smc.errors import InputError
-
-if TYPE_CHECKING:
-    from parties.base.arrays import Numbers
-    from smc.engines import Engine
 
 
 class AucSettings(TargetSettings, DecisionSettings):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from typing_extensions import override
 
+from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.jobs.kind import Description
 from parties.jobs.release.evaluate.scored import Scoring, TargetSettings
@@ -13,11 +12,8 @@ from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.settings import DecisionSettings
 from parties.jobs.settings import Name, public
 from protocols import judging
+from smc.engines import Engine
 from smc.errors import InputError
-
-if TYPE_CHECKING:
-    from parties.base.arrays import Numbers
-    from smc.engines import Engine
 
 
 class BetterSettings(TargetSettings, DecisionSettings):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
+from parties.base.arrays import Numbers
 from parties.base.text import listed, quoted
 from parties.jobs.kind import Description, Document
 from parties.jobs.release.kind import Release
@@ -18,11 +19,8 @@ from parties.jobs.release.reading import marginals
 from parties.jobs.release.settings import DecisionSettings
 from parties.jobs.settings import Columns, public
 from protocols import drift
+from smc.engines import Engine
 from smc.errors import InputError
-
-if TYPE_CHECKING:
-    from parties.base.arrays import Numbers
-    from smc.engines import Engine
 
 MOST_VALUES = 4096  # of all columns
 

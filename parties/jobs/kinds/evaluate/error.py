@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
@@ -21,9 +21,7 @@ from parties.jobs.release.settings import ReleaseSettings
 from parties.jobs.release.values import Values, read
 from parties.jobs.settings import Name, public
 from parties.models.load import columns_of
-
-if TYPE_CHECKING:
-    from protocols.counts import Rows
+from protocols.counts import Rows
 
 EACH = 1 - (1 - CONFIDENCE) / 4  # confidence of each noise, so that all four hold together
 FINE = 1024  # least number of steps between the bounds of the numbers

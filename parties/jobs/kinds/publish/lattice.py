@@ -45,9 +45,7 @@ class LatticeSettings(RecodedSettings):
         examples=["age ranges 5 10 20; zip prefixes 4 3"],
     )
     max_suppressed_rows: Count = public(
-        0,
-        "Left out",
-        "Maximum rows of both parties left out for k-anonymity, l-diversity (l) and t-closeness (t)",
+        0, "Left out", "Maximum rows of both parties left out for k-anonymity, l-diversity (l) and t-closeness (t)"
     )
     max_classes: Annotated[int, Field(strict=True, ge=1, le=1 << 24)] = public(
         MAX_CLASSES,
@@ -153,11 +151,7 @@ class PublishLattice(Recoded):
             sentences.append(
                 f"Both learn which classes have {self.settings.k:,} rows there; the rows of others are left out."
             )
-        return [
-            *sentences,
-            *nothing_else_of_rows(peer, self.settings.max_rows),
-            *self.promises(peer),
-        ]
+        return [*sentences, *nothing_else_of_rows(peer, self.settings.max_rows), *self.promises(peer)]
 
     def _bits_of_step(self, step: Step) -> int:
         """Return the bits of an answer: on a height of the lattice, on a node there, or on the published classes."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import override
 
 from parties.alone.regression.features import Features
+from parties.alone.regression.rows import OwnRows
 from parties.jobs.kind import (
     NO_BITS,
     SVG,
@@ -33,15 +34,7 @@ from parties.jobs.regress.coordinates import Coordinates
 from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.method import Method
 from parties.jobs.regress.output import Output
-from parties.jobs.regress.reading import (
-    OwnMoments,
-    classes_of,
-    features_of,
-    moments_of,
-    rows_of,
-    stream_of,
-    target_of,
-)
+from parties.jobs.regress.reading import OwnMoments, classes_of, features_of, moments_of, rows_of, stream_of, target_of
 from parties.jobs.regress.settings import SQUARES, RegressSettings, completed
 from parties.jobs.regress.squares import Squares
 from parties.jobs.release.reading import fingerprint
@@ -49,11 +42,8 @@ from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
 from parties.tables.unfit import UnfitError
-
-if TYPE_CHECKING:
-    from parties.alone.regression.rows import OwnRows
-    from protocols.counts import Rows as Source
-    from smc.engines import Engine
+from protocols.counts import Rows as Source
+from smc.engines import Engine
 
 COUNTABLE = 1 << 14  # maximum noisy numbers: counting them takes a few seconds
 METHODS: dict[str, type[Method]] = {

@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -36,10 +36,8 @@ from parties.jobs.release.settings import DrawnSettings, GroupSettings
 from parties.jobs.release.values import Values, decimal, read
 from parties.jobs.settings import Columns, public
 from parties.tables.delimited import MISSING
+from protocols.counts import Rows
 from smc.errors import InputError
-
-if TYPE_CHECKING:
-    from protocols.counts import Rows
 
 EACH = 1 - (1 - CONFIDENCE) / 6  # confidence of each sum, so that all six hold together
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -24,10 +24,8 @@ from parties.jobs.release.reading import pairs
 from parties.jobs.release.settings import GaussianSettings, default_delta, with_features
 from parties.jobs.settings import Columns, Fold, HeldOut, Name, fold, held_out, public
 from parties.tables.schema import Schema
+from protocols.counts import Counts
 from smc.errors import InputError
-
-if TYPE_CHECKING:
-    from protocols.counts import Counts
 
 
 class NaiveBayesSettings(GaussianSettings):

@@ -46,11 +46,7 @@ class JudgedSettings(BooleanSettings, TabularSettings):
 
     model_file: LocalPath | None = own_file("Model", "Model that is judged, a JSON file.", alias="model")
     classifier: Annotated[str, Field(max_length=MOST_MODEL)] | None = public(
-        None,
-        "Classifier",
-        "Model that is judged: the text of its JSON file",
-        none="scores are a column",
-        node=True,
+        None, "Classifier", "Model that is judged: the text of its JSON file", none="scores are a column", node=True
     )
     judged_on: Literal["held-out", "training", "new"] | None = public(
         None,

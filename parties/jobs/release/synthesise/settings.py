@@ -24,11 +24,7 @@ class SynthesiseSettings(ManyGatesSettings, NoisySettings):
         None, "Delta", "Probability that the guarantee of epsilon fails. Choose it far below 1 / rows"
     )
     columns: Columns | None = public(
-        None,
-        "Columns",
-        "Columns of the synthetic rows, separated by commas",
-        none="all of the schema",
-        column=True,
+        None, "Columns", "Columns of the synthetic rows, separated by commas", none="all of the schema", column=True
     )
     select: Literal["aim", "mst"] = public(
         "aim",

@@ -20,8 +20,7 @@ from parties.alone.publish.models.classes import Classes, Layout
 from parties.alone.publish.models.risks import risks
 from parties.alone.publish.protecting.method import Method
 from parties.alone.publish.protecting.microaggregation import Microaggregation
-from parties.alone.publish.protecting.noise import Noise
-from parties.alone.publish.protecting.rank_swapping import RankSwapping
+from parties.alone.publish.protecting.perturbing import Noise, RankSwapping
 from parties.alone.publish.protecting.rows import Rows
 from parties.base.arrays import Codes
 from parties.models.bayes import NaiveBayesModel

@@ -6,8 +6,8 @@ import numpy as np
 
 from parties.alone.attacks.protected import attacks
 from parties.alone.publish.protecting.local_suppression import LocalSuppression
+from parties.alone.publish.protecting.perturbing import RankSwapping
 from parties.alone.publish.protecting.pram import Pram
-from parties.alone.publish.protecting.rank_swapping import RankSwapping
 from parties.alone.publish.protecting.rows import Rows
 
 PEOPLE = 120

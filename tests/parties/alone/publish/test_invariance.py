@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from parties.alone.publish.invariance import Class, Signature, classes_of
+from parties.alone.publish.republishing import Class, Signature, classes_of
 from tests.support.patients import smc, written
 
 Seen = tuple[list[str], int, Signature]  # of a class: who is there, how many counterfeits, which values

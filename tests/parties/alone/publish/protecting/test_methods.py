@@ -12,18 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parties.alone.publish.protecting import record_swapping
-from parties.alone.publish.protecting.coding import TopBottomCoding
-from parties.alone.publish.protecting.detail import LevelOfDetail, too_small
+from parties.alone.publish.protecting.coding import LevelOfDetail, TopBottomCoding, too_small
 from parties.alone.publish.protecting.local_suppression import suppressed
 from parties.alone.publish.protecting.microaggregation import Microaggregation, mdav, means, univariate
-from parties.alone.publish.protecting.noise import Noise, added
+from parties.alone.publish.protecting.perturbing import Noise, RankSwapping, added, partners
 from parties.alone.publish.protecting.pram import Pram, draw, first_stage, made_invariant
-from parties.alone.publish.protecting.rank_swapping import RankSwapping, partners
+from parties.alone.publish.protecting.protecting import of_numbers
 from parties.alone.publish.protecting.record_swapping import ConfidentialityEdit, RecordSwapping
 from parties.alone.publish.protecting.risk import class_risks, individual_risks, number_risks
 from parties.alone.publish.protecting.rows import Rows
 from parties.alone.publish.protecting.sampling import Sampling
-from parties.alone.publish.protecting.utility import of_numbers
 from smc.errors import InputError
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from parties.alone.publish.protecting.local_suppression import LocalSuppression
+from parties.alone.publish.protecting.perturbing import partners
 from parties.alone.publish.protecting.pram import Pram
-from parties.alone.publish.protecting.rank_swapping import partners
 from parties.alone.publish.protecting.risk import class_risks, individual_risks
 from parties.alone.publish.protecting.rows import Rows
 

@@ -16,7 +16,7 @@ from parties.alone.publish.models.model import KAnonymity, PrivacyModel, fitting
 from parties.alone.publish.models.presence import Presence
 from parties.alone.publish.recoding.fulldomain import Search
 from parties.alone.publish.recoding.lattice import minimal, nodes_of
-from parties.alone.publish.recoding.samarati import DistanceVectors
+from parties.alone.publish.recoding.searches import DistanceVectors
 from parties.alone.publish.recoding.utility import UTILITIES, utility_of
 from parties.alone.publish.rules import Rule, hierarchy
 from smc.errors import InputError
