@@ -25,7 +25,7 @@ from parties.notebook import coded
 from parties.notebook.parameters import parameters
 from parties.sources.derived import with_derived
 from parties.sources.frames import FRAME, frame_rows
-from parties.sources.labels import codes_of
+from parties.sources.labels import keyed_codes
 from parties.sources.mapping import rules
 from parties.sources.settings import ColumnSettings, DerivedSettings, FormatSettings, PlaceSettings
 from parties.tables import categories
@@ -117,7 +117,7 @@ class Preparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 if rule.attribute != schema.target or rule.column in (*frame.columns, *self.derived_)
             ]
         with frame_rows(X, PlaceSettings(source=FRAME).memory) as rows:
-            columns = codes_of(with_derived(rows, self.derived_, self.spelling_), wanted)
+            columns = keyed_codes(with_derived(rows, self.derived_, self.spelling_), wanted, ())[1]
         labels = {}
         for rule, codes in zip(wanted, columns, strict=True):
             if len(unknown := np.flatnonzero(codes < 0)):
