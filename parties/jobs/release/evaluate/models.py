@@ -137,7 +137,7 @@ def _read(name: str, column: Any, values: Sequence[str]) -> NDArray[Any]:
     try:
         return np.array([column.read(value) for value in values])
     except ValueError as error:
-        remedy = f"learn the model on all values of {quoted(name)}, or take the others out of the schema"
+        remedy = f"learn the model on all values of {quoted(name)}, or map the others to known ones"
         raise InputError(f"model: {ANOTHER}: {quoted(name)}: {error}; {remedy}") from None
 
 
