@@ -34,7 +34,7 @@ def check_command(
     """Show how your keys look, and what would keep your table from an alignment. Nothing is sent.
 
     The report counts rows without a key, doubles and cells that a normal form cannot read, and shows a few normal
-    forms. They are private: the report is for you alone. Exit code 1 means that smc align exact would refuse the table.
+    forms. They are private: the report is for you alone. Exit code 2 means that smc align exact would refuse the table.
     """
     given = {"by": parts_of(by), "forms": None if forms is None else parts_of(forms), "keys": keys}
     settings = merge(ExactSettings(), given)
@@ -74,7 +74,7 @@ def check_command(
             "problems": reasons,
         },
         is_foreign=True,
-        exit_code=int(bool(reasons)),
+        exit_code=2 if reasons else 0,
     )
     report.facts({"rows": "{rows:,}", "rows without any key": "{rows_without_key:,}"})
     report.table({"key": "{key}", "rows with it": ">{rows:,}", "doubles": ">{doubles:,}"}, report.data["keys"])

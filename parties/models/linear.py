@@ -92,6 +92,8 @@ class LinearModel(Scored):
     def parse(cls, fields: Mapping[str, Any]) -> LinearModel:
         """Return the model in a job's result, or in the content of its file. Raise ValueError if it is invalid."""
         fields = content(fields)
+        if "intercept" not in fields and isinstance(fields.get("reason"), str):
+            raise ValueError(f"it has no coefficients: {fields['reason']}")
         target_fields = head(fields, only_two=True)
         if not is_number(fields.get("intercept")):
             raise ValueError("intercept: must be a number")

@@ -42,7 +42,7 @@ def _model(path: Path) -> Classifier:
     content = fields if isinstance(fields, dict) else {}
     description: str = "naive Bayes model"
     model: Callable[[Any], Classifier] = bayes.NaiveBayesModel.parse
-    if "intercept" in content:
+    if "intercept" in content or "reason" in content:
         description, model = "linear model", linear.LinearModel.parse
     elif "trees" in content:
         description, model = "model of boosted trees", boosted.BoostedModel.parse

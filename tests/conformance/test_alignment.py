@@ -122,7 +122,7 @@ def test_a_party_sees_its_keys_before_anything_is_sent(tmp_path: Path) -> None:
     ]
     assert shown["columns"][1]["normal"] == ["zoe muller", "bob smith", "cid king"]
     done = here(tmp_path, "align", "check", "bank.csv", "--by", "play")
-    assert done.code == 1
+    assert done.code == 2
     assert "refused: key play: rows with the key of an earlier row: 2" in done.out
     assert "only 4 rows have a key" in done.out
     assert "doubles of key play, the first row is 1: row 3 as 1, 4 as 2\n" in done.out

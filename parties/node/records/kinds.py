@@ -70,7 +70,8 @@ Text: TypeAlias = Annotated[str, AfterValidator(_cut)]
 Size: TypeAlias = Annotated[int, Field(ge=0)]
 NotNegative: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Digest: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Fingerprint: TypeAlias = Annotated[str, Field(pattern=r"^([0-9A-F]{2}:){31}[0-9A-F]{2}$")]
+FINGERPRINT = r"^([0-9A-F]{2}:){31}[0-9A-F]{2}$"
+Fingerprint: TypeAlias = Annotated[str, Field(pattern=FINGERPRINT)]
 Side: TypeAlias = Literal["us", "peer"] | Fingerprint  # of a job with holders: all participants but two by fingerprint
 
 

@@ -5,6 +5,7 @@ The signature covers `smc.records.permit.v1`, a line feed, and the canonical JSO
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime
@@ -19,7 +20,7 @@ from parties.base.settings import at_key, explained, validated
 from parties.base.text import printable, quoted
 from parties.jobs import kinds
 from parties.link.identity import Identity, common_name, fingerprint
-from parties.node.records.kinds import Fingerprint
+from parties.node.records.kinds import FINGERPRINT, Fingerprint
 from parties.node.records.signature import check_signature, sign
 from smc.errors import InputError
 
@@ -103,6 +104,11 @@ def issue(identity: Identity, fields: Mapping[str, Any]) -> Permit:
     """
     listed = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
     listed["expires"] = str(listed.get("expires", ""))
+    holders = listed.get("holders")
+    for holder in holders if isinstance(holders, tuple) else ():
+        if re.fullmatch(FINGERPRINT, str(holder)) is None:
+            fact = f"{quoted(str(holder))} is no whole fingerprint"
+            raise InputError(f"holders: {fact}; copy it from smc identity show CERTIFICATE")
     terms = validated(Terms, listed)
     with at_key("kinds"):
         [kinds.find(name) for name in terms.kinds]

@@ -88,6 +88,10 @@ def test_terms_are_signed_only_whole(folder: Path) -> None:
     (folder / "terms.toml").write_text(terms.replace("epsilon = 2 ", "").replace('purpose = "', 'purpose = "all '))
     words = ("permit", "sign", "terms.toml", "--key", "body.key", "--certificate", "body.crt", "--out", "new.json")
     assert here(folder, *words).message == "smc: terms.toml: epsilon: is missing"
+    (folder / "terms.toml").write_text(terms.replace('holders = ["', 'holders = ["anna", "'))
+    assert here(folder, *words).message == (
+        "smc: terms.toml: holders: 'anna' is no whole fingerprint; copy it from smc identity show CERTIFICATE"
+    )
     (folder / "terms.toml").write_text(terms.replace("epsilon = 2 ", 'epsilon = "none" '))
     assert "epsilon      none" in here(folder, *words).out
     assert "exists already" in here(folder, *words).message

@@ -37,7 +37,7 @@ def read(text: str) -> Model:
             return BoostedModel.parse(fields)
         if isinstance(fields, dict) and ("tree" in fields or "trees" in fields):
             return TreeFile.parse(json.loads(text, parse_int=float))
-        if isinstance(fields, dict) and "intercept" in fields:
+        if isinstance(fields, dict) and ("intercept" in fields or "reason" in fields):
             return LinearModel.parse(fields)
         return NaiveBayesModel.parse(fields)
     except (ValueError, OverflowError, RecursionError) as error:
@@ -137,7 +137,8 @@ def _read(name: str, column: Any, values: Sequence[str]) -> NDArray[Any]:
     try:
         return np.array([column.read(value) for value in values])
     except ValueError as error:
-        raise InputError(f"model: {ANOTHER}: {quoted(name)}: {error}") from None
+        remedy = f"learn the model on all values of {quoted(name)}, or map the others to known ones"
+        raise InputError(f"model: {ANOTHER}: {quoted(name)}: {error}; {remedy}") from None
 
 
 def _by_tree(tree: Node, schema: Schema, positive: str, codes: dict[str, Codes], rows: int) -> Floats:

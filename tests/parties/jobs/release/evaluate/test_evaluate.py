@@ -283,6 +283,8 @@ def of_model(fields: dict[str, Any]) -> dict[str, Any]:
         ({"classifier": "[]", "scores": None}, "model: not a tree, linear or naive Bayes model"),
         (of_model({**LINEAR, "target": "flu"}), "model: the model is for another schema: there is no column 'flu'"),
         (of_model({**BAYES, "columns": {"sex": {"m": [7, 1]}}}), "'sex': the model does not know 'f'"),
+        (of_model({"target": "sick", "reason": "the noise is too great"}), "it has no coefficients: the noise is too"),
+        (of_model({**BAYES, "columns": {"sex": {"m": [7, 1]}}}), "; learn the model on all values of 'sex', or"),
         (of_model({**BAYES, "columns": {"hair": {"m": [7, 1]}}}), "there is no column 'hair'"),
         (of_model({**TREE, "tree": {"attribute": "sex", "branches": {"m": {"class": "yes"}}}}), "no branch for 'f'"),
         (of_model({**BOOSTED, "classes": ["ill", "well"]}), "it has no class 'yes'"),
