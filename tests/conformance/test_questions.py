@@ -63,6 +63,14 @@ ASKED: dict[str, dict[str, Any]] = {
     "cluster": {"columns": ["visits"], "bounds": ["0:2.5"], "k": 2, "method": "in-process"},
     "release marginals": {"sets": "age; age,outcome", "delta": 1e-9},
     "release triangles": {"columns": ["age", "outcome"], "delta": 1e-18},  # the bound is 3 but for a chance of e^-32
+    "release risks": {
+        "target": "outcome",
+        "target_value": "bad",
+        "by": "visits",
+        "where": "visits in [0, 2.5]",
+    },
+    "release rates": {"target": "visits", "by": "outcome", "where": "visits in [0, 1]"},
+    "release difference": {"column": "visits", "by": "outcome"},
     "release naive-bayes": {"columns": ["age"], "delta": 1e-9},
 }
 
@@ -134,6 +142,12 @@ def near(name: str, document: dict[str, Any]) -> None:
         assert document["edges"] == [{"column": "visits", "edges": [1]}]  # half have 0, and none has 1
     elif name == "release choose":
         assert [one["first"] for one in found] == [["2.5"]]  # half of the rows pay it
+    elif name == "release risks":
+        assert values(found)[:3] == pytest.approx([2 / 3, 2 / 3, 0], abs=0.1)
+    elif name == "release rates":
+        assert {one["of"]: one["value"] for one in found}["rate difference"] == pytest.approx(0, abs=0.1)
+    elif name == "release difference":
+        assert values(found)[:3] == pytest.approx([1.25, 1.25, 0], abs=0.5)
     elif name == "release top":
         assert [one["first"] for one in found] == [["old", "young"]]
     elif name == "release marginals":
