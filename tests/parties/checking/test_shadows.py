@@ -51,7 +51,7 @@ def attacked(learn: Learn, models: int) -> float:
 
 
 EXACT = {
-    "forest": learning().tree(1, None, trees=3),
+    "forest": learning().tree(1, None, trees=9),
     "naive-bayes": learning().bayes(),
     "weights": learning().weights(),
     "synthetic": learning().synthetic("mst"),
