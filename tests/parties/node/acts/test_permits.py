@@ -212,7 +212,7 @@ def test_a_bound_on_epsilon_allows_nothing_exact(
     [
         ({"epsilon": 0.0}, "epsilon: must be > 0, not 0.0"),
         ({"holders": []}, "holders: must not be empty"),
-        ({"holders": ["bob"]}, "holders.0"),
+        ({"holders": ["bob"]}, "holders: 'bob' is no whole fingerprint"),
         ({"kinds": ["release histgram"]}, "kinds: there is no kind of job 'release histgram'"),
         ({"expires": "soon"}, "expires: must be a day such as 2026-12-31, not 'soon'"),
         ({"expires": "2999-01-01"}, "expires: 2999-01-01 is after the authority's certificate"),
