@@ -70,7 +70,7 @@ def test_a_peer_begins_the_link_and_sessions_and_nothing_else(pair: Pair) -> Non
         door.come(label)
     assert door.admitted == ["link", "ab", control.LABEL]
     for label in ("", "jobs", f" {sessions.LABEL}ab", control.LABEL.upper(), f"{control.LABEL} "):
-        assert "this is a node" in door.refused(label)
+        assert "a node answers here" in door.refused(label)
     assert len(door.admitted) == 3
 
 
