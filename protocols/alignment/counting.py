@@ -62,9 +62,13 @@ class _CountedLookup(lookup.Work):
         self._counted, self._terms = session, terms
 
     @override
-    def made(self) -> tuple[lookup.List, Octets]:
-        self._counted.work(self._terms.listed * (MAP_SECONDS + MULTIPLY_SECONDS))
-        return lookup.List(_zeros(lookup.NAME_BYTES)), _zeros(self._terms.listed, self._terms.cut_bytes)
+    def made(self) -> lookup.List:
+        return lookup.List(_zeros(lookup.NAME_BYTES))
+
+    @override
+    def entries(self, kept: lookup.List, part: slice) -> Octets:
+        self._counted.work((part.stop - part.start) * (MAP_SECONDS + MULTIPLY_SECONDS))
+        return _zeros(part.stop - part.start, self._terms.cut_bytes)
 
     @override
     def take(self, part: slice, entries: Octets) -> None:

@@ -5,7 +5,7 @@ Password-Only Model" (ASIACRYPT 2014), 2HashDH: the messages are those of RFC 94
 `protocols.alignment.curve`. With k the scalar of a list, the function is F(text) = SHA-256(name, k * H(text), text).
 
     owner of the list   draws k, and sends the first bytes of F of all its keys, filled up to the agreed number by
-                        random bytes and sorted. Both keep this list, with its name, for later runs
+                        random bytes and shuffled. Both keep this list, with its name, for later runs
     asking party        sends blind * H(key) for its keys and dummies, shuffled, a fresh blind for each
     both                open a value, for the first time in the job: the moment from which a result can follow
     owner               returns k * (each of these points)
@@ -95,34 +95,43 @@ class Work:
         self._blinds, self._order = _nothing(), np.empty(0, dtype=np.int64)
         self._entries = np.empty((terms.listed, terms.cut_bytes) if terms.is_sent else 0, dtype=np.uint8)
 
-    def made(self) -> tuple[List, Octets]:
-        """Make a list of the owner's keys: return what the owner keeps, and the entries, uint8[listed, cut_bytes]."""
-        terms = self._terms
-        kept = List(self._prg.bytes(NAME_BYTES), scalar=self._prg.bytes(POINT))
-        entries = self._prg.bytes(terms.listed * terms.cut_bytes).reshape(terms.listed, terms.cut_bytes)
-        for part in batches(len(self._texts)):
-            texts = self._texts[part]
-            products = self._curve.products(kept.scalar.tobytes(), self._points(kept.name, texts))
-            entries[part] = _values(kept.name, texts, products)[:, : terms.cut_bytes]
-        return kept, np.sort(_as_strings(entries)).view(np.uint8).reshape(entries.shape)
+    def made(self) -> List:
+        """Return a new list as its owner keeps it."""
+        self._order = np.argsort(self._prg.words(self._terms.listed))  # of the key or dummy at each position
+        return List(self._prg.bytes(NAME_BYTES), scalar=self._prg.bytes(POINT))
+
+    def entries(self, kept: List, part: slice) -> Octets:
+        """Return the entries at these positions, uint8[positions, cut_bytes].
+
+        Args:
+            kept: The owner's list.
+            part: The positions.
+        """
+        chosen, cut = self._order[part], self._terms.cut_bytes
+        entries = self._prg.bytes(len(chosen) * cut).reshape(len(chosen), cut)
+        is_key = chosen < len(self._texts)
+        texts = [self._texts[key] for key in chosen[is_key].tolist()]
+        products = self._curve.products(kept.scalar.tobytes(), self._points(kept.name, texts))
+        entries[is_key] = _values(kept.name, texts, products)[:, :cut]
+        return entries
 
     def take(self, part: slice, entries: Octets) -> None:
         """Hold the owner's entries at these positions."""
         self._entries[part] = entries
 
     def received(self, name: Octets) -> List:
-        """Return the list that the owner has sent.
+        """Return the list that the owner has sent, sorted.
 
         Args:
             name: Its name, uint8[16].
 
         Raises:
-            ProtocolError: It is not sorted, or has an entry twice.
+            ProtocolError: It has an entry twice.
         """
-        entries = _as_strings(self._entries)
-        if (entries[1:] <= entries[:-1]).any():
-            raise ProtocolError("the peer sent a list that is not sorted, or has an entry twice")
-        return List(name, self._entries)
+        entries = np.sort(_as_strings(self._entries))
+        if (entries[1:] == entries[:-1]).any():
+            raise ProtocolError("the peer sent an entry of the list twice")
+        return List(name, entries.view(np.uint8).reshape(self._entries.shape))
 
     def questions(self, name: Octets) -> Octets:
         """Return the blinded points of own keys and dummies, uint8[asked, 32].
@@ -217,14 +226,14 @@ class Exchange:
     def _list(self, on_batch: OnBatch) -> List:
         """Send the list that the owner makes. Return what to keep of it."""
         session, terms, work = self._session, self._terms, self._work
-        kept, entries = (List(_nothing()), _nothing()) if self._asks else work.made()
+        kept = List(_nothing()) if self._asks else work.made()
         name = self._told("lookup.name", not self._asks, (NAME_BYTES,), lambda: kept.name)
         for part in batches(terms.listed):
             if self._asks:
                 shape = part.stop - part.start, terms.cut_bytes
                 work.take(part, session.receive("lookup.entries", np.uint8, shape))
             else:
-                session.send("lookup.entries", entries[part])
+                session.send("lookup.entries", work.entries(kept, part))
             on_batch(part.stop)
         return work.received(name) if self._asks else kept
 
@@ -256,6 +265,6 @@ def look_up(
         kept: The list of an earlier run; None if it is sent in this run.
 
     Raises:
-        ProtocolError: The peer has kept another list, or sent something that is no point or no sorted list.
+        ProtocolError: The peer has kept another list, or sent something that is no point, or an entry twice.
     """
     return Exchange(session, terms, Work(session, terms, texts), kept).found()
