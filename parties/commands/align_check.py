@@ -15,7 +15,7 @@ from parties.commands.rows import CONFIG, TABLE, chosen
 from parties.commands.signature import argument, command, option
 from parties.jobs.align.reading import Value, problems, problems_of_doubles, read_table
 from parties.jobs.align.settings import ExactSettings, bounds, columns_of, forms_of, key_columns
-from protocols.alignment.keys import tokens_per_row
+from protocols.alignment.keys import first_with_value, tokens_per_row
 
 FEW = 10  # keys: an answer about fewer describes single people
 SHOWN = 3  # normal forms of a column
@@ -106,6 +106,5 @@ def _most_frequent(values: Sequence[Value]) -> dict[str, Any] | None:
 
 def _double_rows(values: Sequence[Value]) -> list[dict[str, int]]:
     """Return the first rows that have the key of an earlier row, with that row; the first row is 1."""
-    first: dict[Value, int] = {}
-    pairs = ((row, first.setdefault(value, row)) for row, value in enumerate(values, 1) if value is not None)
-    return [{"row": row, "earlier": earlier} for row, earlier in pairs if row != earlier][:LISTED]
+    pairs = enumerate(first_with_value(values).tolist())
+    return [{"row": row + 1, "earlier": earlier + 1} for row, earlier in pairs if row != earlier][:LISTED]

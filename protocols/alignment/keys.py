@@ -35,19 +35,24 @@ class Tokens:
         return len(self.texts)
 
 
+def first_with_value(values: Sequence[tuple[str, ...] | None]) -> Rows:
+    """Return for each row the first row with its value, int64[rows]: the row itself if it lacks the key.
+
+    Args:
+        values: The value of a key in each row; None if the row lacks the key.
+    """
+    first: dict[tuple[str, ...], int] = {}
+    found = [row if value is None else first.setdefault(value, row) for row, value in enumerate(values)]
+    return np.array(found, dtype=np.int64)
+
+
 def doubles(values: Sequence[tuple[str, ...] | None]) -> NDArray[np.bool_]:
     """Return for each row whether an earlier row has its value, bool[rows].
 
     Args:
         values: The value of a key in each row; None if the row lacks the key.
     """
-    seen: set[tuple[str, ...]] = set()
-    twice = np.zeros(len(values), dtype=bool)
-    for row, value in enumerate(values):
-        if value is not None:
-            twice[row] = value in seen
-            seen.add(value)
-    return twice
+    return first_with_value(values) < np.arange(len(values))
 
 
 def joined(columns: Sequence[Sequence[str | None]]) -> list[tuple[str, ...] | None]:

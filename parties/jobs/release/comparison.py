@@ -70,6 +70,14 @@ class Sums:
         """Return the sums of some strata."""
         return Sums(self.x[:, strata], self.noise[:, strata])
 
+    def times(self, factor: Floats | float) -> Sums:
+        """Return the sums in other units."""
+        return Sums(self.x * factor, self.noise * factor**2)
+
+    def over_strata(self) -> Sums:
+        """Return the sums of all strata together, as those of one stratum."""
+        return Sums(self.x.sum(axis=1, keepdims=True), self.noise.sum(axis=1, keepdims=True))
+
     def gradient(self, f: Formula) -> Floats:
         """Return the derivatives of a function by all numbers, exact but for rounding, by complex steps."""
         found = np.zeros(self.x.shape)
@@ -126,6 +134,23 @@ class Sums:
         p = chi2_tail((ends[0] / error) ** 2, 1) if error else float(not ends[0])
         numbers = [value, error, low, high, *([p] if tests else [])]
         return {"of": name, **{key: short(number) for key, number in zip(keys, numbers, strict=True)}}
+
+    def common_ratio(self, name: str, products: Callable[[Any], tuple[Any, Any]], chance: float) -> dict[str, Any]:
+        """Return the estimate of the ratio that all strata have in common (Mantel and Haenszel).
+
+        Args:
+            name: Name of the estimate.
+            products: Function to the parts of each stratum in the ratio's numerator and denominator.
+            chance: Variance of the ratio's logarithm by chance.
+        """
+
+        def above(x: Any) -> Any:
+            return products(x)[0].sum()
+
+        def below(x: Any) -> Any:
+            return products(x)[1].sum()
+
+        return self.estimate(name, lambda x: np.log(above(x) / below(x)), chance, [above, below], is_ratio=True)
 
 
 class Comparison(Release):

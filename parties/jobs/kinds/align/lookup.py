@@ -110,9 +110,10 @@ class AlignLookup(KeyAlignment):
         """Return the task with this party's keys, or for the owner of a kept list without them."""
         if settings.list_ == "sent":
             return super().alone(settings, party)
-        asks = cls.planned(settings).learns_rows(party)
-        task, data, remarks = super().alone(settings, party) if asks else (cls.planned(settings), (None, None), [])
-        if settings.aligned is not None and not asks:
+        task, data, remarks = cls.planned(settings), (None, None), list[str]()
+        if asks := task.learns_rows(party):
+            task, data, remarks = super().alone(settings, party)
+        elif settings.aligned is not None:
             raise InputError("--aligned: this party learns no rows; remove it")
         task._kept, task._made = kept_list.read(settings, task.terms, is_owner=not asks)
         return task, data, remarks

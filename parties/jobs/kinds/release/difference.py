@@ -71,7 +71,7 @@ class Difference(Comparison):
     @override
     def estimates(self, known: Sums) -> Document:
         values, span = self._values, float(self._values.span)
-        known = Sums(known.x / span**2, known.noise / span**4)  # the three add up to the number of rows
+        known = known.times(span**-2)  # the three add up to the number of rows
         low, wide = float(values.least), float(values.greatest - values.least)
 
         def rows(group: int) -> Any:

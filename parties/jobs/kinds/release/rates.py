@@ -102,9 +102,8 @@ class Rates(Comparison):
 
     @override
     def estimates(self, known: Sums) -> Document:
-        units = np.array([float(values.unit) for values in self._read])[:, None, None]
-        known = Sums(known.x * units, known.noise * units**2)
-        whole = Sums(known.x.sum(axis=1, keepdims=True), known.noise.sum(axis=1, keepdims=True))
+        known = known.times(np.array([float(values.unit) for values in self._read])[:, None, None])
+        whole = known.over_strata()
 
         def chance(gradient: Floats) -> float:
             return float((np.maximum(whole.x[0], 0) * gradient[0] ** 2).sum())
@@ -136,20 +135,7 @@ class Rates(Comparison):
         if not self.strata:
             return {**about, "numbers": numbers}
         used, left_out = self.stratified(known, lambda x: x[1].sum())
-
-        def above(x: Any) -> Any:
-            return _products(x)[0].sum()
-
-        def below(x: Any) -> Any:
-            return _products(x)[1].sum()
-
-        adjusted = used.estimate(
-            "common rate ratio",
-            lambda x: np.log(above(x) / below(x)),
-            _greenland(used.x),
-            [above, below],
-            is_ratio=True,
-        )
+        adjusted = used.common_ratio("common rate ratio", _products, _greenland(used.x))
         return {**about, "numbers": [*numbers, adjusted], **left_out}
 
 

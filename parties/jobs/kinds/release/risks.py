@@ -67,7 +67,7 @@ class Risks(Comparison):
 
     @override
     def estimates(self, known: Sums) -> Document:
-        whole = Sums(known.x.sum(axis=1, keepdims=True), known.noise.sum(axis=1, keepdims=True))
+        whole = known.over_strata()
 
         def chance(gradient: Floats) -> float:
             return float((np.maximum(whole.x, 0) * gradient**2).sum())
@@ -107,10 +107,7 @@ class Risks(Comparison):
         if not self.strata:
             return {"target": self.settings.target, "numbers": numbers}
         used, left_out = self.stratified(known, lambda x: x.sum())
-        adjusted = used.estimate(
-            "common odds ratio", lambda x: np.log(_products(x)[0].sum() / _products(x)[1].sum()), _robins(used.x),
-            [lambda x: _products(x)[0].sum(), lambda x: _products(x)[1].sum()], is_ratio=True,
-        )  # fmt: skip
+        adjusted = used.common_ratio("common odds ratio", _products, _robins(used.x))
         return {"target": self.settings.target, "numbers": [*numbers, adjusted], "test": _test(used), **left_out}
 
 
