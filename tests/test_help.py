@@ -100,6 +100,13 @@ def test_help_with_an_example(words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("name", kinds.names())
+def test_the_help_of_a_kind_fits_a_screen(name: str) -> None:
+    for words in ((), ("submit",), ("estimate",), ("budget", "simulate")):
+        shown = CliRunner().invoke(cli, [*words, *name.split(), "--help"], terminal_width=98).output  # 100 columns
+        assert 10 < len(shown.splitlines()) <= 45
+
+
+@pytest.mark.parametrize("name", kinds.names())
 def test_the_example_of_a_proposal_is_a_whole_job(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[dict[str, Any]] = []
 
@@ -149,7 +156,11 @@ def test_a_cost_asks_for_no_private_value(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "helps"),
-    [("release mean", "Your table  [required]"), ("majority", "Your table, if the job reads rows"), ("circuit", None)],
+    [
+        ("release mean", "Your table [tables.NAME] of party.toml  [required]"),
+        ("majority", "Your table [tables.NAME] of party.toml, if the job reads rows"),
+        ("circuit", None),
+    ],
 )
 def test_a_table_is_offered_to_kinds_that_read_rows(name: str, helps: str | None) -> None:
     shown = {one.opts[0]: getattr(one, "help", "") for one in command_in(["submit", name]).params}

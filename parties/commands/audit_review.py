@@ -20,8 +20,8 @@ def review(
 ) -> Report:
     """List the jobs that ran for an emergency, or review one.
 
-    Their purpose is one of `emergency` under [node] in party.toml. If your node has operators, the reviewer must be one
-    who neither proposed nor approved the job.
+    TEXT is the finding of the review; without it the jobs are listed. Their purpose is one of `emergency` under [node]
+    in party.toml. If your node has operators, the reviewer must be one who neither proposed nor approved the job.
     """
     if (job is None) != (text is None):
         raise InputError(

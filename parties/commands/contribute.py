@@ -28,7 +28,7 @@ def contribute_command(
     at: str | None = option(
         "Addresses where these two parties listen for holders: HOST:PORT,HOST:PORT  [as in --config]", "LIST"
     ),
-    data: Path | None = option("Your rows, a CSV or Parquet file; private  [the table of --config]"),
+    data: Path | None = option("Your private rows, CSV or Parquet  [the table of --config]"),
     schema_file: Path | None = option("The agreed schema  [required with --data]"),
     table: str | None = TABLE,
     max_rows: int | None = option("Public bound on your rows  [as in --config; 65535 with --data]"),

@@ -97,7 +97,7 @@ def group() -> None:
 @group.command(
     "run",
     cls=ProgramCommand,
-    short_help="Any program written against the engine.",
+    short_help="Run your own program on the engine.",
     epilog="Example:  smc estimate run protocols.equality:equal 0,0,0 --link wan",
 )
 @program_arguments

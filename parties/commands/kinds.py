@@ -41,9 +41,7 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from smc.engines import Profile
 
-_ALONE = click.option(
-    "--alone", is_flag=True, help="Use only your rows, without a peer. Noise, if any, stays the same."
-)
+_ALONE = click.option("--alone", is_flag=True, help="Use only your rows; no peer. As much noise as with a peer.")
 _NODE = click.option(
     "--node",
     is_flag=False,

@@ -55,7 +55,7 @@ submit = Proposed("submit", "Propose this job to the peer.", _submit, _submit_op
 
 @command(example="smc jobs --only waiting")
 def jobs(
-    only: State | None = option("Only jobs in this state.", click.Choice(get_args(State)), metavar="STATE"),
+    only: State | None = option("Only jobs in STATE, such as done.", click.Choice(get_args(State)), metavar="STATE"),
     last: int = option("Maximum number of jobs  [50]", click.IntRange(1, 500), default=50),
     before: str | None = option("List only jobs older than this job.", "JOB"),
     node: NodeClient = settings(node_of),

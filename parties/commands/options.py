@@ -186,9 +186,7 @@ def link_options(command: Command) -> Command:
     return command
 
 
-TABLE: Any = click.option(
-    "--table", metavar="NAME", help="Your table [tables.NAME] in --config; needed if there are several."
-)
+TABLE: Any = click.option("--table", metavar="NAME", help="Your table [tables.NAME] in --config; needed if several.")
 
 
 def program_arguments(command: Command) -> Command:

@@ -28,10 +28,10 @@ Job: TypeAlias = dict[str, Any]
 AnyCommand: TypeAlias = Callable[..., Any]
 OF_A_FILE = "JOB.toml"
 HEAD = {  # settings of every kind
-    "table": ("NAME", "Your table"),
-    "peer_table": ("NAME", "Peer's table  [named as your table]"),
+    "table": ("NAME", "Your table [tables.NAME] of party.toml"),
+    "peer_table": ("NAME", "The peer's table  [NAME of --table]"),
     "purpose": ("TEXT", "Purpose, shown to the peer; rules and the peer may require it"),
-    "permit": ("ID", "Permit of an authority, from the folder of [permits]"),
+    "permit": ("ID", "Permit of an authority, in the folder of [permits] in party.toml"),
 }
 input_options: Any = click.option(
     "--input",

@@ -120,7 +120,8 @@ def listener_columns() -> AnyField:
 
 def aligned_rows() -> AnyField:
     """Return the field `aligned`: the file with the order of rows that both parties share."""
-    return own_file("Aligned rows", "With --listener-columns: file written by smc align exact.")
+    help_text = "With --listener-columns: file written by smc align exact."
+    return _field("file", None, "Aligned rows", help_text, {"advanced": True}, {})
 
 
 def of_people(node: bool = False) -> AnyField:
@@ -414,9 +415,9 @@ def held_out() -> AnyField:
     return public(
         None,
         "Held out",
-        "Share of rows (or people) left out of training, a multiple of 0.05 up to 0.5. smc evaluate judges the model "
-        "on them",
+        "Share of rows (or people) not trained on, from 0.05 to 0.5 in steps of 0.05. smc evaluate judges on them",
         none="none",
+        advanced=True,
     )
 
 

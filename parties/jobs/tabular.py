@@ -52,11 +52,9 @@ LEAST_STOP = 100_000_000  # bytes: a smaller run continues, unless its settings 
 class TabularSettings(KindSettings):
     """Settings for a party's own rows. A kind adds `max_rows` at the position it wants."""
 
-    data: LocalPath | None = own_file(
-        "Rows", "Your rows, a CSV or Parquet file; private  [the table of --config]", data=True
-    )
+    data: LocalPath | None = own_file("Rows", "Your private rows, CSV or Parquet  [the table of --config]", data=True)
     schema_file: LocalPath | None = own_file(
-        "Schema", "Public schema agreed with the peer: columns and values  [that of the table]", alias="schema"
+        "Schema", "Public schema (columns, values), agreed  [that of the table]", alias="schema"
     )  # `schema` is pydantic's
     own_table: TableSettings | None = None  # table of party.toml with the rows; it has no flag
     own_aligned: Any = None  # the `AlignedRows` of a command; it has no flag

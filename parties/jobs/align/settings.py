@@ -32,15 +32,15 @@ class AlignSettings(TabularSettings):
         "Normal forms",
         "Normal form of key columns, such as name=accents+case,born=date:dmy. Steps: accents, case, spaces, letters, "
         "digits, zeros, initials, soundex, year, date:dmy, date:mdy, date:ymd, phone:COUNTRY",
-        none="all keys are compared as they are written",
+        none="keys as written",
     )
     learns: Learns = public(
-        "both", "Learns it", "Who learns the result: both parties, or the one that listens or dials"
+        "both", "Learns it", "Who learns the result: both parties, or the one that listens or dials", advanced=True
     )
     keys: RowBound = public(
         MAX_ROWS,
         "Keys entered",
-        "Public upper bound on the keys that a party enters: one a row, 2 or 4 with two or three keys",
+        "Public upper bound on the keys that a party enters: 1, 2 or 4 per row, for 1, 2 or 3 keys in by",
     )
     listener_keys: RowBound | None = public(
         None,
@@ -60,7 +60,7 @@ class KeySettings(BooleanSettings, AlignSettings):
         None, "Keys", "Key columns, tried in order; + joins the columns of one key: tax_number,name+born"
     )
     duplicates: Literal["refuse", "first"] = public(
-        "refuse", "Doubles", "If several own rows have one key: refuse the table, or take the first row"
+        "refuse", "Doubles", "If several own rows have one key: refuse the table, or take the first row", advanced=True
     )
 
 

@@ -36,7 +36,7 @@ class BoostSettings(TabularSettings):
         None, "Target", "Class column, or a column of numbers to predict", none="target in the schema", column=True
     )
     columns: Columns | None = public(
-        None, "Columns", "Columns to predict from, separated by commas", none="all of the schema", column=True
+        None, "Columns", "Columns to predict from, comma-separated", none="all of the schema", column=True
     )
     numeric: Columns | None = public(
         None,
@@ -46,16 +46,14 @@ class BoostSettings(TabularSettings):
         column=True,
     )
     objective: Literal["auto", "logistic", "softmax", "squared"] = public(
-        "auto",
-        "Objective",
-        "Loss that the trees reduce. auto = squared for numbers, logistic for two classes, softmax for more",
+        "auto", "Objective", "Loss. auto = squared for numbers, logistic for two classes, else softmax", advanced=True
     )
     rounds: Annotated[int, Field(strict=True, ge=1, le=1000)] | None = public(
         None,
         "Rounds",
-        "Number of boosting rounds. Each adds one tree, or with softmax one tree for each class. 1 with a target of "
-        "numbers gives one regression tree",
-        left_out=f"{MOST_ROUNDS}, or fewer, so that the splits open at most {DEFAULT_BITS:,} bits",
+        "Boosting rounds. Each adds one tree; with three or more classes one per class. 1 with a target of numbers "
+        "gives one regression tree",
+        left_out=f"{MOST_ROUNDS}; fewer if the splits would open over {DEFAULT_BITS:,} bits",
     )
     depth: Annotated[int, Field(strict=True, ge=1, le=10)] = public(4, "Depth", "Levels of splits of each tree")
     bins: Annotated[int, Field(strict=True, ge=2, le=256)] = public(
@@ -72,7 +70,7 @@ class BoostSettings(TabularSettings):
         advanced=True,
     )
     regularisation: Amount = public(
-        1.0, "Lambda", "L2 regularisation: a larger lambda keeps the leaf weights smaller", alias="lambda"
+        1.0, "Lambda", "L2 regularisation: larger = smaller leaf weights", alias="lambda", advanced=True
     )
     gamma: Amount = public(
         0.0,

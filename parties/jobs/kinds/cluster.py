@@ -49,10 +49,9 @@ class Cluster(Release):
     """Find k clusters of the rows of both parties. Both learn noisy numbers, compute the centroids from them, and
     assign their own rows.
 
-    With up to four columns, a grid is laid over the rows. The noisy count of each of its cells is opened (--method
-    grid). K-means then runs on these counts without further privacy loss, and chooses k if you do not. With more
-    columns, rounds of k-means open the noisy count and sums of each cluster (in-process). If epsilon is small for
-    that number of rows, one round follows a grid (hybrid). With --exact, all these numbers are opened without noise.
+    With up to four columns, the noisy row count of each cell of a grid is opened. K-means then runs on these counts
+    without further privacy loss. With more columns, rounds of k-means open the noisy row count and sums of each
+    cluster. With a small epsilon, a grid is used there too, alone or before one round.
     """
 
     name = "cluster"

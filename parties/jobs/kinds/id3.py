@@ -15,7 +15,8 @@ from parties.tables.schema import Schema
 class Id3(JointTree):
     """Learn the decision tree of the rows of both parties. Both learn the tree, and nothing else.
 
-    Two settings reveal more: --prune holdout the tree before it is pruned, --support-epsilon noisy counts of leaves.
+    Two settings reveal more. With --prune holdout both learn the tree before it is pruned; with --support-epsilon also
+    noisy row counts of its leaves.
     """
 
     @classmethod

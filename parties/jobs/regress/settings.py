@@ -47,7 +47,7 @@ class RegressSettings(BooleanSettings, TabularSettings):
         column=True,
     )
     columns: Columns | None = public(
-        None, "Columns", "Columns to predict from, separated by commas", none="all of the schema", column=True
+        None, "Columns", "Columns to predict from, comma-separated", none="all of the schema", column=True
     )
     numeric: Columns | None = public(
         None,
@@ -62,7 +62,7 @@ class RegressSettings(BooleanSettings, TabularSettings):
         "gradient = noise on gradients; output = on the final weights; choice = weights chosen from a public grid; "
         "least-squares, ridge = noise on second moments, for a target of numbers",
     )
-    loss: LossName = public("logistic", "Loss", "Loss function: logistic, or huber = hinge loss with a rounded corner")
+    loss: LossName = public("logistic", "Loss", "Loss: logistic, or huber = hinge, its corner rounded", advanced=True)
     huber: Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)] = public(
         0.5,
         "Huber's width",
@@ -75,11 +75,12 @@ class RegressSettings(BooleanSettings, TabularSettings):
         "Regularisation: lambda / 2 |w|^2 is added to the loss. A larger lambda keeps the weights w smaller",
         none="computed from public numbers",
         alias="lambda",
+        advanced=True,
     )
     epsilon: Epsilon | None = public(
         None,
         "Epsilon",
-        "Privacy loss: one row changes any result's probability at most by the factor e^epsilon. Less = more noise",
+        "Privacy loss: a row changes a result's chance by the factor e^epsilon at most. Less = more noise",
     )
     delta: Delta | None = public(
         None,

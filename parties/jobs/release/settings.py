@@ -40,9 +40,7 @@ def neighbours() -> AnyField:
 
 def loss(unless: str = "") -> AnyField:
     """Return the field `epsilon`; `unless` names a setting that makes it unnecessary."""
-    help_text = (
-        "Privacy loss: one row changes any answer's probability at most by the factor e^epsilon. Less = more noise"
-    )
+    help_text = "Privacy loss: a row changes an answer's chance by the factor e^epsilon at most. Less = more noise"
     return public(None, "Epsilon", help_text, unless=unless)
 
 

@@ -86,7 +86,7 @@ class ExactSettings(TabularSettings):
 
     target: str | None = public(None, "Target", "Class column", none="target in the schema", column=True)
     columns: tuple[str, ...] | None = public(
-        None, "Columns", "Columns to predict from, separated by commas", none="all of the schema", column=True
+        None, "Columns", "Columns to predict from, comma-separated", none="all of the schema", column=True
     )
     tolerance: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
         0.001,
@@ -130,7 +130,7 @@ class ExactSettings(TabularSettings):
         False, "Plain", "ID3 of Lindell and Pinkas, no minimum per leaf: a leaf may describe one person"
     )
     k: K | None = fewest_rows(
-        None, "each leaf has at least k rows, or no row", left_out="5; with plain or epsilon none"
+        None, "each party has at least k rows in each leaf, or none", left_out="5; with plain no minimum"
     )
     l: L = diverse("the rows of a leaf have at least l classes; 1 = no rule")  # noqa: E741
     diversity: Diversity = diversity("classes")
@@ -152,7 +152,7 @@ class Id3Settings(ExactSettings):
     """Settings of `smc id3`."""
 
     prune: Literal["off", "mdl", "chi2", "pessimistic", "holdout"] = public(  # type: ignore[assignment]
-        "off", "Pruning", "Test by which a node becomes a leaf if no split is worth it. holdout prunes the opened tree"
+        "off", "Pruning", f"{WORTH}; holdout prunes the opened tree"
     )
     holdout: Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)] = public(
         0.3, "Held out", "With prune holdout: share of each party's rows kept for pruning", advanced=True
@@ -160,7 +160,7 @@ class Id3Settings(ExactSettings):
     listener_columns: Columns | None = listener_columns()
     aligned: LocalPath | None = aligned_rows()
     epsilon: Epsilon | None = public(
-        None, "Epsilon", "Privacy loss of a row: all choices have noise; less = more noise", none="no noise"
+        None, "Epsilon", "Privacy loss of a row: noise on all choices; not with k; less = noisier", none="no noise"
     )
     support_epsilon: Annotated[Epsilon, Field(le=MOST_EPSILON)] | None = public(
         None,

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class AlignExact(KeyAlignment):
     """Find the rows of two tables that have equal keys: which, or only how many.
 
-    Keys are compared in a public normal form. Doubles are refused. `smc align check` looks at your keys before.
+    Keys are compared in a public normal form. A table with two rows of one key is refused, unless --duplicates first
+    takes the first of them. `smc align check` looks for such rows before.
     """
 
     name = "align exact"

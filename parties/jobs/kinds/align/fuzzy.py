@@ -36,8 +36,8 @@ COUNTABLE = 1 << 26  # pairs whose cost is counted; the count takes a second for
 class AlignFuzzy(Alignment):
     """Find the rows of two tables that are about one person, although their keys have typing errors.
 
-    All rows of a block are compared in a circuit: the match weight of Fellegi and Sunter, with Dice's coefficient for
-    texts that differ. A pair is matched if it reaches the threshold and neither row has a better partner.
+    Rows that are equal by a blocking rule are compared in a circuit, by the match weight of Fellegi and Sunter. A pair
+    is matched if it reaches the threshold and neither row has a better partner.
     """
 
     name = "align fuzzy"

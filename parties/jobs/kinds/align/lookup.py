@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 class AlignLookup(KeyAlignment):
     """Find out which of your keys are in the other party's long list. The list is sent once.
 
-    The list travels under a secret function that only its owner can compute. Later runs with --list kept take seconds.
+    Each key of the list is sent as its value under a secret function, which only the list's owner can compute. Later
+    runs with --list kept do not send the list again, and take seconds.
     """
 
     name = "align lookup"

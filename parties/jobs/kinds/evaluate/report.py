@@ -34,17 +34,16 @@ class ReportSettings(TargetSettings, DrawnSettings):
         column=True,
     )
     cutoff: Annotated[float, Field(strict=True, ge=0, le=1)] = public(
-        0.5, "Cutoff", "Lowest score that counts as positive, rounded up to the start of a bin"
+        0.5, "Cutoff", "Least score that counts as positive, rounded up to a bin"
     )
 
 
 class Report(Scoring):
     """Judge scores, or a model, on the rows of both parties. Both learn the figures, with noise unknown to either.
 
-    For each bin of the score, the numbers of rows with each label are opened, with noise of scale 1 / epsilon on
-    each number. Epsilon is spent once. The area under the ROC curve, the distance of Kolmogorov and Smirnov,
-    calibration, confusion, lift and the stability of groups follow from these numbers at no further cost. Their
-    intervals include the noise.
+    For each bin of the score, the number of rows with each label is opened, with noise of scale 1 / epsilon. The area
+    under the ROC curve, Kolmogorov-Smirnov distance, calibration, confusion matrix, lift and stability of groups
+    follow from these numbers without further epsilon. Their intervals include the noise.
     """
 
     name = "evaluate report"

@@ -1,1 +1,1 @@
-"""Learn a linear classifier, with a peer or from your own rows."""
+"""Learn linear, logistic and Poisson models, with a peer or from your own rows."""

@@ -64,8 +64,8 @@ WAYS = {
 class RegressJoint(BySchema):
     """Learn a linear classifier or regression from the rows of both parties. Both learn its weights, found with noise.
 
-    In each step of gradient descent, each party sums the gradients of its own rows. Both learn the sum of the two
-    sums, with noise. The next step follows from it.
+    By default this is gradient descent: in each step, each party sums the gradients of its own rows. Both learn the sum
+    of the two sums, with noise, and compute the next weights from it.
     """
 
     name = "regress joint"

@@ -41,7 +41,7 @@ class NaiveBayesSettings(GaussianSettings):
 
     target: Name | None = public(None, "Target", "Class column", none="target in the schema", column=True)
     columns: Columns | None = public(
-        None, "Columns", "Columns to predict from, separated by commas", none="all of the schema", column=True
+        None, "Columns", "Columns to predict from, comma-separated", none="all of the schema", column=True
     )
     held_out: HeldOut | None = held_out()
     fold: Fold | None = fold()

@@ -1,1 +1,1 @@
-"""Learn a survival curve, or compare two arms."""
+"""Learn a survival curve, compare two groups, or estimate effects on the hazard."""

@@ -33,8 +33,8 @@ class CurveSettings(TimesSettings, DrawnSettings):
 class Curve(Release):
     """Learn a Kaplan-Meier curve from the rows of both parties, with noise unknown to either.
 
-    For each arm and bin of time the numbers of rows with and without the event are opened, with noise of scale 1 /
-    epsilon (twice that if neighbouring tables differ by a replaced row). Epsilon is spent once on all of them.
+    For each group (arm) and bin of time the numbers of rows with and without the event are opened, with noise of scale
+    1 / epsilon (twice that if neighbouring tables differ by a replaced row). Epsilon is spent once on all of them.
     The curve, the median, the mean and a log-rank test follow from these numbers at no further cost. The
     intervals include the noise.
     """

@@ -34,6 +34,7 @@ class ClusterSettings(DrawnSettings):
         "Method",
         "grid = noisy counts of grid cells; in-process = noisy rounds of k-means; hybrid = a grid, then one round",
         none="grid up to four columns; beyond by epsilon and the row bound",
+        advanced=True,
     )
     parts: Annotated[int, Field(strict=True, ge=2, le=1_000_000)] | None = public(
         None,

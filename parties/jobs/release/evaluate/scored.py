@@ -54,6 +54,7 @@ class JudgedSettings(BooleanSettings, TabularSettings):
         "Rows that judge a model: those held out of its training, those of its training, or (new) all rows of tables "
         "that it was not trained on",
         none="those held out, if the model names them, else all",
+        advanced=True,
     )
 
 
@@ -66,9 +67,9 @@ class TargetSettings(JudgedSettings):
     target_value: Name | None = public(
         None, "Value that is meant", "Value of the target that high scores predict", none="yes"
     )
-    scores: Name | None = public(None, "Scores", "Column of scores", none="those of the model", column=True)
+    scores: Name | None = public(None, "Scores", "Column of scores, if no model", none="the model's", column=True)
     bins: Annotated[int, Field(strict=True, ge=2, le=MOST_BINS)] = public(
-        20, "Bins", "Number of equal ranges (bins) for a model's scores. A score column has the ranges of the schema"
+        20, "Bins", "Number of equal ranges (bins) of a model's scores; a column has the schema's", advanced=True
     )
 
 
