@@ -174,7 +174,7 @@ def measured(name: str, raw: Path, target: str) -> Row:
 def markdown(results: list[Row]) -> str:
     """Return the table in docs/protocols.md."""
     lines = [
-        "| rows right | rows | the most frequent class | `--splits multiway` | by default "
+        "| table | rows | the most frequent class | `--splits multiway` | by default "
         "| scikit-learn: as many leaves | scikit-learn: as deep | scikit-learn: pruned "
         "| leaves: multiway | leaves: default | leaves: pruned | MB: multiway | MB: default | MB: default, at most |",
         f"|---{'|---' * 13}|",

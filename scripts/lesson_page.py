@@ -50,7 +50,8 @@ way to use separated data is *secure multi-party computation* (SMC). Each party 
 input. The parties compute a function of all parts, and learn nothing but the result. The result is
 right only if each party enters its part.
 
-This page follows the notes up to Yao's protocol. [The second page](lesson-tree.md) follows the
+This page is for you if you study or teach SMC: you watch each protocol at work, and need no other
+page. It follows the notes up to Yao's protocol. [The second page](lesson-tree.md) follows the
 decision tree. ([Other lines of lesson 9](notes.md#lesson-by-lesson): local mining, noise,
 reconstruction.)
 
@@ -98,9 +99,10 @@ Three facts hold for the whole lesson:
 """,
     "lesson-tree.md": """# Lesson 9, step by step: the tree
 
-This page follows lesson 9 of the Italian lecture notes (*the notes*) from ID3 to its end.
-[The first page](lesson.md) has the protocols below. A *view* is the output of one party's
-process. The views are shown without their messages.
+This page follows lesson 9 of the Italian lecture notes (*the notes*) from ID3 to its end. It is for
+you if you study or teach decision trees on secret counts. Read [the first page](lesson.md) before:
+it has shares, oblivious transfer and garbled circuits, which the tree uses. A *view* is the output
+of one party's process. The views are shown without their messages.
 
 | the notes | here |
 |---|---|
@@ -268,12 +270,12 @@ noise.
 
 The XOR itself is no secret: each party can compute the other's input from it and its own.
 
-Outside this lesson only holders of rows (docs/holders.md) split inputs at random. With two parties
-the owner's share is the input itself, and the
-other party's share is 0. So party 0's share of a = 1011 is 1011, and party 1's share is 0000. Party
-1 learns nothing, because it receives nothing. At an AND gate a party receives the other's shares
-only under a random mask. When the result is opened, the share that a party receives is the result
-XOR its own share. So a party learns nothing from it but the result.
+Outside this lesson only [holders of rows](holders.md) split inputs at random. With two parties the
+owner's share is the input itself, and the other party's share is 0. So party 0's share of a = 1011
+is 1011, and party 1's share is 0000. Party 1 learns nothing, because it receives nothing. At an AND
+gate a party receives the other's shares only under a random mask. When the result is opened, the
+share that a party receives is the result XOR its own share. So a party learns nothing from it but
+the result.
 
 The 34 bytes below are two messages: a share of the input, and a share of the result. Each has 16
 bytes of check and one byte of share.""",
