@@ -50,12 +50,7 @@ def explained(word: str) -> Entry:
 
 def markdown() -> str:
     """Return the glossary as the page docs/glossary.md."""
-    lines = [
-        "# Glossary",
-        "",
-        "This page defines the words of this program. `smc explain WORD` prints a paragraph.",
-        "",
-    ]
+    lines = ["# Glossary", "", "This page defines the words used here. `smc explain WORD` prints a paragraph.", ""]
     for entry in entries():
         others = f" (also: {', '.join(entry.others)})" if entry.others else ""
         more = f" More: [{entry.page.removesuffix('.md')}]({entry.page})." if entry.page else ""

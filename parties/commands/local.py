@@ -80,7 +80,7 @@ def plan_command(
     delta: float | None = option("Question about a number: also try the mechanism gauss, with this delta."),
     count: int = option("Number of people who answer.", click.IntRange(1, 1 << 40), flag="--reports"),
 ) -> Report:
-    """Choose a mechanism by its error for the given number of reports."""
+    """Choose a mechanism by its error (standard deviation of the estimate) for the given number of reports."""
     from parties.alone.local import advice
 
     if (low is None) != (high is None) or [values, texts, low].count(None) != 2:
@@ -108,7 +108,7 @@ def report_command(
     out: Path | None = option("File for the reports, one per line  [standard output]"),
     force: bool = FORCE,
 ) -> None:
-    """Randomise an answer on the device of the person."""
+    """Randomise an answer on the device of the person. The result, a report, is a line of text for the collector."""
     from parties.alone.local import account, device, reports
     from parties.alone.local.answers import same
     from parties.alone.local.plan import load

@@ -55,7 +55,7 @@ def plan_command(
     how: ReadingOptions = settings(ReadingOptions),
     out: Path = proposal_option,
 ) -> Report:
-    """Propose a plan for a table. Complete it with your knowledge of the table.
+    """Propose a plan for a table: the roles of its columns and privacy models. Complete it with your knowledge.
 
     The output lists the columns whose values identify single people. The plan includes the formats of the file: those
     in --config, which smc prepare writes, or else detected ones.
@@ -98,7 +98,10 @@ def check_command(
     force: bool = FORCE,
     report_files: ReportFiles = settings(ReportFiles),
 ) -> Report:
-    """Check a table against the plan's privacy models, and show its risks. Exit code 2 if a model fails."""
+    """Check a table against the plan's privacy models, and show its risks. Exit code 2 if a model fails.
+
+    A privacy model is a rule such as k-anonymity: each class of equal rows has at least k rows.
+    """
     from parties.alone.publish.recoding.checking import check
     from parties.alone.publish.settings import load
 
@@ -127,7 +130,7 @@ def anonymise_command(
     record: Record = settings(Record),
     report_files: ReportFiles = settings(ReportFiles),
 ) -> Report:
-    """Recode a table so that every class of equal rows satisfies the plan's privacy models. Write the result."""
+    """Recode a table: make values coarser until the plan's models, such as k-anonymity, hold. Write the result."""
     from parties.alone.publish.recoding.anonymising import anonymised, cells_of, masks_of, order_of
     from parties.alone.publish.recoding.dimensions import curve
     from parties.alone.publish.rules import hierarchy

@@ -101,7 +101,7 @@ def mask(
     force: bool = FORCE,
     record: Record = settings(Record),
 ) -> None:
-    """Mask columns of a table by the plan, and write it.
+    """Mask columns of a table by the plan: show a part of each value, or a substitute. Write the table.
 
     Other columns of the plan stay unchanged. Identifiers without a mask are dropped, and so are columns missing in the
     plan.

@@ -50,7 +50,7 @@ def check_command(
     The other answers estimate how often these events happen on each table, which bounds the privacy loss from below. An
     attacker who knows both tables then guesses the table of each answer. The attacker may not be right more often than
     the guarantee allows. The test wrongly fails a kept guarantee once in 10^9 checks. Slow mechanisms get fewer
-    samples.
+    samples. Without MECHANISM, all mechanisms below and "contract" are tested.
 
     "contract" runs every kind of job with a budget on neighbours of tiny tables: a row, a basket or a person with two
     rows is added or replaced. It fails if the loss exceeds the booked budget. It also fails if the job charges a
