@@ -29,7 +29,7 @@ def compare_command(
     table: str | None = TABLE,
     force: bool = FORCE,
 ) -> Report:
-    """Compare a synthetic table with your rows: information lost, use for models, copied rows.
+    """Compare a synthetic table with your rows: lost information, accuracy of models, copied rows.
 
     The figures are exact and reveal facts about your rows. Keep them to yourself.
     """

@@ -53,7 +53,7 @@ class ChooseSettings(ChoiceSettings):
     prices: Text | None = public(
         None,
         "Prices",
-        "Instead of scores: prices as candidates. A row pays a price if its number is at least the price",
+        "Instead of scores: prices as candidates; the best earns most. A row pays each price up to its number",
         none="none",
     )
     utility: Text | None = public(
@@ -66,8 +66,8 @@ class ChooseSettings(ChoiceSettings):
 
 
 class Choose(Release):
-    """Choose the candidate that is best for the rows of both parties, by public scores of their values. Both learn
-    its name.
+    """Choose the candidate whose public scores, added up over the rows of both parties, are greatest. Both learn its
+    name.
 
     The choice has noise: better candidates are likelier. No score is opened. Groups (--by) cost no further epsilon.
     """
