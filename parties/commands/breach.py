@@ -71,7 +71,7 @@ def told_command(
 ) -> Report:
     """Record a notice to the authority, the people or the peer.
 
-    After 72 hours, give the authority the reasons for the delay too.
+    TEXT states how you gave the notice. After 72 hours, give the authority the reasons for the delay too.
 
     BREACH is the identifier from smc breach list, or its first digits.
     """
