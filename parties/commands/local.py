@@ -80,7 +80,7 @@ def plan_command(
     delta: float | None = option("Question about a number: also try the mechanism gauss, with this delta."),
     count: int = option("Number of people who answer.", click.IntRange(1, 1 << 40), flag="--reports"),
 ) -> Report:
-    """Choose a mechanism by its error (standard deviation of the estimate) for the given number of reports."""
+    """Choose a mechanism by its error for the given number of reports. Error is the estimate's standard deviation."""
     from parties.alone.local import advice
 
     if (low is None) != (high is None) or [values, texts, low].count(None) != 2:
