@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from parties.alone.synthesis.marginals import Measurement
-from parties.alone.synthesis.relaxed_projection import RelaxedProjection
+from protocols.synthesis.marginals import Measurement
+from protocols.synthesis.relaxed_projection import RelaxedProjection
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.slow

@@ -32,9 +32,6 @@ from benchmarks.private_trees.tables import Table, folds, load
 from benchmarks.synthesis.picture import draw
 from parties.alone.comparing.fidelity import marginal_errors
 from parties.alone.comparing.learners import LEARNERS, majority
-from parties.alone.synthesis.graphical import Graphical
-from parties.alone.synthesis.marginals import Generator, Measurement
-from parties.alone.synthesis.relaxed_projection import RelaxedProjection
 from parties.base.arrays import Codes
 from parties.base.files import write_text
 from parties.bench.json_rows import json_rows
@@ -42,6 +39,9 @@ from parties.bench.machine import facts
 from parties.jobs.release.synthesise.state import GraphicalModel, Synthesis, measurements
 from protocols.release import aim, mst
 from protocols.release.selection import State, Workload
+from protocols.synthesis.graphical import Graphical
+from protocols.synthesis.marginals import Generator, Measurement
+from protocols.synthesis.relaxed_projection import RelaxedProjection
 from smc.engines import Profile, engine_of
 from smc.local import run_local
 from smc.session import Session

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 
-from parties.alone.synthesis.graphical import STEPS
-from parties.alone.synthesis.relaxed_projection import RelaxedProjection
 from protocols.release.aim import AimProblem
+from protocols.synthesis.graphical import STEPS
+from protocols.synthesis.relaxed_projection import RelaxedProjection
 
 ROUNDS, MORE_ROUNDS = 0.7, 0.8  # rounds per column
 FEW_STEPS = 100  # steps of a fit, for each round per column: little signal needs few steps

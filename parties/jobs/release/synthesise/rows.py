@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.synthesis.graphical import Graphical
-from parties.alone.synthesis.marginals import Generator
-from parties.alone.synthesis.relaxed_projection import RelaxedProjection
 from parties.jobs.release.synthesise.settings import SynthesiseSettings
 from parties.jobs.release.synthesise.state import GraphicalModel, RowCodes, Synthesis, measurements
+from protocols.synthesis.graphical import Graphical
+from protocols.synthesis.marginals import Generator
+from protocols.synthesis.relaxed_projection import RelaxedProjection
 from smc.errors import ProtocolError
 
 if TYPE_CHECKING:

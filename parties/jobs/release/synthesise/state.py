@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.synthesis import graphical
-from parties.alone.synthesis.junction import GrowingTree
-from parties.alone.synthesis.marginals import Measurement
-from parties.alone.synthesis.sums import Set
+from protocols.synthesis import graphical
+from protocols.synthesis.junction import GrowingTree
+from protocols.synthesis.marginals import Measurement
+from protocols.synthesis.sums import Set
 
 if TYPE_CHECKING:
     from protocols.release.selection import Measured, Workload
@@ -91,7 +91,7 @@ def measurements(work: Workload, names: Sequence[str], measured: Sequence[Measur
 
 
 class GraphicalModel:
-    """Estimates by `parties.alone.synthesis.graphical`; see `protocols.release.selection.MarginalModel`.
+    """Estimates by `protocols.synthesis.graphical`; see `protocols.release.selection.MarginalModel`.
 
     A model starts from the potentials and the tree of its predecessor, in the order of the measurements. So its
     estimates depend on the measurements alone, whether the predecessors are cached or fitted again.

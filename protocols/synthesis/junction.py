@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from parties.alone.synthesis.sums import Set
+from protocols.synthesis.sums import Set
 
 
 @dataclass(frozen=True)

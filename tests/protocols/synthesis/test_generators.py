@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from parties.alone.synthesis.marginals import Measurement
 from parties.jobs.release.synthesise.rows import GENERATORS
 from parties.jobs.release.synthesise.settings import SynthesiseSettings
+from protocols.synthesis.marginals import Measurement
 
 DOMAIN = {"a": 3, "b": 2, "c": 4}
 JOINT = np.array([[900, 100], [300, 700], [50, 950]])

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.alone.synthesis.graphical import Graphical, MarkovRandomField, Target, fit, start_of, targets_of
-from parties.alone.synthesis.junction import GrowingTree, JunctionTree, junction_tree, size
-from parties.alone.synthesis.marginals import Measurement
+from protocols.synthesis.graphical import Graphical, MarkovRandomField, Target, fit, start_of, targets_of
+from protocols.synthesis.junction import GrowingTree, JunctionTree, junction_tree, size
+from protocols.synthesis.marginals import Measurement
 
 DOMAINS = (3, 2, 4, 2, 3)
 SETS = st.lists(

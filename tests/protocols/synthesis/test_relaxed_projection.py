@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from parties.alone.synthesis.marginals import Generator, Measurement
-from parties.alone.synthesis.relaxed_projection import RelaxedProjection, draw, goals_of, loss, softmax
+from protocols.synthesis.marginals import Generator, Measurement
+from protocols.synthesis.relaxed_projection import RelaxedProjection, draw, goals_of, loss, softmax
 
 DOMAIN = {"a": 3, "b": 2, "c": 4}
 

@@ -4,7 +4,7 @@ McKenna, Sheldon, Miklau, "Graphical-model based estimation and inference for di
 all distributions of n rows, some minimise the sum of |marginal - measured|^2 / (2 sigma^2). The one of greatest entropy
 among these is a product of tables over the measured sets of columns. Mirror descent with Armijo's line search finds the
 logarithms of these tables, the potentials. Each step computes the marginals of the present potentials by messages along
-a junction tree (`parties.alone.synthesis.junction`).
+a junction tree (`protocols.synthesis.junction`).
 
 Everything here is numpy's own sums, products, exponentials and logarithms in one order: equal arguments give equal
 results on one machine. Rows follow the model with little randomness: the number of rows with given values of a clique
@@ -27,10 +27,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.synthesis.inference import Inference
-from parties.alone.synthesis.junction import JunctionTree, junction_tree
-from parties.alone.synthesis.marginals import Measurement
-from parties.alone.synthesis.sums import Margins, Set, Table, ordered, turned
+from protocols.synthesis.inference import Inference
+from protocols.synthesis.junction import JunctionTree, junction_tree
+from protocols.synthesis.marginals import Measurement
+from protocols.synthesis.sums import Margins, Set, Table, ordered, turned
 
 
 @dataclass(frozen=True)

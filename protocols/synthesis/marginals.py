@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+Codes: TypeAlias = NDArray[np.int64]  # category codes of a column: 0 for the first value of its list
+Floats: TypeAlias = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Generator(Protocol):
 
     def generate(
         self, domain: Mapping[str, int], measurements: Sequence[Measurement], rows: int, seed: int
-    ) -> dict[str, NDArray[np.int64]]:
+    ) -> dict[str, Codes]:
         """Draw `rows` synthetic rows as category codes, int64[rows] for each column, in the domain's order.
 
         Equal arguments give equal rows on one platform.

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parties.alone.synthesis.graphical import targets_of
-from parties.alone.synthesis.marginals import Measurement
-from parties.base.arrays import Codes, Floats
+from protocols.synthesis.graphical import targets_of
+from protocols.synthesis.marginals import Codes, Floats, Measurement
 
 _SPREAD = 0.5  # standard deviation of the initial free numbers around the measured one-way marginals
 _LEAST = 1e-3  # least initial share of a category, in uniform shares: measured counts may be 0 or less

@@ -14,8 +14,8 @@ from math import prod
 
 import numpy as np
 
-from parties.alone.synthesis.junction import JunctionTree
-from parties.alone.synthesis.sums import Margins, Set, Table, ordered, turned
+from protocols.synthesis.junction import JunctionTree
+from protocols.synthesis.sums import Margins, Set, Table, ordered, turned
 
 LEAST = 1e-200  # a sum of exponentials below it (the greatest is 1) is computed again, relative to a maximum of its own
 
