@@ -12,6 +12,7 @@ from statistics import NormalDist
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
+from typing_extensions import override
 
 from parties.base.arrays import Floats
 from smc.errors import InputError
@@ -64,37 +65,23 @@ class Noise(Protocol):
 
 
 @dataclass(frozen=True)
-class Uniform:
+class Uniform(Noise):
     """Noise uniform in [-alpha, alpha]."""
 
     alpha: float
     settled: ClassVar[float] = 0.001
 
+    @override
     def width(self, confidence: float) -> float:
         """Return 2 alpha times the confidence."""
         return 2 * self.alpha * confidence
 
+    @override
     def blur(self, values: Floats, rng: np.random.Generator) -> Floats:
-        """Return the values, each with its own noise.
-
-        Args:
-            values: True values, float64[rows], within the range of the plan.
-            rng: Random generator of the noise.
-        """
         return values + rng.uniform(-self.alpha, self.alpha, len(values))
 
+    @override
     def below(self, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
-        """Return the distribution function, averaged over each interval.
-
-        Args:
-            bounds: Noisy values at which the function is evaluated, float64[bounds].
-            lower: Lower ends of the intervals of the true value, float64[k].
-            upper: Upper ends of these intervals, float64[k].
-
-        Returns:
-            Probabilities that the noisy value is at most the bound, float64[bounds, k].
-        """
-
         def law(t: Floats) -> Floats:
             return np.asarray(np.clip((t + self.alpha) / (2 * self.alpha), 0, 1))
 
@@ -104,43 +91,30 @@ class Uniform:
 
         return _averaged(law, integral, bounds, lower, upper)
 
+    @override
     def reach(self) -> float:
         """Return alpha, half the width of the noise."""
         return self.alpha
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(Noise):
     """Noise with mean 0 and standard deviation sigma."""
 
     sigma: float
     settled: ClassVar[float] = 0.01
 
+    @override
     def width(self, confidence: float) -> float:
         """Return 1.349, 3.920, 6.581 sigma at 50, 95, 99.9%."""
         return 2 * NormalDist().inv_cdf((1 + confidence) / 2) * self.sigma
 
+    @override
     def blur(self, values: Floats, rng: np.random.Generator) -> Floats:
-        """Return the values, each with its own noise.
-
-        Args:
-            values: True values, float64[rows], within the range of the plan.
-            rng: Random generator of the noise.
-        """
         return values + rng.normal(0, self.sigma, len(values))
 
+    @override
     def below(self, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
-        """Return the distribution function, averaged over each interval.
-
-        Args:
-            bounds: Noisy values at which the function is evaluated, float64[bounds].
-            lower: Lower ends of the intervals of the true value, float64[k].
-            upper: Upper ends of these intervals, float64[k].
-
-        Returns:
-            Probabilities that the noisy value is at most the bound, float64[bounds, k].
-        """
-
         def law(t: Floats) -> Floats:
             return _normal(t / self.sigma)
 
@@ -150,13 +124,14 @@ class Gaussian:
 
         return _averaged(law, integral, bounds, lower, upper)
 
+    @override
     def reach(self) -> float:
         """Return four sigma. One value in 16,000 lies farther outside, and is counted in the outermost bin."""
         return 4 * self.sigma
 
 
 @dataclass(frozen=True)
-class Cells:
+class Cells(Noise):
     """Rounding to the middle of a cell of this size, counted from `low`; the last cell ends at `high`."""
 
     size: float
@@ -164,6 +139,7 @@ class Cells:
     high: float
     settled: ClassVar[float] = 0.001
 
+    @override
     def width(self, confidence: float) -> float:
         """Return the cell's width times the confidence, as the true value is uniform in the cell."""
         return self.size * confidence
@@ -173,28 +149,16 @@ class Cells:
         number = max(1, math.ceil((self.high - self.low) / self.size - 1e-9))
         return np.minimum(self.low + self.size * np.arange(number + 1), self.high)
 
+    @override
     def blur(self, values: Floats, rng: np.random.Generator) -> Floats:
-        """Return the middles of the values' cells; no randomness is used.
-
-        Args:
-            values: True values, float64[rows], within the range of the plan.
-            rng: Random generator of the noise.
-        """
+        """Return the middles of the values' cells; no randomness is used."""
         edges = self.edges()
         cells = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, len(edges) - 2)
         return np.asarray((edges[cells] + edges[cells + 1]) / 2)
 
+    @override
     def below(self, bounds: Floats, lower: Floats, upper: Floats) -> Floats:
-        """Return the share of each interval that lies in cells whose middle is at most the bound.
-
-        Args:
-            bounds: Noisy values at which the function is evaluated, float64[bounds].
-            lower: Lower ends of the intervals of the true value, float64[k].
-            upper: Upper ends of these intervals, float64[k].
-
-        Returns:
-            Probabilities that the noisy value is at most the bound, float64[bounds, k].
-        """
+        """Return the share of each interval that lies in cells whose middle is at most the bound."""
         edges = self.edges()
         middles = (edges[1:] + edges[:-1]) / 2
         ends = np.where(bounds >= middles[-1], np.inf, edges[np.searchsorted(middles, bounds, side="right")])[:, None]
@@ -202,6 +166,7 @@ class Cells:
         share = (ends - lower) / np.where(width > 0, width, 1)
         return np.asarray(np.where(width > 0, np.clip(share, 0, 1), ends > lower))
 
+    @override
     def reach(self) -> float:
         """Return 0: middles lie within the range."""
         return 0.0

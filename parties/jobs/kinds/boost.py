@@ -84,13 +84,8 @@ class Boost(BySchema):
     # Making a task.
 
     @classmethod
+    @override
     def canonical(cls, settings: Any, schema: Schema) -> Boost:
-        """Return the task with complete settings: columns in the schema's order and all defaults filled in.
-
-        Args:
-            settings: The settings as given, some perhaps missing.
-            schema: The agreed schema; it may have more columns.
-        """
         if settings.exact == (settings.epsilon is not None):
             raise InputError(
                 "epsilon: is missing: the leaves' weights are numbers: give a privacy loss, 1 for example, or exact"

@@ -73,16 +73,8 @@ class TableOfBoth(BySchema):
             raise InputError("--out is missing; name a file for the sealed table, which you then send to the analyst")
 
     @classmethod
+    @override
     def canonical(cls, settings: JointTableSettings, schema: Schema) -> TableOfBoth:
-        """Return the task with complete settings; see `Release.canonical`.
-
-        Args:
-            settings: The settings as given.
-            schema: The agreed schema.
-
-        Raises:
-            InputError: The settings do not describe a table.
-        """
         named = {"by": required(settings.by, f"{cls.name}.by"), "across": settings.across, "sum": settings.summed}
         columns = {key: column for key, column in named.items() if column is not None}
         schema = schema.numeric([column for key, column in columns.items() if key == "sum"])

@@ -71,13 +71,8 @@ class Release(BySchema):
     # Creation of a task.
 
     @classmethod
+    @override
     def canonical(cls, settings: Any, schema: Schema) -> Self:
-        """Return the task with complete settings. Raise InputError if a setting is invalid.
-
-        Args:
-            settings: The settings as given, some perhaps missing.
-            schema: The agreed schema; it may have more columns.
-        """
         predicates = parse(settings.where or "", schema)
         if len(predicates) > 1 and not cls.counts_several:
             raise InputError("where: give one predicate; only release count takes several")

@@ -57,13 +57,8 @@ class PublishJoint(Recoded, StoppingKind):
     # Making a task.
 
     @classmethod
+    @override
     def canonical(cls, settings: JointSettings, schema: Schema) -> PublishJoint:
-        """Return the task with columns in the schema's order. Raise InputError if a setting is invalid.
-
-        Args:
-            settings: The settings as given, some perhaps missing.
-            schema: The agreed schema; it may have more columns.
-        """
         task = cls(*cls.ordered(settings, schema))
         task.problem  # noqa: B018 (its checks)
         return task

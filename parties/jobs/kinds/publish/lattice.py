@@ -82,13 +82,8 @@ class PublishLattice(Recoded):
         return super().planned(settings if settings.plan is None else _with_plan(settings, settings.plan))
 
     @classmethod
+    @override
     def canonical(cls, settings: LatticeSettings, schema: Schema) -> PublishLattice:
-        """Return the task with columns and rules in the schema's order. Raise InputError if a setting is invalid.
-
-        Args:
-            settings: The settings as given, some perhaps missing.
-            schema: The agreed schema; it may have more columns.
-        """
         from parties.alone.publish import rule_text
 
         ordered, used = cls.ordered(settings, schema)

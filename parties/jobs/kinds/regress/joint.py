@@ -83,13 +83,8 @@ class RegressJoint(BySchema):
     # Making a task.
 
     @classmethod
+    @override
     def canonical(cls, settings: RegressSettings, schema: Schema) -> RegressJoint:
-        """Return the task with complete settings: columns in the schema's order and all defaults from public numbers.
-
-        Args:
-            settings: The settings as given, some perhaps missing.
-            schema: The agreed schema; it may have more columns.
-        """
         target = schema.choose_target(settings.target)
         numeric = settings.numeric
         if numeric is None:  # by the schema's types
