@@ -32,6 +32,9 @@ from smc.errors import InputError
 NO = "this node does not run it for you and gives no reason: ask its operator"  # the same text, whatever the reason
 
 
+OF_CIRCUMSTANCES = ("runs_today", "at", "address", "tls", "key_exchange", "post_quantum")  # attributes of a request
+
+
 @dataclass(frozen=True)
 class Circumstances:
     """The circumstances of a job: numbers of other jobs, the time, the budget, and the peer's connection if known."""
@@ -319,21 +322,16 @@ def request(
         parameters=job.task.parameters() | job.bounds,
         unlimited=unlimited(),
         purpose=job.purpose,
-        runs_today=around.runs_today,
-        at=around.at,
-        address=around.address,
         joint_number=bool(job.task.disclosure.exact),
         past_budget=table is not None and table.budget is not None and job.task.disclosure.past_budget,
         analyst=job.task.disclosure.analyst,
         attributes=peer.settings.attributes,
         rights=None if table is None else table.rights,
-        tls=around.tls,
-        key_exchange=around.key_exchange,
-        post_quantum=around.post_quantum,
         holders=0 if job.holding is None else len(job.holding.holders),
         compute=() if job.holding is None else job.holding.nodes,
         templates=templates,
         permit=None if job.permit is None else job.permit.id,
         unpermitted=unpermitted,
         other=other,
+        **{name: getattr(around, name) for name in OF_CIRCUMSTANCES},
     )

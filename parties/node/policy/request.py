@@ -11,11 +11,12 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from ipaddress import IPv4Address, IPv6Address, ip_address
-from typing import Literal
+from typing import Any, Literal
 
 from parties.sources.rights import RightsSettings
 
 OF_PEER = ("peer", "fingerprint", "roles", "attributes", "runs_today", "address", "tls", "key_exchange", "post_quantum")
+STATED = ("purpose", "tls", "key_exchange")  # texts that are unknown if empty
 
 
 @dataclass(frozen=True)
@@ -89,33 +90,14 @@ class Request:
 
 def request_for(
     *,
-    peer: str | None,
-    fingerprint: str | None,
     roles: Iterable[str],
-    proposed_by: Literal["us", "peer"],
-    table: str,
     columns: Iterable[str] | None,
-    protocol: str,
     parameters: Mapping[str, object],
     unlimited: Collection[str],
-    purpose: str,
-    runs_today: int | None,
-    at: datetime,
     address: str | None,
-    joint_number: bool = False,
-    past_budget: bool = False,
-    analyst: str = "",
     attributes: Mapping[str, bool | str] | None = None,
-    rights: RightsSettings | None = None,
-    tls: str | None = None,
-    key_exchange: str | None = None,
-    post_quantum: bool | None = None,
-    holders: int = 0,
     compute: Iterable[str] = (),
-    templates: frozenset[str] = frozenset(),
-    permit: str | None = None,
-    unpermitted: str = "",
-    other: Request | None = None,
+    **others: Any,
 ) -> Request:
     """Return the request from the node's values: the job's parameters as they are, the address as text.
 
@@ -123,63 +105,25 @@ def request_for(
     address.
 
     Args:
-        peer: Name of the peer.
-        fingerprint: Fingerprint of its certificate.
         roles: Roles of the peer in our file.
-        proposed_by: The proposer.
-        table: Our table.
         columns: Columns that the job reads.
-        protocol: Kind of job.
         parameters: Parameters of the job.
         unlimited: Parameters for which None means no limit.
-        purpose: Stated purpose.
-        runs_today: Number of jobs with this peer on our table that we have approved since midnight.
-        at: The time, aware.
         address: IP address of the peer.
-        joint_number: Whether a joint number is opened without noise.
-        past_budget: Whether the table has a privacy budget of which the job spends nothing.
-        analyst: Fingerprint of the certificate that numbers are sealed to.
         attributes: Attributes of the peer in our file.
-        rights: Rights of the people in the table, by our file.
-        tls: Version of the connection with the peer's node.
-        key_exchange: Group of its key exchange.
-        post_quantum: Whether that group is post-quantum.
-        holders: Number of holders of rows, beside the two that compute.
         compute: Fingerprints of those that compute, in a job with holders.
-        templates: Names of our templates whose question the job asks.
-        permit: Identifier of the permit that the job names.
-        unpermitted: Why no permit allows the job; empty if its permit does, or it needs none.
-        other: At a holder, the request with computing party 1 as the peer.
+        others: All other attributes of `Request`, by name.
     """
     numbers = {name: _number(value, name in unlimited) for name, value in parameters.items()}
     return Request(
-        peer=peer,
-        fingerprint=fingerprint,
         roles=frozenset(roles),
-        proposed_by=proposed_by,
-        table=table,
         columns=frozenset(columns or ()) or None,
-        protocol=protocol,
         numbers={name: number for name, number in numbers.items() if number is not None},
-        runs_today=runs_today,
-        purpose=purpose or None,
-        at=at,
         address=_ip(address),
-        joint_number=joint_number,
-        past_budget=past_budget,
-        analyst=analyst,
         attributes=attributes or {},
-        rights=rights,
-        tls=tls or None,
-        key_exchange=key_exchange or None,
-        post_quantum=post_quantum,
-        holders=holders,
         compute=frozenset(compute) or None,
-        templates=templates,
-        permit=permit,
-        unpermitted=unpermitted,
-        other=other,
         engine=None if parameters.get("engine") is None else str(parameters["engine"]),
+        **others | {name: others.get(name) or None for name in STATED},
     )
 
 
