@@ -155,19 +155,7 @@ def require_link(settings: LinkSettings) -> Way:
             "no way to the peer: one party gives --listen HOST:PORT, the other --connect HOST:PORT "
             "(or listen, connect under [link] in --config)"
         )
-    return Way(
-        identity=required(settings.identity, "link.identity"),
-        certificate=required(settings.certificate, "link.certificate"),
-        peer=required(settings.peer, "link.peer"),
-        listen=settings.listen,
-        connect=settings.connect,
-        wait=settings.wait,
-        timeout=settings.timeout,
-        window=settings.window * MIB,
-        classical=settings.classical,
-        emulate=None if settings.emulate is None else LinkShape.parse(settings.emulate),
-        ray=settings.ray,
-        shards_at=settings.shards_at,
-        shard_ports=None if settings.shard_ports is None else port_range(settings.shard_ports),
-        data_ports=None if settings.data_ports is None else port_range(settings.data_ports),
-    )
+    files = {name: required(getattr(settings, name), f"link.{name}") for name in ("identity", "certificate", "peer")}
+    ports = {name: port_range(value) for name in ("shard_ports", "data_ports") if (value := getattr(settings, name))}
+    emulate = None if settings.emulate is None else LinkShape.parse(settings.emulate)
+    return Way(**dict(settings) | files | ports | {"window": settings.window * MIB, "emulate": emulate})
