@@ -195,11 +195,11 @@ def publication(plan: PublishPlan, source: RowQuery, history: History, random: n
     rows = Rows(texts_of_columns, tuple(quasi), np.ones(len(flat)), rows_like, source.engine.place)
     published_rows = [(names[row], place, value) for place, value, row in flat if row is not None]
     version = Version(
-        now(),
-        [name for name, _, _ in published_rows],
-        [place for _, place, _ in published_rows],
-        {sensitive: [value for _, _, value in published_rows]},
-        [sorted(members) for members in classes],
+        at=now(),
+        rows=[name for name, _, _ in published_rows],
+        classes=[place for _, place, _ in published_rows],
+        sensitive={sensitive: [value for _, _, value in published_rows]},
+        signatures=[sorted(members) for members in classes],
     )
     of_values = hierarchy(sensitive, plan.columns[sensitive], every)
     each = np.ones(len(flat), dtype=np.int64)

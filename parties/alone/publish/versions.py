@@ -18,7 +18,7 @@ import json
 import secrets
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -46,8 +46,7 @@ NAME_DIGITS = 32  # hexadecimal digits of a row's hash
 HierarchyOf: TypeAlias = Callable[[str, Sequence[str]], Hierarchy]  # hierarchy of a sensitive column with these values
 
 
-@dataclass(frozen=True)
-class Version:
+class Version(BaseModel):
     """A publication: the hash, class and sensitive values of each row.
 
     Attributes:
@@ -59,12 +58,25 @@ class Version:
         persons: hash of each row's person, if a person may have several rows
     """
 
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
     at: str
     rows: list[str]
     classes: list[int]
     sensitive: dict[str, list[str]]
-    signatures: list[list[str]] = field(default_factory=list)
-    persons: list[str] = field(default_factory=list)
+    signatures: list[list[str]] = []
+    persons: list[str] = []
+
+    @model_validator(mode="after")
+    def _fits(self) -> Version:
+        persons = [self.persons] if self.persons else []
+        if {len(self.classes), *map(len, [*self.sensitive.values(), *persons])} != {len(self.rows)}:
+            raise ValueError("must have a class and a value of each sensitive column for each row")
+        if len(set(self.rows)) < len(self.rows) or min(self.classes, default=0) < 0:
+            raise ValueError("must have each row once, in a class from 0 on")
+        if self.signatures and max(self.classes, default=0) >= len(self.signatures):
+            raise ValueError("must have a signature for each class")
+        return self
 
 
 @dataclass(frozen=True)
@@ -97,7 +109,7 @@ class History:
         Raises:
             InputError: the file has changed: another publication was added and not checked together with this one
         """
-        versions = [asdict(version) for version in (*self.versions, *more)]
+        versions = [version.model_dump() for version in (*self.versions, *more)]
         content = {"smc_history": FORMAT, "salt": self.salt, "versions": versions}
         data = f"{json.dumps(content, ensure_ascii=False)}\n".encode()
         with files.held(self.path.parent):
@@ -116,34 +128,12 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(files.read_bytes(path)).hexdigest() if path.exists() else ""
 
 
-class _Version(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    at: str
-    rows: list[str]
-    classes: list[int]
-    sensitive: dict[str, list[str]]
-    signatures: list[list[str]] = []
-    persons: list[str] = []
-
-    @model_validator(mode="after")
-    def _fits(self) -> _Version:
-        persons = [self.persons] if self.persons else []
-        if {len(self.classes), *map(len, [*self.sensitive.values(), *persons])} != {len(self.rows)}:
-            raise ValueError("must have a class and a value of each sensitive column for each row")
-        if len(set(self.rows)) < len(self.rows) or min(self.classes, default=0) < 0:
-            raise ValueError("must have each row once, in a class from 0 on")
-        if self.signatures and max(self.classes, default=0) >= len(self.signatures):
-            raise ValueError("must have a signature for each class")
-        return self
-
-
 class _File(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     smc_history: int
     salt: str
-    versions: list[_Version]
+    versions: list[Version]
 
 
 def load(path: Path, column: str, person: str | None = None) -> History:
@@ -173,8 +163,7 @@ def load(path: Path, column: str, person: str | None = None) -> History:
             f"{path}: this history was begun {'without' if person else 'with'} --person; "
             f"{'remove it' if person else 'give it'} here too"
         )
-    versions = tuple(Version(**dict(version)) for version in file.versions)
-    return History(path, column, file.salt, versions, person, digest)
+    return History(path, column, file.salt, tuple(file.versions), person, digest)
 
 
 @contextmanager
@@ -286,7 +275,8 @@ def version_of(history: History, rows: RowQuery, cells: Cells, partition: Partit
     }
     persons = [] if people is None else [history.name(people[place]) for place in shown_rows]
     hashes = [history.name(names[place]) for place in shown_rows]
-    return Version(now(), hashes, classes[shown_rows].tolist(), sensitive, persons=persons)
+    of_rows = classes[shown_rows].tolist()
+    return Version(at=now(), rows=hashes, classes=of_rows, sensitive=sensitive, persons=persons)
 
 
 def now() -> str:

@@ -22,7 +22,8 @@ from tests.support.patients import laid_out, smc, written
 
 def version(classes: dict[str, int], disease: dict[str, str]) -> Version:
     """A publication of these rows, each in a class."""
-    return Version("", list(classes), list(classes.values()), {"s": [disease[row] for row in classes]})
+    values = [disease[row] for row in classes]
+    return Version(at="", rows=list(classes), classes=list(classes.values()), sensitive={"s": values})
 
 
 def reached(*versions: Version) -> list[float]:
@@ -119,7 +120,11 @@ def test_people_of_several_rows_count_once(
     person = {row: whose[int(row)] for one in classes for row in one}
     versions = [
         Version(
-            "", list(one), list(one.values()), {"s": [value[row] for row in one]}, persons=[person[row] for row in one]
+            at="",
+            rows=list(one),
+            classes=list(one.values()),
+            sensitive={"s": [value[row] for row in one]},
+            persons=[person[row] for row in one],
         )
         for one, value in zip(classes, values, strict=True)
     ]
