@@ -19,9 +19,9 @@ from parties.alone.sensitivity.median import Table
 from parties.base import console
 from parties.base.report import Report
 from parties.base.text import quoted
-from parties.commands.options import FILE, Between
+from parties.commands.options import Between
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.signature import by_signature
+from parties.commands.signature import command, option
 from parties.jobs.release.noise import laplace
 from parties.jobs.small.programs import load_program
 from parties.jobs.spending import YOURS, exact
@@ -40,50 +40,30 @@ WAYS = {  # settings of each way besides epsilon
 _WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
 
 
-@click.command(
-    "alone", epilog="Example:  smc release alone --data mine.csv --column visits --low 0 --high 30 --epsilon 1"
-)
-@click.option("--data", type=FILE, required=True, help="Your rows, a CSV file.")
-@click.option(
-    "--column", "columns", metavar="NAME", multiple=True, required=True, help="Column of whole numbers; repeatable."
-)
-@click.option(
-    "--schema",
-    "schema_file",
-    type=FILE,
-    help="Public schema, if the column's values are not numbers. A value counts as its position in the schema, from 0.",
-)
-@click.option("--low", type=int, help="Public lower bound; smaller numbers count as this bound  [required]")
-@click.option("--high", type=int, help="Public upper bound; larger numbers count as this bound  [required]")
-@click.option(
-    "--way",
-    type=click.Choice([*WAYS]),
-    default="choice",
-    help="Method of adding noise, explained above. If in doubt, choice  [choice]",
-)
-@click.option("--epsilon", type=Between(LEAST_EPSILON, MOST_EPSILON), required=True, help="Privacy loss of a row.")
-@click.option(
-    "--delta",
-    type=Between(0, 1, min_open=True, max_open=True),
-    help="Probability that the guarantee of epsilon fails  [required with propose, bound, smooth; else refused]",
-)
-@click.option(
-    "--bound", type=int, help="Bound on the local sensitivity; if it fails, no answer  [required with propose]"
-)
-@click.option("--blocks", type=int, help="Number of blocks that the rows are divided into  [required with --function]")
-@click.option("--function", metavar="NAME", help=f"Function of a block: {', '.join(FUNCTIONS)}, or MODULE:FUNCTION.")
-@click.option("--out", type=FILE, help="Write the result as JSON.")
-@by_signature
+@command("alone", "smc release alone --data mine.csv --column visits --low 0 --high 30 --epsilon 1")
 def alone(
-    data: Path,
-    columns: tuple[str, ...],
-    schema_file: Path | None,
-    low: int | None,
-    high: int | None,
-    way: str,
-    out: Path | None,
+    data: Path = option("Your rows, a CSV file."),
+    columns: tuple[str, ...] = option("Column of whole numbers; repeatable.", flag="--column NAME", required=True),
+    schema_file: Path | None = option(
+        "Public schema, if the column's values are not numbers. A value counts as its position in the schema, from 0."
+    ),
+    low: int | None = option("Public lower bound; smaller numbers count as this bound  [required]"),
+    high: int | None = option("Public upper bound; larger numbers count as this bound  [required]"),
+    way: str = option(
+        "Method of adding noise, explained above. If in doubt, choice  [choice]",
+        click.Choice([*WAYS]),
+        default="choice",
+    ),
+    epsilon: float = option("Privacy loss of a row.", Between(LEAST_EPSILON, MOST_EPSILON)),
+    delta: float | None = option(
+        "Probability that the guarantee of epsilon fails  [required with propose, bound, smooth; else refused]",
+        Between(0, 1, min_open=True, max_open=True),
+    ),
+    bound: int | None = option("Bound on the local sensitivity; if it fails, no answer  [required with propose]"),
+    blocks: int | None = option("Number of blocks that the rows are divided into  [required with --function]"),
+    function: str | None = option(f"Function of a block: {', '.join(FUNCTIONS)}, or MODULE:FUNCTION.", "NAME"),
+    out: Path | None = option("Write the result as JSON."),
     force: bool = FORCE,
-    **flags: Any,
 ) -> Report:
     """Compute the noisy median of your own numbers, or of a function's values of blocks of rows, without a peer.
 
@@ -100,31 +80,31 @@ def alone(
     """
     if low is None or high is None:
         raise InputError("low and high: are missing; take the bounds from general knowledge, not from these rows")
+    flags = {"epsilon": epsilon, "delta": delta, "bound": bound, "blocks": blocks, "function": function}
     _check(way, flags)
-    if len(columns) > 1 and flags["function"] is None:
+    if len(columns) > 1 and function is None:
         raise InputError("column: a median is of one column; give --function for several")
-    epsilon, delta = exact(flags["epsilon"]), exact(flags["delta"] or 0)
     check_new({"--out": out}, [data, schema_file], None, force)
     with console.progress("reading") as status:
         numbers = _numbers(data, columns, schema_file)
-        check_delta(flags["delta"] or 0, max(len(numbers), 2))
-        if flags["function"] is None:
+        check_delta(delta or 0, max(len(numbers), 2))
+        if function is None or blocks is None:
             table = Table(numbers[:, 0], low, high)
         else:
             own = numbers if len(columns) > 1 else numbers[:, 0]
-            table = block_table(own, _function(flags["function"]), flags["blocks"], low, high)
-        if way == "propose" and not 1 <= flags["bound"] < table.most:
-            raise InputError(f"bound: is {flags['bound']}, must be from 1 to {table.most - 1}, as the bounds allow")
+            table = block_table(own, _function(function), blocks, low, high)
+        if way == "propose" and not 1 <= (bound or 0) < table.most:
+            raise InputError(f"bound: is {bound}, must be from 1 to {table.most - 1}, as the bounds allow")
         status.doing("adding noise")
-        answer = _answer(table, way, epsilon, delta, flags)
+        answer = _answer(table, way, exact(epsilon), exact(delta or 0), flags)
     about = {name: flags[name] for name in ("bound", "blocks", "function") if flags[name] is not None}
     document = {
-        "question": flags["function"] or "median",
+        "question": function or "median",
         "column": ", ".join(columns),
         "way": way,
         **about,
-        "epsilon": flags["epsilon"],
-        "delta": flags["delta"] or 0.0,
+        "epsilon": epsilon,
+        "delta": delta or 0.0,
         "adjacency": "replace",
         "rows": len(numbers),
         "bounds": [low, high],
