@@ -213,7 +213,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("highest if counts[top] > 1 or total == 1 else scores.max()", "scores.max()"),
             ("1 / np.log(np.maximum(column.frequencies, 2))", "1 / np.maximum(column.frequencies, 2)"),
             ("((scores - mean) ** 2 * counts).sum() / total", "((scores - mean) ** 2).sum() / len(counts)"),
-            ("links.eccentricity >= step if step else links.eccentricity > 0", "links.eccentricity >= step"),
+            ("links.sure >= step if step else links.sure > 0", "links.sure >= step"),
         ],
     ),
     (

@@ -12,10 +12,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -68,10 +67,6 @@ class Measurement:
     and_gates_per_second: int
     phases: dict[str, dict[str, float]]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the row as a JSON object."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Skipped:
@@ -82,10 +77,6 @@ class Skipped:
     profile: str
     batch: int
     predicted_seconds: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the row as a JSON object."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)

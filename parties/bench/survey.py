@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def survey(
     for name, shape in links.items():
         rows, skipped = measure(name, shape, [case for case in cases if case.suits(shape)], repeats, on_progress)
         document["rows"] += _fields(rows)
-        document["skipped"] += [case.as_dict() for case in skipped]
+        document["skipped"] += [asdict(case) for case in skipped]
     if pictures:
         rows, _ = measure("loopback", LinkShape(), batch_cases(), repeats, on_progress)
         document["batches"] = _fields(rows)
@@ -85,7 +86,7 @@ def _crossover(repeats: int, on_progress: OnProgress) -> Document:
 
 
 def _fields(rows: Sequence[Measurement]) -> list[dict[str, Any]]:
-    return [row.as_dict() for row in rows]
+    return [asdict(row) for row in rows]
 
 
 def write(document: Document, directory: Path) -> list[Path]:

@@ -112,7 +112,7 @@ def link_command(
         pairs = _agreements(release, mine, of.columns, plan, of.tolerance, [row_column], linking.MOST)
         view = attackers.Release(pairs.columns, None, lambda done, total: status.share("looking for rows", done, total))
         named = {name: attackers.ATTACKERS[name](view) for name in attackers.LINKERS}
-    links = linking.Links(*named["rare match"])
+    links = named["rare match"]
     right, first = None, {}
     if row_column is not None:
         of_known, of_published = (np.array(column_of(rows, row_column)) for rows in (mine, release))
@@ -128,7 +128,7 @@ def link_command(
         of_those = int(hits["nearest row"][far].sum())
         data["nearest"] |= {"right": of_those, "confidence": of_those / max(1, int(far.sum()))}
     if out is not None:
-        rows = zip(pairs.rows.tolist(), links.best.tolist(), links.eccentricity.tolist(), strict=True)
+        rows = zip(pairs.rows.tolist(), links.rows.tolist(), links.sure.tolist(), strict=True)
         lines = [(mine.lines[row], release.lines[best], f"{far:.4g}") for row, best, far in rows]
         header = ("known_line", "published_line", "eccentricity")
         files.write_text(out, csv_text([header, *lines]), private=True)

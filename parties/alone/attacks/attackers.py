@@ -10,26 +10,19 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.attacks import linking
 from parties.alone.attacks.agreement import LIKELY, Agreement
+from parties.alone.attacks.linking import Guesses
 from parties.alone.publish.rules import number
 from parties.base.arrays import Codes, Floats
 from parties.tables.delimited import MISSING
 
 NEAR_ROWS = 10  # rows that vote
 INTERVAL = 0.05  # a number is right if it is this near to the truth, as a share of a standard deviation
-
-
-class Named(NamedTuple):
-    """Attacker's guess for each known person: a published row, int64[known], and its certainty, float64[known]."""
-
-    rows: Codes
-    sure: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +100,7 @@ class Release:
         lift = math.log(counts[value] / len(rows)) - math.log(self.whole[value] / self.whole.sum())
         return int(those[len(those) // 2]), lift
 
-    def named(self, choose: Callable[[Codes], tuple[int, float]]) -> Named:
+    def named(self, choose: Callable[[Codes], tuple[int, float]]) -> Guesses:
         """Return the guesses of an attacker; `choose` maps a person's known cells to a row and its certainty."""
         people, person = self.people
         chosen = []
@@ -116,7 +109,7 @@ class Release:
                 self.on_progress(i, people.shape[1])
             chosen.append(choose(known))
         rows, sure = (np.array(part) for part in zip(*chosen, strict=True))
-        return Named(rows.astype(np.int64)[person], sure.astype(np.float64)[person])
+        return Guesses(rows.astype(np.int64)[person], sure.astype(np.float64)[person])
 
     def distances(self, known: Codes) -> Floats:
         """Return the squared distance of every combination to a person's known cells, float64[combinations]."""
@@ -126,13 +119,13 @@ class Release:
         return far
 
 
-def most_frequent(release: Release) -> Named:
+def most_frequent(release: Release) -> Guesses:
     """Guess a row with the most frequent sensitive value for every person, without using known cells."""
     row, sure = release.vote(release.order)
     return release.named(lambda known: (row, sure))
 
 
-def possible_rows(release: Release) -> Named:
+def possible_rows(release: Release) -> Guesses:
     """Guess the most frequent sensitive value of the rows that agree in all columns; of all rows, if none agrees."""
 
     def choose(known: Codes) -> tuple[int, float]:
@@ -144,7 +137,7 @@ def possible_rows(release: Release) -> Named:
     return release.named(choose)
 
 
-def naive_bayes(release: Release) -> Named:
+def naive_bayes(release: Release) -> Guesses:
     """Guess a row with the most likely sensitive value by naive Bayes.
 
     A label's rows are divided evenly among the known values that agree with it. Each count is raised by 1.
@@ -161,10 +154,10 @@ def naive_bayes(release: Release) -> Named:
     best = scores[np.arange(len(scores)), guesses]
     sure = best - np.log(np.exp(scores - best[:, None]).sum(axis=1)) - best - np.log(whole[guesses] / whole.sum())
     examples = np.array([release.vote(np.flatnonzero(release.values == value))[0] for value in range(len(whole))])
-    return Named(examples[guesses].astype(np.int64), sure)
+    return Guesses(examples[guesses].astype(np.int64), sure)
 
 
-def nearest_row(release: Release) -> Named:
+def nearest_row(release: Release) -> Guesses:
     """Guess the nearest row; among equally near rows, one with their most frequent sensitive value."""
 
     def choose(known: Codes) -> tuple[int, float]:
@@ -182,7 +175,7 @@ def nearest_row(release: Release) -> Named:
     return release.named(choose)
 
 
-def near_rows(release: Release) -> Named:
+def near_rows(release: Release) -> Guesses:
     """Guess the most frequent sensitive value of the ten nearest rows: this finds general rules, not single people."""
     sizes = np.diff(release.ends)
 
@@ -195,13 +188,12 @@ def near_rows(release: Release) -> Named:
     return release.named(choose)
 
 
-def rare_match(release: Release) -> Named:
+def rare_match(release: Release) -> Guesses:
     """Guess the row that agrees best, where agreement in a rare value has the greatest weight."""
-    links = linking.link(release.columns, release.on_progress)
-    return Named(links.best, links.eccentricity)
+    return linking.link(release.columns, release.on_progress)
 
 
-ATTACKERS: dict[str, Callable[[Release], Named]] = {
+ATTACKERS: dict[str, Callable[[Release], Guesses]] = {
     "possible rows": possible_rows,
     "naive Bayes": naive_bayes,
     "nearest row": nearest_row,

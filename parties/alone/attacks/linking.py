@@ -9,8 +9,7 @@ eccentricity, (best - second best) / standard deviation of all scores, is at lea
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,16 +23,17 @@ MOST = 2_000  # most known rows tried
 OnProgress = Callable[[int, int], object]  # numbers of known rows done and in total
 
 
-@dataclass(frozen=True, eq=False)
-class Links:
-    """Best published row of each known row, int64[known], and its eccentricity, float64[known]."""
+class Guesses(NamedTuple):
+    """An attacker's published row for each known person, int64[known], and its certainty, float64[known]."""
 
-    best: Codes
-    eccentricity: Floats
+    rows: Codes
+    sure: Floats
 
 
-def link(columns: Sequence[Agreement], on_progress: OnProgress = lambda done, total: None) -> Links:
-    """Link every known row to a published row. There must be columns, known rows and published rows.
+def link(columns: Sequence[Agreement], on_progress: OnProgress = lambda done, total: None) -> Guesses:
+    """Link every known row to a published row, with its eccentricity as certainty.
+
+    There must be columns, known rows and published rows.
 
     Args:
         columns: agreement of each known column
@@ -67,10 +67,10 @@ def link(columns: Sequence[Agreement], on_progress: OnProgress = lambda done, to
         eccentricity[row] = (highest - second) / deviation if deviation > 0 else 0.0
         if row % 100 == 0:
             on_progress(row, known_count)
-    return Links(best, eccentricity)
+    return Guesses(best, eccentricity)
 
 
-def report(links: Links, right: Codes | None, threshold: float) -> dict[str, Any]:
+def report(links: Guesses, right: Codes | None, threshold: float) -> dict[str, Any]:
     """Return the number of links at each threshold, and how many are right, as JSON.
 
     Args:
@@ -79,18 +79,18 @@ def report(links: Links, right: Codes | None, threshold: float) -> dict[str, Any
         threshold: least eccentricity of a link
     """
     document: dict[str, Any] = {
-        "known": len(links.best),
+        "known": len(links.rows),
         "threshold": threshold,
-        **_above(links, right, links.eccentricity >= threshold),
+        **_above(links, right, links.sure >= threshold),
         "thresholds": [],
     }
     for step in STEPS:
-        taken = links.eccentricity >= step if step else links.eccentricity > 0
+        taken = links.sure >= step if step else links.sure > 0
         document["thresholds"].append({"eccentricity": step, **_above(links, right, taken)})
     return document
 
 
-def _above(links: Links, right: Codes | None, taken: Any) -> dict[str, Any]:
+def _above(links: Guesses, right: Codes | None, taken: Any) -> dict[str, Any]:
     figures: dict[str, Any] = {"linked": int(taken.sum()), "share": float(taken.mean())}
     if right is not None:
         hits = int((taken & right.astype(bool)).sum())

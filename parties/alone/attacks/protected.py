@@ -43,7 +43,7 @@ def attacks(
     view = attackers.Release(columns)
     named = {name: attackers.ATTACKERS[name](view) for name in attackers.LINKERS}
     right = {name: published.origins[guess.rows] == people for name, guess in named.items()}
-    links = linking.Links(*named["rare match"])
+    links = named["rare match"]
     standing_out, *_ = linking.report(links, right["rare match"].astype(np.int64), linking.ECCENTRICITY)["thresholds"]
     summary = headline(right, {name: guess.sure for name, guess in named.items()}, 1 / len(published))
     figures: dict[str, dict[str, Any]] = {

@@ -14,12 +14,13 @@ from parties.alone.publish.hiding.tabulation import TOTAL, with_totals
 from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.base.text import listed, quoted
-from parties.jobs.kind import Description, Document, Inputs, KindSettings
-from parties.jobs.publish import analyst, table_result
+from parties.jobs.kind import Description, Document, Inputs, KindSettings, adjacency_of
+from parties.jobs.publish import analyst
 from parties.jobs.publish.table_settings import NAME, JointTableExtra, JointTableSettings
 from parties.jobs.release import reading, values
 from parties.jobs.release.noise import Noise
 from parties.jobs.release.predicates import parse
+from parties.jobs.release.presenting import aligned, amount, shown
 from parties.jobs.release.question import Part
 from parties.jobs.settings import check_names
 from parties.jobs.tabular import BySchema
@@ -29,6 +30,7 @@ from smc.errors import InputError
 if TYPE_CHECKING:
     from protocols.publish.small_cells import CellProblem
 
+HIDDEN, SEALED = "x", "*"
 MOST_CELLS = 600  # at worst, linear programmes take about ten seconds while the peer waits
 
 
@@ -268,4 +270,23 @@ class TableOfBoth(BySchema):
     @classmethod
     @override
     def text(cls, document: Document, party: int) -> str:
-        return table_result.text(document)
+        return _text(document)
+
+
+def _text(document: Document) -> str:
+    """Return the table as text: numbers, or the pattern of sealed cells."""
+    names = [document["by"], *([document["across"]] if document["across"] else [])]
+    lines = [[" \\ ".join(map(shown, names)), *map(shown, document["columns"])]]
+    if "cells" in document:
+        cells = [[HIDDEN if cell is None else amount(cell["value"]) for cell in line] for line in document["cells"]]
+        reach = max((cell["high"] - cell["noisy"] for line in document["cells"] for cell in line if cell), default=0)
+        hidden_note = f"{HIDDEN}: fewer than {document['threshold']:,} rows, with noise"
+        ending = [
+            f"{hidden_note}. 95 %, noise only: each number ± {amount(reach)}; {document['law']} noise of scale "
+            f"{document['scale']:.4g}, epsilon {document['epsilon']:g} ({adjacency_of(document)}); totals are no sums"
+        ]
+    else:
+        cells = [[HIDDEN if digit == "1" else SEALED for digit in line] for line in document["hidden"]]
+        ending = [f"{HIDDEN}: hidden. {SEALED}: sealed to {shown(document['analyst'])}, who opens it: smc publish open"]
+    lines += [[shown(name), *line] for name, line in zip(document["rows"], cells, strict=True)]
+    return "\n".join([*aligned(lines, 1), *map(shown, document.get("rounded", ())), *ending]) + "\n"

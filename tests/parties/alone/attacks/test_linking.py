@@ -40,7 +40,7 @@ TABLES = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("xy"), st.sa
 @given(known=TABLES, published=TABLES)
 def test_scores_are_the_formulas(known: Rows, published: Rows) -> None:
     links = link(columns_of(known, published))
-    for person, best, far in zip(known, links.best, links.eccentricity, strict=True):
+    for person, best, far in zip(known, links.rows, links.sure, strict=True):
         scores, expected = by_hand(person, published)
         assert math.isclose(scores[best], max(scores), abs_tol=1e-5)
         assert math.isclose(far, expected, rel_tol=1e-3, abs_tol=1e-3)
@@ -53,12 +53,12 @@ def test_a_person_with_errors_is_found_and_equal_rows_are_not() -> None:
     pairs = list(zip(zip(*people, strict=True), zip(*errors, strict=True), strict=True))
     columns = [agreement("c", list(a), list(b), tolerance=2 if i == 0 else None) for i, (a, b) in enumerate(pairs)]
     links = link(columns)
-    document = report(links, (links.best == np.arange(300)).astype(np.int64), 0.5)
+    document = report(links, (links.rows == np.arange(300)).astype(np.int64), 0.5)
     assert document["right"] > 250
     assert document["confidence"] > 0.95
     # The same rows five times over: the best one never stands out.
     links = link(columns_of(people, errors * 5))
-    assert not links.eccentricity.any()
+    assert not links.sure.any()
     assert report(links, None, 0.5)["thresholds"][0]["linked"] == 0
 
 
