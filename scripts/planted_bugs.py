@@ -614,13 +614,13 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/alone/regression/rows.py",
-        ("tests/parties/alone/regression/test_rows.py",),
+        "protocols/regression/rows.py",
+        ("tests/protocols/regression/test_rows.py",),
         [("slope[np.isnan(slope)] = 0", "pass")],
     ),
     (
-        "parties/alone/regression/features.py",
-        ("tests/parties/alone/regression/test_rows.py", "tests/parties/jobs/regress/test_joint.py"),
+        "protocols/regression/features.py",
+        ("tests/protocols/regression/test_rows.py", "tests/parties/jobs/regress/test_joint.py"),
         [
             ("self.unit**2 * j // (j + 1)", "self.unit**2 * (j + 1) // j"),
             ("self.unit**2 // (j * (j + 1))", "self.unit**2 // j"),
@@ -925,8 +925,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/alone/regression/perturbation.py",
-        ("tests/parties/alone/regression/test_perturbation.py",),
+        "parties/alone/perturbation.py",
+        ("tests/parties/alone/test_perturbation.py",),
         [
             ("remaining = epsilon - 2 * math.log1p(", "remaining = epsilon - math.log1p("),
             ("noises(1, number, 2 / remaining, rng)[0] / total", "noises(1, number, 1 / remaining, rng)[0] / total"),

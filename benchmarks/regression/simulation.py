@@ -15,10 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.private_trees.tables import Table, folds, load, read_columns
-from parties.alone.regression.losses import Logistic
-from parties.alone.regression.minimiser import minimise
-from parties.alone.regression.perturbation import Way, noises, perturbed, sensitivity
-from parties.alone.regression.rows import RowStream, TrainingRows
+from parties.alone.perturbation import Way, noises, perturbed, sensitivity
 from parties.base.arrays import Floats
 from parties.jobs.kinds.regress.joint import RegressJoint
 from parties.jobs.regress.coordinates import Coordinates
@@ -28,6 +25,9 @@ from parties.jobs.regress.reading import rows_of as distinct_rows
 from parties.jobs.regress.settings import RegressSettings
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
+from protocols.regression.losses import Logistic
+from protocols.regression.minimiser import minimise
+from protocols.regression.rows import RowStream, TrainingRows
 from smc.errors import InputError
 
 FOLDS, SEED = 5, 1

@@ -17,11 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from parties.alone.regression.features import Features
-from parties.alone.regression.losses import Huber
-from parties.alone.regression.minimiser import minimise
-from parties.alone.regression.perturbation import GRID, left_epsilon, noises, sensitivity
-from parties.alone.regression.rows import RowStream, TrainingRows
+from parties.alone.perturbation import GRID, left_epsilon, noises, sensitivity
 from parties.base.arrays import Numbers
 from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
@@ -34,6 +30,10 @@ from parties.jobs.regress.coordinates import Coordinates
 from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.output import Output
 from parties.tables.schema import Schema
+from protocols.regression.features import Features
+from protocols.regression.losses import Huber
+from protocols.regression.minimiser import minimise
+from protocols.regression.rows import RowStream, TrainingRows
 from protocols.release.laws import Law
 
 CURVED = 2 / 5  # part of epsilon that the curvature takes in the checked objective

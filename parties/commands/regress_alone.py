@@ -7,10 +7,7 @@ from typing import Any
 
 import click
 
-from parties.alone.regression.features import Features
-from parties.alone.regression.losses import LossName, loss
-from parties.alone.regression.perturbation import Way, perturbed
-from parties.alone.regression.rows import TrainingRows
+from parties.alone.perturbation import Way, perturbed
 from parties.base import console, files
 from parties.base.randomness import private
 from parties.base.report import Report
@@ -29,6 +26,9 @@ from parties.sources.opening import open_table
 from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
+from protocols.regression.features import Features
+from protocols.regression.losses import LossName, loss
+from protocols.regression.rows import TrainingRows
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 from smc.errors import InputError
 

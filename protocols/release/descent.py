@@ -30,6 +30,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from protocols.arrays import Floats
 from protocols.release.gaussian import discrete_gaussian
 from protocols.release.laws import Law, security_for
 from protocols.release.numbers import MOST_BITS, noisy_sums, sum_width
@@ -43,7 +44,6 @@ DIRECTIONS = 8  # most directions in which steps are short
 CERTAIN = 3.0  # standard deviations
 RADIUS = 2.0**20  # bound on the norm of the weights: a minimiser has norm at most sqrt(2 / lambda)
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Sums: TypeAlias = tuple[int, ...]  # opened numbers of a step: d sums of gradients, then the number of rows
 Own: TypeAlias = "Callable[[tuple[Sums, ...]], Integers]"  # returns `own_numbers` at the weights after opened sums

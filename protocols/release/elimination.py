@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from protocols.arrays import Floats
 
 
 def eliminated(matrix: Floats, right: Floats, least: float | Floats) -> Floats | None:

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-Codes: TypeAlias = NDArray[np.int64]  # category codes of a column: 0 for the first value of its list
-Floats: TypeAlias = NDArray[np.float64]
+from protocols.arrays import Codes
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from protocols.arrays import Codes, Floats
 from protocols.synthesis.graphical import targets_of
-from protocols.synthesis.marginals import Codes, Floats, Measurement
+from protocols.synthesis.marginals import Measurement
 
 _SPREAD = 0.5  # standard deviation of the initial free numbers around the measured one-way marginals
 _LEAST = 1e-3  # least initial share of a category, in uniform shares: measured counts may be 0 or less

@@ -9,10 +9,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.regression.features import ONE, Column, Features
-from parties.alone.regression.losses import Loss
-from parties.alone.regression.rows import TrainingRows
 from parties.tables.schema import Schema
+from protocols.regression.features import ONE, Column, Features
+from protocols.regression.losses import Loss
+from protocols.regression.rows import TrainingRows
 
 SCHEMA = Schema({"town": ("north", "mid", "south"), "age": ("0", "10", "40", "?"), "end": ("good", "bad")}, "end")
 NUMBERS = (Fraction(-1), Fraction(-1, 2), Fraction(1), Fraction(0))

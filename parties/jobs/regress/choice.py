@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from parties.alone.regression.losses import radius
-from parties.alone.regression.rows import TrainingRows
 from parties.base.arrays import Floats
 from parties.jobs.kind import Document, Loss, PureLoss
 from parties.jobs.regress.method import Method, OnRound, Opened
+from protocols.regression.losses import radius
+from protocols.regression.rows import TrainingRows
 
 if TYPE_CHECKING:
     from protocols.release.geometric import OneSidedGeometric

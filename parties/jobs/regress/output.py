@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from parties.alone.regression.features import ONE
-from parties.alone.regression.losses import radius
-from parties.alone.regression.minimiser import TOLERANCE, check_features, minimise
-from parties.alone.regression.rows import TrainingRows
 from parties.base.arrays import Floats
 from parties.jobs.kind import Document
 from parties.jobs.regress.method import Opened, OpenedOnce
+from protocols.regression.features import ONE
+from protocols.regression.losses import radius
+from protocols.regression.minimiser import TOLERANCE, check_features, minimise
+from protocols.regression.rows import TrainingRows
 
 if TYPE_CHECKING:
     pass

@@ -8,9 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from parties.alone.regression.features import Column, Features
-from parties.alone.regression.moments import Moments
-from parties.alone.regression.rows import RowStream, TrainingRows
 from parties.base.arrays import Numbers
 from parties.base.text import quoted
 from parties.jobs.release import values
@@ -18,6 +15,9 @@ from parties.jobs.settings import check_names
 from parties.tables.schema import Schema
 from protocols.counts import Indices
 from protocols.counts import Rows as Source
+from protocols.regression.features import Column, Features
+from protocols.regression.moments import Moments
+from protocols.regression.rows import RowStream, TrainingRows
 from smc.errors import InputError
 
 MOST_FEATURES = 10_000

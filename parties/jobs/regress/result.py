@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.regression.features import ONE, Column, Features
 from parties.jobs.kind import CONSTANT_AS_GOOD, adjacency_of
 from parties.jobs.release.presenting import aligned, shown
+from protocols.regression.features import ONE, Column, Features
 
 Document = Mapping[str, Any]
 SHOWN = 60  # bars; the text has all weights

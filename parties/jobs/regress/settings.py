@@ -7,9 +7,6 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from parties.alone.regression.features import Contrasts, Features
-from parties.alone.regression.losses import Loss, LossName, loss
-from parties.alone.regression.minimiser import LEAST_HUBER, LEAST_LAMBDA
 from parties.base.settings import AtMost, LocalPath
 from parties.jobs.kind import Adjacency
 from parties.jobs.release.settings import Delta, Epsilon, default_delta, neighbours
@@ -28,6 +25,9 @@ from parties.jobs.settings import (
     row_bound,
 )
 from parties.jobs.tabular import TabularSettings
+from protocols.regression.features import Contrasts, Features
+from protocols.regression.losses import Loss, LossName, loss
+from protocols.regression.minimiser import LEAST_HUBER, LEAST_LAMBDA
 from protocols.release.promise import check_delta
 from smc.errors import InputError
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from parties.alone.regression.features import BITS
-from parties.alone.regression.moments import Moments
 from parties.base.arrays import Floats
 from parties.jobs.kind import Document
 from parties.jobs.regress.method import Opened, OpenedOnce
 from parties.jobs.regress.result import noises
+from protocols.regression.features import BITS
+from protocols.regression.moments import Moments
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ MOST_FEATURES = 300  # which make 45,000 moments
 
 
 class Squares(OpenedOnce):
-    """Noisy second moments, `parties.alone.regression.moments`.
+    """Noisy second moments, `protocols.regression.moments`.
 
     With k columns a row z = (x, y) has |x|^2 <= 1 and y^2 <= 1, and each entry of x is at most 1 / sqrt(k + 1). So its
     moments, each counted once, have the squared Euclidean norm (|z|^4 + sum z_i^4) / 2 <= (5 + 1 / (k + 1)) / 2. Each

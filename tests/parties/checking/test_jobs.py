@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from parties.alone.regression.perturbation import perturbed
+from parties.alone.perturbation import perturbed
 from parties.base.arrays import Numbers
 from parties.checking import evidence, questions, regressions
 from parties.checking.mechanism import Mechanism, check, judge, sample

@@ -21,7 +21,6 @@ import sqlglot.expressions as exp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.alone.regression.losses import Logistic
 from parties.jobs.inputs import Inputs
 from parties.jobs.kinds.cluster import Cluster
 from parties.jobs.kinds.regress.joint import RegressJoint
@@ -38,6 +37,7 @@ from protocols import counts as protocol
 from protocols.bootstrap import Bootstrapped
 from protocols.counts import RowCounts
 from protocols.holdout import parted
+from protocols.regression.losses import Logistic
 from protocols.tree import Open
 from smc.errors import InputError
 from tests.support.agreement import merged

@@ -9,8 +9,6 @@ from typing import Any
 
 from typing_extensions import override
 
-from parties.alone.regression.features import Features
-from parties.alone.regression.rows import OwnRows
 from parties.jobs.kind import (
     NO_BITS,
     SVG,
@@ -43,6 +41,8 @@ from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
 from parties.tables.unfit import UnfitError
 from protocols.counts import Rows as Source
+from protocols.regression.features import Features
+from protocols.regression.rows import OwnRows
 from smc.engines import Engine
 
 COUNTABLE = 1 << 14  # maximum noisy numbers: counting them takes a few seconds

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.alone.regression.rows import RowStream, TrainingRows
 from parties.jobs.kinds.regress.joint import RegressJoint
 from parties.jobs.regress import coordinates
 from parties.jobs.regress.coordinates import GRID, Coordinates
@@ -18,6 +17,7 @@ from parties.jobs.regress.settings import RegressSettings
 from parties.models.linear import LinearModel
 from parties.tables.schema import Schema
 from protocols.counts import RowCounts
+from protocols.regression.rows import RowStream, TrainingRows
 from smc.engines import Profile, engine_of
 from smc.local import run_local
 

@@ -12,10 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.alone.regression.features import ONE, Contrasts
-from parties.alone.regression.losses import radius
-from parties.alone.regression.minimiser import minimise
-from parties.alone.regression.rows import TrainingRows
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
 from parties.jobs.kinds.regress.joint import RegressJoint
@@ -32,6 +28,10 @@ from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from parties.tables.unfit import without_cells
 from protocols.counts import RowCounts
+from protocols.regression.features import ONE, Contrasts
+from protocols.regression.losses import radius
+from protocols.regression.minimiser import minimise
+from protocols.regression.rows import TrainingRows
 from protocols.release import descent
 from protocols.release.descent import own_numbers
 from smc.counting import forecast

@@ -13,8 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.alone.regression.features import ONE
-from parties.alone.regression.moments import Moments
 from parties.jobs.inputs import Inputs
 from parties.jobs.kinds.regress.joint import RegressJoint
 from parties.jobs.regress import squares
@@ -28,6 +26,8 @@ from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, read_type
 from protocols.counts import RowCounts
+from protocols.regression.features import ONE
+from protocols.regression.moments import Moments
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.errors import InputError

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from parties.alone.regression.features import ONE, Column, Contrasts, Features
-from parties.alone.regression.losses import Huber, Logistic, Loss, radius
-from parties.alone.regression.minimiser import TOLERANCE, minimise
-from parties.alone.regression.rows import SLOPE_BITS, TrainingRows
+from protocols.regression.features import ONE, Column, Contrasts, Features
+from protocols.regression.losses import Huber, Logistic, Loss, radius
+from protocols.regression.minimiser import TOLERANCE, minimise
+from protocols.regression.rows import SLOPE_BITS, TrainingRows
 from smc.errors import InputError
 from tests.support.linear import FEATURES, matrix, objective, random_rows, rows
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.alone.regression.features import Column, Features
-from parties.alone.regression.losses import Huber, Logistic, Loss
-from parties.alone.regression.minimiser import LEAST_HUBER, LEAST_LAMBDA, TOLERANCE, minimise
-from parties.alone.regression.rows import TrainingRows
+from protocols.regression.features import Column, Features
+from protocols.regression.losses import Huber, Logistic, Loss
+from protocols.regression.minimiser import LEAST_HUBER, LEAST_LAMBDA, TOLERANCE, minimise
+from protocols.regression.rows import TrainingRows
 
 FEATURES = Features(
     (

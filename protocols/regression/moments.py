@@ -22,9 +22,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.regression.features import ONE, Column, Features
-from parties.base.arrays import Floats, Numbers
+from protocols.arrays import Floats, Numbers
 from protocols.counts import Indices
+from protocols.regression.features import ONE, Column, Features
 from protocols.release.elimination import eliminated
 
 EXACT = 1 << 24  # rows of a piece, up to which a sum of products below 2^28 is exact in floats

@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.regression.features import BITS, ONE, Features
-from parties.alone.regression.losses import Loss
-from parties.base.arrays import Floats, Numbers
+from protocols.arrays import Floats, Numbers
+from protocols.regression.features import BITS, ONE, Features
+from protocols.regression.losses import Loss
 from protocols.release.descent import FINE
 from smc.kernels import add_up, look_up
 

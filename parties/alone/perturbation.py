@@ -29,10 +29,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from parties.alone.regression.losses import Loss
-from parties.alone.regression.minimiser import TOLERANCE, minimise
-from parties.alone.regression.rows import TrainingRows
 from parties.base.arrays import Floats
+from protocols.regression.losses import Loss
+from protocols.regression.minimiser import TOLERANCE, minimise
+from protocols.regression.rows import TrainingRows
 from smc.errors import InputError
 
 Way: TypeAlias = Literal["objective", "output"]

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 
 LossName: TypeAlias = Literal["logistic", "huber"]
 

@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from parties.alone.regression.losses import Huber, Logistic, Loss
-from parties.alone.regression.minimiser import minimise
-from parties.alone.regression.perturbation import GRID, Way, least_lambda, left_epsilon, noises, perturbed, sensitivity
-from parties.alone.regression.rows import TrainingRows
+from parties.alone.perturbation import GRID, Way, least_lambda, left_epsilon, noises, perturbed, sensitivity
+from protocols.regression.losses import Huber, Logistic, Loss
+from protocols.regression.minimiser import minimise
+from protocols.regression.rows import TrainingRows
 from smc.errors import InputError
 from tests.support.linear import random_rows, rows
 

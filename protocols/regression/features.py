@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from parties.base.arrays import Floats, Numbers
+from protocols.arrays import Floats, Numbers
 
 BITS = 14  # fractional bits of a feature
 ONE = 1 << BITS

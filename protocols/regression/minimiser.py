@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.regression.losses import Loss
-from parties.alone.regression.rows import TrainingRows
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
+from protocols.regression.losses import Loss
+from protocols.regression.rows import TrainingRows
 from smc.errors import InputError
 
 TOLERANCE = 1e-9  # of the gradient's norm

@@ -1,1 +1,0 @@
-"""Linear classifiers of a party's own rows: features by public rules, losses, exact minimisers, and private noise."""
