@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self, get_type_hints
 
 from pydantic import Field, ValidationError, create_model
 
-from parties.base.settings import Settings, explained
+from parties.base.settings import Settings, at_key, explained
 from smc.errors import InputError
 
 
@@ -30,10 +30,8 @@ class Declared:
             self.table().model_validate(self.settings())
         except ValidationError as error:
             raise InputError(self._explained(error)) from None
-        try:
+        with at_key(self.name):
             self.check()
-        except InputError as error:
-            raise InputError(f"{self.name}: {error}") from None
 
     def check(self) -> None:
         """Raise InputError if the fields, each within its bounds, do not fit together."""

@@ -10,7 +10,7 @@ from functools import reduce
 from itertools import pairwise
 from typing import Any
 
-from parties.base.settings import validated
+from parties.base.settings import at_key, validated
 from parties.base.text import listed, quoted
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema, value_order
@@ -138,10 +138,8 @@ def merge_all(ours: Schema, others: Mapping[str, Schema], target: str | None = N
     notes: list[Note] = []
     shared = set(ours.attributes)
     for name, theirs in others.items():
-        try:
+        with at_key(name):
             pair = merge(ours, theirs, target)
-        except InputError as error:
-            raise InputError(f"{name}: {error}") from None
         shared &= pair.schema.attributes.keys()
         notes += [replace(note, kind=f"{name}: {note.kind}", text=f"{name}: {note.text}") for note in pair.notes]
     schema = reduce(

@@ -28,14 +28,14 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from parties.alone.blurring.domain import Domain, Observation
 from parties.alone.blurring.noise import Noise, at_privacy
 from parties.alone.blurring.response import Response
 from parties.alone.blurring.strategies import Number
 from parties.base import files
-from parties.base.settings import Settings, explained
+from parties.base.settings import Settings, at_key, validated
 from parties.base.text import quoted
 from smc.errors import InputError
 
@@ -106,23 +106,17 @@ class BlurPlan(Settings):
         if not self.columns:
             raise InputError("columns: the plan has none; add at least one, since other columns are dropped")
         for name, column in self.columns.items():
-            try:
+            with at_key(f"column {quoted(name)}"):
                 if column.numeric:
                     _ = column.made
                 elif column.noise == "response":
                     _ = column.response
-            except InputError as error:
-                raise InputError(f"column {quoted(name)}: {error}") from None
 
 
 def load(path: Path) -> BlurPlan:
     """Read and check a plan; the InputError names the file and the key."""
     content = files.read_toml(path)
-    try:
-        plan = BlurPlan.model_validate(content)
+    with at_key(str(path)):
+        plan = validated(BlurPlan, content)
         plan.check()
-    except ValidationError as error:
-        raise InputError(f"{path}: {explained(error, BlurPlan)}") from None
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
     return plan

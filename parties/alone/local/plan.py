@@ -26,11 +26,11 @@ import math
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
 from parties.alone.local.mechanism import MECHANISMS, Mechanism
 from parties.base import canonical, files
-from parties.base.settings import Settings, explained
+from parties.base.settings import Settings, at_key, validated
 from smc.errors import InputError
 
 
@@ -82,10 +82,6 @@ class LocalPlan(Settings):
 def load(path: Path) -> tuple[LocalPlan, Mechanism]:
     """Read and check a plan; the InputError names the file and the key."""
     content = files.read_toml(path)
-    try:
-        plan = LocalPlan.model_validate(content)
+    with at_key(str(path)):
+        plan = validated(LocalPlan, content)
         return plan, plan.made()
-    except ValidationError as error:
-        raise InputError(f"{path}: {explained(error, LocalPlan)}") from None
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None

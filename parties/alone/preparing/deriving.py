@@ -10,7 +10,7 @@ from itertools import chain, count, pairwise
 from typing import Any
 
 from parties.alone.preparing.columns import ColumnProfile, TableProfile
-from parties.base.settings import validated
+from parties.base.settings import at_key, validated
 from parties.base.text import quoted
 from parties.sources.forms import in_order, parsed
 from parties.sources.settings import SPELLED, DerivedSettings, FormatSettings, SourceSettings
@@ -40,13 +40,11 @@ def declared(
     """
     present, found = present or {}, dict[str, DerivedSettings]()
     for text in texts:
-        try:
+        with at_key(f"{where} {text}"):
             name, form = parsed(text)
             if name in found or (name in present and not replace):
                 raise InputError(f"{name!r} is declared already; give another name")
             found[name] = validated(DerivedSettings, form)
-        except InputError as error:
-            raise InputError(f"{where} {text}: {error}") from None
     try:
         in_order({name: column.reads for name, column in {**present, **found}.items()})
     except ValueError as error:

@@ -19,6 +19,7 @@ from parties.alone.preparing.proposing import (
     as_category,
     lacks_some,
 )
+from parties.base.settings import at_key
 from parties.base.text import quoted
 from parties.tables.schema import Schema
 from parties.tables.spellings import composed
@@ -115,15 +116,13 @@ def _column(table: TableProfile, column: ColumnProposal, wish: Wish, is_target: 
     name = wish.type or (before.type if before is not None else "category")
     if name == "date" and wish.type == "" and getattr(before, "age_at", None) is not None:
         name = "age"
-    try:
+    with at_key(column.name):
         if name == "category" and wish == Wish(wish.type):
             fields, _ = as_category(look, table, is_target)
         else:
             fields = _FIELDS[name](wish, before)
         fields |= {"missing": True} if lacks_some(look, table) else {}
         return replace(column, domain=Domain(read_type(fields)), aside="", remarks=())
-    except InputError as error:
-        raise InputError(f"{column.name}: {error}") from None
 
 
 def _kept(before: ColumnType | None, name: str) -> dict[str, Any]:

@@ -19,13 +19,9 @@ import ibis.expr.datatypes as dt
 import sqlglot.expressions as exp
 from pydantic import BeforeValidator, Field, model_validator
 
-from parties.alone.publish.reading import require
+from parties.alone.publish.reading import cell_text, require
 from parties.base.settings import Count, Settings
-from parties.base.text import quoted
-from parties.sources.expressions import Cell
-from parties.sources.mapping import ColumnRule
 from parties.sources.opened import RowQuery
-from smc.errors import InputError
 
 TEXT = "xxxx"
 EMAIL = "xxx@xxxx.xxx"
@@ -91,10 +87,7 @@ def masked(rows: RowQuery, name: str, mask: MaskPlan) -> exp.Expr:
         InputError: the column does not exist, or does not hold single values
     """
     require(rows, [name])
-    try:
-        text = Cell(ColumnRule(name, name), rows.types[name], rows.engine.lists).text
-    except InputError as error:
-        raise InputError(f"{rows.engine.place}, column {quoted(name)}: {error}") from None
+    text = cell_text(rows, name)
     masked_value = _SHOWN[mask.kind](mask, text, rows.types[name])
     value: exp.Condition = exp.column(name, quoted=True)
     if rows.types[name].is_string():

@@ -14,6 +14,7 @@ from parties.alone.publish.cells import Cells, grouped
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.alone.publish.rules import Rule, hierarchy, number
 from parties.base.arrays import Counts
+from parties.base.settings import at_key
 from parties.base.text import instead, quoted
 from parties.sources import PlaceSettings, open_rows
 from parties.sources.column_formats import formats_of
@@ -164,7 +165,7 @@ def _normalised(place: PlaceSettings, others: FormatSettings) -> RowQuery:
 
 def _formatted(rows: RowQuery, name: str, own: SourceSettings, table: FormatSettings) -> exp.Expr:
     """Return the expression of a column normalised by its `own` format; what that leaves out is as in the `table`'s."""
-    text, dtype, spelling = _text(rows, name), rows.types[name], own.spelling(table)
+    text, dtype, spelling = cell_text(rows, name), rows.types[name], own.spelling(table)
     value: exp.Expr = exp.column(name, quoted=True)
     if own.dates is not None and not (dtype.is_date() or dtype.is_timestamp()):
         if not (dtype.is_string() and rows.engine.lists):
@@ -202,7 +203,7 @@ def text_of(rows: RowQuery, name: str) -> exp.Expr:
         name: Name of the column.
     """
     require(rows, [name])
-    text = _text(rows, name)
+    text = cell_text(rows, name)
     if rows.types[name].is_string():  # few cells have surrounding space, and trimming all would take longest
         column = exp.column(name, quoted=True)
         spaced = exp.RegexpLike(this=column.copy(), expression=exp.Literal.string(SPACED))
@@ -211,11 +212,10 @@ def text_of(rows: RowQuery, name: str) -> exp.Expr:
     return exp.Coalesce(this=empty, expressions=[exp.Literal.string(MISSING)])
 
 
-def _text(rows: RowQuery, name: str) -> exp.Expr:
-    try:
+def cell_text(rows: RowQuery, name: str) -> exp.Expr:
+    """Return the expression of a column's text; raise InputError if the column does not hold single values."""
+    with at_key(f"{rows.engine.place}, column {quoted(name)}"):
         return Cell(ColumnRule(name, name), rows.types[name], rows.engine.lists).text
-    except InputError as error:
-        raise InputError(f"{rows.engine.place}, column {quoted(name)}: {error}") from None
 
 
 def require(rows: RowQuery, names: Sequence[str]) -> None:

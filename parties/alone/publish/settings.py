@@ -198,10 +198,8 @@ class PublishPlan(PlaceSettings):
 def load(path: Path) -> PublishPlan:
     """Read a plan and check it for anonymisation; the InputError names the file and the key."""
     plan = read(path)
-    try:
+    with at_key(str(path)):
         plan.check()
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from None
     return plan
 
 

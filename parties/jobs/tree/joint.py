@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from typing_extensions import override
 
-from parties.base.settings import merge
+from parties.base.settings import at_key, merge
 from parties.base.text import listed, quoted
 from parties.jobs.kind import Counted, Description, Document, File, Inputs, State, States, Step
 from parties.jobs.settings import ENGINE, KindSettings, public_parameters
@@ -248,13 +248,11 @@ class JointTree(BySchema):
         from parties.models.trees.tree import TreeFile
 
         tree_file = TreeFile.load(extra.tree)
-        try:
+        with at_key(str(extra.tree)):
             state = self.state_of(tree_file)
             return Counted(
                 self.with_result(state), "exact", "this tree", asked=lambda: self.asked(self.levels_of(state))
             )
-        except InputError as error:
-            raise InputError(f"{extra.tree}: {error}") from None
 
     @cached_property
     def _typical_cost(self) -> Counted:
