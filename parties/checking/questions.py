@@ -53,12 +53,7 @@ def median(promise: Promise) -> Mechanism:
     """
     task = _task(Median, promise, _schema(x=2), column="x")
     tables = (((0,), (1,)), ((0,), (1,), (1,)) if promise.adjacency == "add-remove" else ((1,), (1,)))
-
-    def draw(engine: Engine, table: int, copies: int) -> Outcomes:
-        numbers = own_numbers(task, tables[table][engine.party :: 2])
-        return np.array(task.query.open(engine, np.repeat(numbers, copies)))
-
-    return _mechanism("joint-median", tables, promise, draw)
+    return _mechanism("joint-median", tables, promise, _opening(task, tables))
 
 
 def quantile(promise: Promise) -> Mechanism:
@@ -69,12 +64,7 @@ def quantile(promise: Promise) -> Mechanism:
     task = _task(Quantile, promise, _schema(x=2), column="x", at=0.75)
     zeros = ((0,),) * (3 if promise.adjacency == "add-remove" else 4)
     tables = (zeros, (*zeros[:3], (1,)))
-
-    def draw(engine: Engine, table: int, copies: int) -> Outcomes:
-        numbers = own_numbers(task, tables[table][engine.party :: 2])
-        return np.array(task.query.open(engine, np.repeat(numbers, copies)))
-
-    return _mechanism("joint-quantile", tables, promise, draw)
+    return _mechanism("joint-quantile", tables, promise, _opening(task, tables))
 
 
 def top(promise: Promise) -> Mechanism:
@@ -82,11 +72,7 @@ def top(promise: Promise) -> Mechanism:
     task = _task(Top, promise, _schema(x=3), column="x", first=FIRST)
     tables = (((0,), (1,), (2,)), ((0,), (1,), (2,), (2,)) if promise.adjacency == "add-remove" else ((1,), (2,), (2,)))
 
-    def draw(engine: Engine, table: int, copies: int) -> Outcomes:
-        numbers = own_numbers(task, tables[table][engine.party :: 2])
-        return np.array(task.query.open(engine, np.repeat(numbers, copies))).reshape(copies, FIRST)
-
-    return _mechanism("top-places", tables, promise, draw)
+    return _mechanism("top-places", tables, promise, _opening(task, tables, FIRST))
 
 
 def naive_bayes(promise: Promise) -> Mechanism:
@@ -256,6 +242,16 @@ def own_numbers(task: Release, lines: Lines) -> Any:
     table = np.array(lines, dtype=np.int64).reshape(-1, len(columns))[:, order]
     *domains, classes = (len(schema.attributes[columns[place]]) for place in order)
     return task.own_rows(RowCounts(domains, classes, table[:, :-1], table[:, -1]))
+
+
+def _opening(task: Release, tables: Sequence[Lines], *places: int) -> Callable[[Engine, int, int], Outcomes]:
+    """Return a sampler of a question's answers, [copies, *places]; the parties hold alternate rows of a table."""
+
+    def draw(engine: Engine, table: int, copies: int) -> Outcomes:
+        numbers = own_numbers(task, tables[table][engine.party :: 2])
+        return np.array(task.query.open(engine, np.repeat(numbers, copies))).reshape(copies, *places)
+
+    return draw
 
 
 def _task(kind: Any, promise: Promise, schema: Schema, **settings: object) -> Any:

@@ -17,7 +17,7 @@ from parties.base.arrays import Codes
 from protocols.counts import RowCounts
 from protocols.id3 import Leaf, Problem, Tree, id3
 from protocols.tree import Split, child_of
-from smc.engines import Engine, Profile, engine_of
+from smc.engines import Profile, engine_of
 from smc.local import run_local
 from smc.session import Session
 
@@ -44,6 +44,8 @@ def majority(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -
 def tree(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Predict:
     """Return the tree of `smc id3 --plain`, of depth 5 at most, grown by the same program on the clear engine.
 
+    The other party has no rows.
+
     Args:
         domains: number of values of each column
         classes: number of classes
@@ -51,28 +53,13 @@ def tree(domains: Sequence[int], classes: int, rows: Codes, labels: Codes) -> Pr
         labels: class of each row, int64[rows]
     """
     problem = Problem(tuple(domains), classes, max(1, len(labels)), min_rows=MIN_ROWS, max_depth=DEPTH)
-    return classifier(in_the_clear(domains, classes, rows, labels, lambda engine, counts: id3(engine, problem, counts)))
-
-
-def in_the_clear(
-    domains: Sequence[int], classes: int, rows: Codes, labels: Codes, grow: Callable[[Engine, RowCounts], Tree]
-) -> Tree:
-    """Return the tree that a protocol grows from these rows on the clear engine; the other party has no rows.
-
-    Args:
-        domains: number of values of each column
-        classes: number of classes
-        rows: int64[rows, columns]
-        labels: class of each row, int64[rows]
-        grow: function that runs the protocol on the rows of a party
-    """
     no_rows = np.zeros((0, len(domains)), dtype=np.int64), np.zeros(0, dtype=np.int64)
 
     def program(session: Session) -> Tree:
         party_rows = ((rows, labels), no_rows)[session.party]
-        return grow(engine_of(session, Profile("clear")), RowCounts(domains, classes, *party_rows))
+        return id3(engine_of(session, Profile("clear")), problem, RowCounts(domains, classes, *party_rows))
 
-    return run_local(program, _LONG)[0]
+    return classifier(run_local(program, _LONG)[0])
 
 
 def classifier(grown: Tree) -> Predict:
