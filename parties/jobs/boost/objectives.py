@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 
 import numpy as np
-from typing_extensions import override
 
 from parties.base.arrays import Floats
 
@@ -35,9 +34,14 @@ class Logistic(Objective):
 
     most = 3.0
 
-    @override
     def slopes(self, margins: Floats, target: Floats) -> tuple[Floats, Floats]:
-        """Return p - y and p (1 - p) for each row, with p the predicted probability."""
+        """Return the first and second derivative of the loss for each row: p - y and p (1 - p), with p the predicted
+        probability.
+
+        Args:
+            margins: Sums of the trees' leaf values for each row, float64[1, rows]; softmax has a line for each class.
+            target: True value of each row.
+        """
         chances = 1 / (1 + np.exp(-np.clip(margins, -30, 30)))
         return chances - target, chances * (1 - chances)
 
@@ -51,9 +55,13 @@ class Softmax(Objective):
 
     most = 3.0
 
-    @override
     def slopes(self, margins: Floats, target: Floats) -> tuple[Floats, Floats]:
-        """Return the first derivative p - y and the bound 2 p (1 - p) on the second, for each row and class."""
+        """Return the first derivative p - y and the bound 2 p (1 - p) on the second, for each row and class.
+
+        Args:
+            margins: Sums of the trees' leaf values for each row, float64[1, rows]; softmax has a line for each class.
+            target: True value of each row.
+        """
         powers = np.exp(margins - margins.max(axis=0))
         chances = powers / powers.sum(axis=0)
         return chances - (np.arange(len(margins))[:, None] == target), 2 * chances * (1 - chances)
@@ -72,9 +80,13 @@ class Squared(Objective):
 
     most = 1.0
 
-    @override
     def slopes(self, margins: Floats, target: Floats) -> tuple[Floats, Floats]:
-        """Return the clipped error of each row, and 1 as its second derivative."""
+        """Return the clipped error of each row, and 1 as its second derivative.
+
+        Args:
+            margins: Sums of the trees' leaf values for each row, float64[1, rows]; softmax has a line for each class.
+            target: True value of each row.
+        """
         return np.clip(margins - target, -1, 1), np.ones(margins.shape)
 
     def squared(self, trees: int) -> Fraction:
