@@ -12,6 +12,7 @@ from parties.base.settings import merge
 from parties.link.settings import LinkSettings, require_link
 from parties.party_file import load
 from smc.errors import InputError
+from smc.link_shape import LinkShape
 from tests.support.party_files import FULL, write
 
 pytestmark = pytest.mark.slow
@@ -61,6 +62,11 @@ def test_a_complete_link(tmp_path: Path) -> None:
     link = require_link(load(write(tmp_path, FULL)).link)
     assert (link.identity, link.listen, link.connect) == (tmp_path / "keys/a.key", "[::1]:7001", None)
     assert (link.wait, link.timeout) == (5.0, 2.5)
+    assert (link.shard_ports, link.data_ports, link.emulate) == (None, None, None)
+    text = 'shard_ports = "7100-7163"\ndata_ports = "7200-7200"\nemulate = "100mbit,40ms"'
+    link = require_link(load(write(tmp_path, FULL.replace("[link]", f"[link]\n{text}"))).link)
+    assert (link.shard_ports, link.data_ports) == (range(7100, 7164), range(7200, 7201))
+    assert link.emulate == LinkShape.parse("100mbit,40ms")
 
 
 @pytest.mark.parametrize("missing", ["identity", "certificate", "peer", "listen"])

@@ -250,6 +250,8 @@ def test_what_a_history_cannot_be_of(rows: Any, more: list[str], message: str, c
         "{}",
         '{"smc_history": 1}',
         '{"smc_history": 1, "salt": "", "versions": [{"at": "", "rows": ["a"], "classes": [], "sensitive": {}}]}',
+        '{"smc_history": 1, "salt": "", "versions": '
+        '[{"at": "", "rows": ["a", "a"], "classes": [0, 0], "sensitive": {}}]}',
     ],
 )
 def test_what_is_no_history(content: str, capsys: Any) -> None:
