@@ -42,13 +42,13 @@ class AlignedRows:
     """A file of aligned rows.
 
     Attributes:
-        path: The file.
+        label: Name of the file for messages.
         alignment: Identifier of the alignment, equal at both parties.
         columns: Names of the key columns.
         keys: The cells of each row in these columns, as own table writes them.
     """
 
-    path: Path
+    label: str
     alignment: str
     columns: tuple[str, ...]
     keys: list[Key] = field(repr=False)
@@ -56,18 +56,31 @@ class AlignedRows:
     @classmethod
     def read(cls, path: Path) -> AlignedRows:
         """Read a file of `smc align exact`. Raise InputError if it is another file, or lines are missing or moved."""
+        return cls.parsed(files.read_text(path), str(path))
+
+    @classmethod
+    def parsed(cls, text: str, label: str) -> AlignedRows:
+        """Return the aligned rows of a file's content.
+
+        Args:
+            text: The content.
+            label: Name of the file for messages.
+
+        Raises:
+            InputError: It is another file, or lines are missing or moved.
+        """
         try:
-            head, *lines = list(csv.reader(io.StringIO(files.read_text(path)))) or [[]]
+            head, *lines = list(csv.reader(io.StringIO(text))) or [[]]
         except csv.Error as error:
-            raise InputError(f"{path}: is no CSV file ({error}); give the file of smc align exact") from None
+            raise InputError(f"{label}: is no CSV file ({error}); give the file of smc align exact") from None
         if len(head) < 2 or not head[-1].startswith(NUMBERED):
-            raise InputError(f"{path}: its last column is not named '{NUMBERED}...'; give the file of smc align exact")
+            raise InputError(f"{label}: its last column is not named '{NUMBERED}...'; give the file of smc align exact")
         if not lines:
-            raise InputError(f"{path}: no row is aligned, so there is nothing to learn")
+            raise InputError(f"{label}: no row is aligned, so there is nothing to learn")
         for number, line in enumerate(lines, 1):
             if len(line) != len(head) or line[-1] != str(number):
-                raise InputError(f"{path}: row {number} is missing or moved; keep all rows in their order")
-        return cls(path, head[-1].removeprefix(NUMBERED), tuple(head[:-1]), [tuple(line[:-1]) for line in lines])
+                raise InputError(f"{label}: row {number} is missing or moved; keep all rows in their order")
+        return cls(label, head[-1].removeprefix(NUMBERED), tuple(head[:-1]), [tuple(line[:-1]) for line in lines])
 
     def cells_in(self, table: TableSettings, schema: Schema, names: Sequence[str]) -> tuple[Indices, list[str]]:
         """Return columns of the aligned rows as category indices, and the schema's other columns that the table has.
@@ -97,7 +110,7 @@ class AlignedRows:
             row_of.setdefault(tuple(cell or "" for cell in key), row)  # of doubles the alignment takes the first
         if missing := sum(key not in row_of for key in self.keys):
             raise InputError(
-                f"{table.label}: lacks {missing:,} of the rows in {self.path}; give the table aligned there"
+                f"{table.label}: lacks {missing:,} of the rows in {self.label}; give the table aligned there"
             )
         order = [row_of[key] for key in self.keys]
         return np.column_stack([column[order] for column in codes]).astype(np.int64), unread

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from parties.base.text import quoted
 from parties.tables.unfit import without_cells
 from smc.errors import InputError
 
@@ -24,12 +25,32 @@ class AwayError(InputError):
 
 
 @dataclass(frozen=True)
+class Matching:
+    """Rows that an earlier job has matched in both tables, in one order; a node keeps the keys of its own.
+
+    Attributes:
+        job: Identifier of the job.
+        rows: Number of matched rows.
+        read: Returns the own keys, as CSV. It raises InputError if the table's keys have changed since.
+    """
+
+    job: str
+    rows: int
+    read: Callable[[], str]
+
+
+def no_matching(job: str) -> Matching:
+    """Raise InputError: only a node keeps what an earlier `job` has matched."""
+    raise InputError(f"alignment: only a node keeps the rows that job {quoted(job[:8])} has matched; use smc submit")
+
+
+@dataclass(frozen=True)
 class Inputs:
     """One party's side of a job.
 
     `schema` is the table's public schema; `typed` holds the private inputs by name. `secret` keys this party's own
     random choices about its data; it stays the same throughout a job. `keep` stores this party's own part of a result
-    on the node; None if a command writes it.
+    on the node; None if a command writes it. `matching` returns the rows that an earlier job has matched.
     """
 
     party: int = 0
@@ -39,6 +60,7 @@ class Inputs:
     typed: Mapping[str, Any] = field(default_factory=dict, repr=False)
     secret: bytes = field(default_factory=lambda: os.urandom(32), repr=False)
     keep: Callable[[str], object] | None = field(default=None, repr=False, compare=False)
+    matching: Callable[[str], Matching] = field(default=no_matching, repr=False, compare=False)
 
     def required(self) -> tuple[TableSettings, Schema]:
         """Return the table and its schema. Raise InputError if the job has no table."""

@@ -34,7 +34,14 @@ from parties.jobs.sentences import (
     nothing_else_of_rows,
     of_people,
 )
-from parties.jobs.settings import ENGINE, KindSettings, Parameter, private_parameters, public_parameters
+from parties.jobs.settings import (
+    ENGINE,
+    KindSettings,
+    Parameter,
+    private_parameters,
+    public_parameters,
+    shared_parameters,
+)
 from parties.jobs.spending import EXACT, KEPT_BY_NODES, Adjacency, ConcentratedLoss, Loss, PureLoss, exact
 from smc.errors import InputError, JointRefusalError
 
@@ -345,7 +352,7 @@ class Kind(ABC):
     @classmethod
     def _settings_in(cls, specification: Mapping[str, Any]) -> KindSettings:
         """Return the public settings of a specification."""
-        names = [parameter.key for parameter in public_parameters(cls.Settings)]
+        names = [parameter.key for parameter in shared_parameters(cls.Settings)]
         return merge(cls.Settings(), {name: specification[name] for name in names if name in specification})
 
     def specification(self) -> Document:
@@ -371,6 +378,10 @@ class Kind(ABC):
     def columns_read(self) -> tuple[str, ...]:
         """All columns that are read, for policy, permit and records: `columns`, and those that only group rows."""
         return self.columns
+
+    def columns_of(self, party: int) -> tuple[str, ...]:
+        """Return the columns of `columns_read` that the table of a party, 0 or 1, gives: all by default."""
+        return self.columns_read
 
     def parameters(self) -> dict[str, Any]:
         """Return the public settings by their names, for the peer, the page, the records and the policy."""
@@ -412,6 +423,14 @@ class Kind(ABC):
     def remarks(self, inputs: Inputs) -> list[str]:
         """Return remarks from this party's rows, a line each, for its own operator alone, before consent."""
         return []
+
+    def matched_rows(self, state: State) -> int | None:
+        """Return the number of rows that a done run has put in one order at both parties; None if it puts none.
+
+        Args:
+            state: The result, the last state.
+        """
+        return None
 
     def missing(self, inputs: Inputs) -> list[str]:
         """Return the names of the values that the operator has not typed yet."""

@@ -99,7 +99,7 @@ def own_file(title: str, help_: str, *, argument: bool = False, data: bool = Fal
 
 
 def by_hand(title: str, help_: str, *, column: bool = False) -> AnyField:
-    """Return the field of a setting whose value both parties must share, and which only commands have, no node.
+    """Return the field of a setting whose value both parties must share. Commands have it; a node derives its value.
 
     Args:
         title: Label.
@@ -115,6 +115,17 @@ def listener_columns() -> AnyField:
         "Columns of the listening party",
         "The tables have the same people. Columns that the party that listens has; the other party has the rest",
         column=True,
+    )
+
+
+def alignment() -> AnyField:
+    """Return the field `alignment`: the earlier job of two nodes that has matched the rows."""
+    return public(
+        None,
+        "Alignment",
+        "The tables have the same people and different columns. Job that matched them: its identifier, or latest",
+        none="the tables have different people and the same columns",
+        node=True,
     )
 
 
@@ -344,6 +355,11 @@ def parameters(settings: type[Settings]) -> tuple[Parameter, ...]:
 def public_parameters(settings: type[Settings]) -> tuple[Parameter, ...]:
     """Return the parameters whose values both parties must share."""
     return tuple(field for field in parameters(settings) if field.role == "public")
+
+
+def shared_parameters(settings: type[Settings]) -> tuple[Parameter, ...]:
+    """Return the parameters of a specification: the public ones, and those that commands have by hand."""
+    return tuple(field for field in parameters(settings) if field.role in ("public", "hand"))
 
 
 def private_parameters(settings: type[Settings]) -> tuple[Parameter, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import hmac
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 CELL_BYTES = 8  # approximate bytes of a cell in a file
 STOPPED_AT = 4  # times the forecast: twice the largest error measured for trees of ten tables
+IDENTIFIER = 32  # digits of a job's identifier
 LEAST_STOP = 100_000_000  # bytes: a smaller run continues, unless its settings have a limit
 
 
@@ -114,7 +116,39 @@ def with_aligned(settings: Any) -> Any:
     typed = "max_rows" in settings.model_fields_set and settings.own_table is None
     if typed and settings.max_rows != len(rows.keys):
         raise InputError(f"--max-rows: {settings.aligned} has {len(rows.keys):,} rows; remove --max-rows")
-    return settings.model_copy(update={"own_aligned": rows, "max_rows": len(rows.keys)})
+    return settings.model_copy(update={"own_aligned": rows, "alignment": rows.alignment, "max_rows": len(rows.keys)})
+
+
+def with_matching(settings: Any, inputs: Inputs) -> tuple[Any, Schema]:
+    """Return the settings of a job with its public bound on rows, and the schema of its columns.
+
+    Without an alignment, both are the table's. With it, the rows are those that the earlier job has matched, and the
+    columns are those of both tables.
+
+    Args:
+        settings: Settings of a job file.
+        inputs: This party's table and files.
+
+    Raises:
+        InputError: The alignment, `max_rows` or the peer's columns do not fit.
+    """
+    table, schema = inputs.required()
+    bound, is_set = table.max_rows, "max_rows" in settings.model_fields_set
+    if (name := getattr(settings, "alignment", None)) is not None:
+        from parties.tables.merging import side_by_side
+
+        if table.beside is None:
+            raise InputError("alignment: name the peer's schema file as `beside` in [tables.NAME] for its columns")
+        matching, theirs = inputs.matching(name), schemas.load(table.beside)
+        target = getattr(settings, "target", schema.target or theirs.target)
+        schema, listener = side_by_side(schema, theirs, target), (schema, theirs)[inputs.party]
+        bound = matching.rows
+        if is_set and settings.max_rows != bound:
+            raise InputError(f"max_rows: the alignment has {bound:,} rows; remove max_rows")
+        settings = settings.model_copy(
+            update={"alignment": matching.job, "listener_columns": tuple(listener.attributes)}
+        )
+    return (settings if is_set else settings.model_copy(update={"max_rows": bound})), schema
 
 
 def file_of(path: Path | None, key: str) -> Path:
@@ -197,19 +231,35 @@ class BySchema(Kind):
                 "adjacency: both parties know who is aligned, so noise hides values; give --adjacency replace"
             )
 
+    @property
     @override
-    def take_shares(self) -> None:
-        if self.apart is not None:
-            raise InputError("--holders: columns that lie apart are those of two parties; remove one of them")
-        super().take_shares()
+    def without_holders(self) -> str | None:
+        apart = "columns that lie apart are those of two parties; remove one of them"
+        return super().without_holders if self.apart is None else apart
 
     @property
     def terms_apart(self) -> Document:
         """Public terms of columns that lie apart, for the specification; empty if they do not."""
         if self.apart is None:
             return {}
-        rows: AlignedRows | None = self.settings.own_aligned
-        return {"listener_columns": list(self.apart), **({} if rows is None else {"alignment": rows.alignment})}
+        alignment: str | None = self.settings.alignment
+        listener = [name for name in self.schema.attributes if name in self.apart]
+        return {"listener_columns": listener, **({} if alignment is None else {"alignment": alignment})}
+
+    def own_columns(self, party: int) -> list[str]:
+        """Return the columns of a party, 0 or 1, if the columns lie apart; the target comes last if it is among them.
+
+        Args:
+            party: Number of the party.
+        """
+        from parties.jobs.aligned import owners
+
+        party_of = owners(self.schema, self.apart or ())
+        return [name for name in (*self.schema.features(self.target), self.target) if party_of[name] == party]
+
+    @override
+    def columns_of(self, party: int) -> tuple[str, ...]:
+        return self.columns_read if self.apart is None else tuple(self.own_columns(party))
 
     def nothing_else(self, peer: str) -> list[str]:
         """Return the sentences that neither party learns more; for columns that lie apart also whose column is which.
@@ -221,8 +271,10 @@ class BySchema(Kind):
             return nothing_else_of_rows(peer, self.settings.max_rows)
         listener = [name for name in self.schema.attributes if name in self.apart]
         dialler = [name for name in self.schema.attributes if name not in listener]
+        alignment: str | None = self.settings.alignment
+        matched = "" if alignment is None else f" from alignment {alignment[:8]}"
         return [
-            f"The rows are {self.settings.max_rows:,} people who are in both tables, as both parties know.",
+            f"The rows are {self.settings.max_rows:,} people who are in both tables, as both parties know{matched}.",
             f"The party that listens gives {listed(listener)}; the party that dials gives {listed(dialler)}.",
             f"{peer} learns nothing else of our columns, and we nothing else of {peer}'s.",
         ]
@@ -330,10 +382,28 @@ class BySchema(Kind):
     def misfit(self, inputs: Inputs) -> str | None:
         """Return the reason if the table may have more rows than the job's bound, or its columns are not the job's."""
         table, schema = inputs.required()
+        if self.apart is not None:
+            return self._misfit_apart(inputs)
         if self.settings.max_rows < table.max_rows:  # a run that fails for too many rows would reveal their number
             return f"max_rows of the job must be at least {table.max_rows}, the public bound of the table here"
         numeric_columns = [name for name in self.number_columns if name in schema.attributes]
         return schema.numeric(numeric_columns).misfit(self.schema)
+
+    def _misfit_apart(self, inputs: Inputs) -> str | None:
+        """Return the reason why the matched rows or own columns are not the job's; see `misfit`."""
+        name: str = self.settings.alignment or ""
+        if len(name) != IDENTIFIER:  # another node could find another job by a part of it
+            return "alignment of the job must be the whole identifier of the job that has matched the rows"
+        try:
+            matching = inputs.matching(name)
+        except InputError as error:
+            return str(error)
+        if self.settings.max_rows != matching.rows:
+            return f"max_rows of the job must be {matching.rows:,}, the rows that its alignment has matched"
+        own = self.own_columns(inputs.party)
+        schema = inputs.required()[1]
+        numeric_columns = [name for name in self.number_columns if name in own]
+        return schema.numeric(numeric_columns).misfit(self.schema.only(own))
 
     @property
     def number_columns(self) -> tuple[str, ...]:
@@ -414,7 +484,7 @@ class BySchema(Kind):
         """Return the task of a command, this party's rows from a file, and remarks on them."""
         task, inputs = cls.planned(settings), Inputs(party)
         if task.apart is not None:
-            data, unread = task.aligned_cells(party)
+            data, unread = task.aligned_cells(party, task.settings.own_aligned, task._table_aligned())
             twice = [f"also in your table, taken from the peer: {listed(unread)}"] if unread else []
             return task, data, [*twice, *task.notes(settings, None)]
         ordered = Schema({name: task.schema.attributes[name] for name in task.columns})
@@ -422,11 +492,20 @@ class BySchema(Kind):
         unread = [f"{cls.unread}: {listed(ignored)}"] if ignored and cls.unread else []
         return task, task.data_of(rows, inputs.secret), [*unread, *task.notes(settings, rows)]
 
-    def aligned_cells(self, party: int) -> tuple[tuple[Indices, Indices | None], list[str]]:
+    def _table_aligned(self) -> TableSettings:
+        """Return the table of a command; by hand its rows have no bound but the largest."""
+        table: TableSettings | None = self.settings.own_table
+        return own_table(self.settings).bounded_by(MOST_ROWS) if table is None else table
+
+    def aligned_cells(
+        self, party: int, rows: AlignedRows | None, table: TableSettings
+    ) -> tuple[tuple[Indices, Indices | None], list[str]]:
         """Return own columns of the aligned rows, and the peer's columns that own table has too.
 
         Args:
             party: 0 for the listening party, 1 for the dialling party.
+            rows: The aligned rows; None if a command names no file of them.
+            table: Own table.
 
         Returns:
             The columns to predict from, int64[rows, columns], with the classes, int64[rows], or None if the peer has
@@ -435,17 +514,11 @@ class BySchema(Kind):
         Raises:
             InputError: The file of aligned rows is missing, or own table does not fit it or the schema.
         """
-        from parties.jobs.aligned import owners
-
-        rows: AlignedRows | None = self.settings.own_aligned
         if rows is None:
             raise InputError("--aligned is missing: with --listener-columns give the file of smc align exact")
-        table, party_of = self.settings.own_table or own_table(self.settings), owners(self.schema, self.apart or ())
-        own = [name for name in (*self.schema.features(self.target), self.target) if party_of[name] == party]
-        if self.settings.own_table is None:
-            table = table.bounded_by(MOST_ROWS)
+        own = self.own_columns(party)
         cells, unread = rows.cells_in(table, self.schema, own)
-        return ((cells[:, :-1], cells[:, -1]) if party_of[self.target] == party else (cells, None)), unread
+        return ((cells[:, :-1], cells[:, -1]) if own[-1] == self.target else (cells, None)), unread
 
     @override
     def with_engine(self, engine: Engine, data: Any) -> Any:
@@ -471,18 +544,27 @@ class BySchema(Kind):
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         """Open the table for one session; yield this party's data and their fingerprint."""
+        if self.apart is not None:
+            yield self._opened_apart(inputs)
+            return
         with inputs.counts(self.target, self.columns, self.schema, self.streamed, self.rows_taken) as source:
             data = self.data_of(source, inputs.secret)
             yield Opened(data, self.fingerprint(source, data))
+
+    def _opened_apart(self, inputs: Inputs) -> Opened:
+        """Return this party's columns of the rows that its node has kept, and their fingerprint."""
+        from parties.jobs.aligned import AlignedRows
+
+        rows = AlignedRows.parsed(inputs.matching(self.settings.alignment).read(), "the kept alignment")
+        data, _ = self.aligned_cells(inputs.party, rows, inputs.required()[0])
+        cells = b"".join(part.tobytes() for part in data if part is not None)
+        return Opened(data, lambda key: hmac.digest(key, cells, "sha256"))
 
     @classmethod
     @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Self:
         """Return the task of a job's settings, with the table's row bound unless the job has its own."""
-        table, schema = inputs.required()
-        if "max_rows" not in settings.model_fields_set:
-            settings = settings.model_copy(update={"max_rows": table.max_rows})
-        return cls.canonical(settings, schema)
+        return cls.canonical(*with_matching(settings, inputs))
 
     @classmethod
     @override

@@ -9,7 +9,7 @@ from typing import Any
 
 from parties.base.text import instead, quoted
 from parties.jobs.inputs import Inputs
-from parties.node.settings import NodeFile
+from parties.node.settings import ALIGNED_HOURS, NodeFile
 from parties.sources.mapping import rules
 from parties.sources.settings import MOST_TRIES, TableSettings
 from parties.tables import schema as schemas
@@ -32,12 +32,16 @@ class Offers:
     tables: Mapping[str, Offer]
     circuits: Mapping[str, Path]
     retention_days: int | None = None  # of jobs on any table
+    aligned_hours: int = ALIGNED_HOURS  # that the rows matched by a job are kept
 
     @classmethod
     def of(cls, file: NodeFile) -> Offers:
         """Return the offers of a node's file. Raise InputError if a schema or mapping is wrong."""
         return cls(
-            {name: _offer(name, table) for name, table in file.tables.items()}, file.circuits, file.node.retention_days
+            {name: _offer(name, table) for name, table in file.tables.items()},
+            file.circuits,
+            file.node.retention_days,
+            file.node.aligned_hours,
         )
 
     def inputs(self, party: int, table: str, typed: Mapping[str, Any] | None = None) -> Inputs:
@@ -102,6 +106,8 @@ def _offer(name: str, table: TableSettings) -> Offer:
     try:
         offer = Offer(table, schemas.load(table.schema_file))
         rules(table.columns, offer.schema, list(offer.schema.attributes))  # report a mapping that does not fit at once
+        if table.beside is not None:
+            schemas.load(table.beside)
         return offer
     except InputError as error:
         raise InputError(f"tables.{name}: {error}") from None

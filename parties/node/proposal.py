@@ -211,7 +211,7 @@ class Proposal(BaseModel):
         if not isinstance(protocol, str):
             raise ValueError("the specification names no protocol")
         task = kinds.find(protocol).agreed(self.specification)
-        task.on_shares = self.holding is not None
+        task.on_shares |= self.holding is not None
         return task
 
     @property

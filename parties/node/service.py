@@ -242,6 +242,7 @@ class Node:
     def _archive(self) -> dict[str, str]:
         """Archive the jobs whose retention has ended; return the notes for the log."""
         try:
+            self._ledger.matchings.expire()
             node = self._file.node
             folder, retention = node.state / sidecar_files.ARCHIVES, self._ledger.retention
             archived = retention.archive(self._offers.kept, folder, emergency=node.emergency)

@@ -85,6 +85,7 @@ from smc.errors import InputError
 WEB = "127.0.0.1:7080"
 METRICS = "127.0.0.1:7090"
 HEALTH = "127.0.0.1:7091"
+ALIGNED_HOURS = 30 * 24
 DAY_SECONDS = 24 * 3600.0
 
 
@@ -126,10 +127,10 @@ class NodeSettings(Settings):
     is the number of people who must approve our jobs, and jobs of a peer that no rule permits; the person who proposed
     a job counts as one. Jobs begun for one of the purposes in `emergency` are reviewed afterwards, by `smc audit
     review`. `sessions` is the number of sessions at once with each peer. `stop` is the number of seconds that running
-    sessions have to finish when the node stops. Jobs that ended `retention_days` ago are archived. `sealed` states that
-    the state is encrypted: unencrypted state is refused (`smc audit seal`). `link` is the kind of connection to the
-    peer, for predictions only. `oidc` is a provider by which people with an account sign in on the page. `limits` limit
-    each peer.
+    sessions have to finish when the node stops. Jobs that ended `retention_days` ago are archived. The rows
+    that a job has matched are kept for `aligned_hours` after its end. `sealed` states that the state is encrypted:
+    unencrypted state is refused (`smc audit seal`). `link` is the kind of connection to the peer, for predictions only.
+    `oidc` is a provider by which people with an account sign in on the page. `limits` limit each peer.
     """
 
     state: LocalPath = Field(default=Path(STATE), validate_default=True)  # relative to the file, like all its paths
@@ -140,6 +141,7 @@ class NodeSettings(Settings):
     health: LocalAddress = HEALTH
     approvals: Annotated[int, Field(strict=True, ge=1, le=16)] = 1
     retention_days: RetentionDays = None
+    aligned_hours: Annotated[int, Field(strict=True, ge=1, le=87_600)] = ALIGNED_HOURS
     emergency: tuple[Line, ...] = ()
     sealed: Annotated[bool, Field(strict=True)] = False
     sessions: Annotated[int, Field(strict=True, ge=1, le=16)] = 2

@@ -496,6 +496,8 @@ class TableSettings(PlaceSettings):
     `where`, have consent and belong to a person who did not object. With `person`, it keeps at most `at_most` rows of
     each person, chosen by a key from `identity`.
 
+    `beside` is the schema file of a peer whose table has other columns of the same people.
+
     A budget belongs to the rows, not to the name. Tables of common rows declare this by `same_rows_as` and share one
     budget (`share_budgets`). `lookups` are tables of the query without rows of people.
     """
@@ -509,6 +511,7 @@ class TableSettings(PlaceSettings):
     person: Sql | None = None
     at_most: AtMost | None = None
     schema_file: LocalPath = Field(alias="schema")  # pydantic uses the name `schema`
+    beside: LocalPath | None = None
     max_rows: Annotated[int, Field(strict=True, ge=1, le=2**31)] = 65535
     least_rows: Annotated[int, Field(strict=True, ge=0)] = 0
     analysts: tuple[Fingerprint, ...] = ()

@@ -153,6 +153,10 @@ class Alignment(Kind):
 
     # Result.
 
+    @override
+    def matched_rows(self, state: State) -> int | None:
+        return state["matched"] if self.learns_rows(0) and self.learns_rows(1) else None
+
     def matched(self, engine: Engine, data: Any, found: Rows | int | None) -> State:
         """Keep the own matched rows, or their number, apart. Return the result: the number if both learn it.
 

@@ -263,7 +263,7 @@ class Release(BySchema):
     @property
     @override
     def without_holders(self) -> str | None:
-        return None
+        return None if self.apart is None else super().without_holders
 
     @override
     def own_rows(self, source: Rows) -> Any:

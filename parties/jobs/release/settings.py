@@ -12,8 +12,10 @@ from parties.jobs.settings import (
     AnyField,
     BooleanSettings,
     Columns,
+    Name,
     RowBound,
     aligned_rows,
+    alignment,
     check_names,
     listener_columns,
     of_people,
@@ -69,6 +71,7 @@ class ApartSettings(TabularSettings):
 
     listener_columns: Columns | None = listener_columns()
     aligned: LocalPath | None = aligned_rows()
+    alignment: Name | None = alignment()
 
 
 class NoisySettings(BooleanSettings, TabularSettings):

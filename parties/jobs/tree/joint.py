@@ -13,8 +13,8 @@ from typing_extensions import override
 from parties.base.settings import at_key, merge
 from parties.base.text import listed, quoted
 from parties.jobs.kind import Counted, Description, Document, File, Inputs, State, States, Step
-from parties.jobs.settings import ENGINE, KindSettings, public_parameters
-from parties.jobs.tabular import BySchema
+from parties.jobs.settings import ENGINE, KindSettings, shared_parameters
+from parties.jobs.tabular import BySchema, with_matching
 from parties.jobs.tree import apart, leaf_rules, result
 from parties.jobs.tree.settings import ExactSettings, Id3Extra, Id3Settings
 from parties.tables.schema import Schema
@@ -93,11 +93,10 @@ class JointTree(BySchema):
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> JointTree:
         """Use the columns in the settings, and the table's `max_rows` unless the settings have their own."""
         assert isinstance(settings, ExactSettings)
-        table, schema = inputs.required()
-        target = schema.choose_target(settings.target)
-        fields = settings.model_dump(include=cls._in_specifications(), exclude_unset=True)
-        settled = merge(cls.Settings(), {"max_rows": table.max_rows, **fields})
-        return cls.checked(settled, _of_columns(settings, schema, target), target)
+        given, schema = with_matching(settings, inputs)
+        target = schema.choose_target(given.target)
+        fields = given.model_dump(include=cls._in_specifications(), exclude_unset=True)
+        return cls.checked(merge(cls.Settings(), fields), _of_columns(given, schema, target), target)
 
     @classmethod
     @override
@@ -133,6 +132,8 @@ class JointTree(BySchema):
 
     @override
     def remarks(self, inputs: Inputs) -> list[str]:
+        if self.apart is not None:
+            return apart.remarks(self.settings)
         with inputs.counts(self.target, self.columns, self.schema, part=self.rows_taken) as source:
             return [*ranges_as_classes(self.target, self.schema.attributes[self.target]), *self.leaks(source)]
 
@@ -161,7 +162,7 @@ class JointTree(BySchema):
     @classmethod
     def _in_specifications(cls) -> set[str]:
         """Return the parameters that a specification holds under their own names."""
-        return {parameter.key for parameter in public_parameters(cls.Settings)} - set(BY_SCHEMA)
+        return {parameter.key for parameter in shared_parameters(cls.Settings)} - set(BY_SCHEMA)
 
     @abstractmethod
     def completed(self) -> Any:
@@ -226,7 +227,8 @@ class JointTree(BySchema):
     @override
     def parameters(self) -> dict[str, Any]:
         """Return the public settings without those that the specification gives through its schema."""
-        return {name: getattr(self.settings, name) for name in (*self.specified, *OPTIONAL, *ENGINE)}
+        alignment = {} if self.apart is None else {"alignment": self.settings.alignment}
+        return {name: getattr(self.settings, name) for name in (*self.specified, *OPTIONAL, *ENGINE)} | alignment
 
     # Cost.
 
@@ -303,7 +305,7 @@ class JointTree(BySchema):
     @property
     @override
     def without_holders(self) -> str | None:
-        return None
+        return None if self.apart is None else super().without_holders
 
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:

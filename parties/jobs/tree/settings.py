@@ -24,6 +24,7 @@ from parties.jobs.settings import (
     T,
     against,
     aligned_rows,
+    alignment,
     close,
     distance,
     diverse,
@@ -159,6 +160,7 @@ class Id3Settings(ExactSettings):
     )
     listener_columns: Columns | None = listener_columns()
     aligned: LocalPath | None = aligned_rows()
+    alignment: Name | None = alignment()
     epsilon: Epsilon | None = public(
         None, "Epsilon", "Privacy loss of a row: noise on all choices; not with k; less = noisier", none="no noise"
     )

@@ -50,7 +50,7 @@ class Decisions:
             raise InputError(f"job {record.id[:8]}: a holder proposes no job; ask the two that compute to propose it")
         if asked(terms.task):
             raise InputError(f"job {record.id[:8]} needs a typed input; propose it with smc submit")
-        if misfit := self._gate.misfit(terms, record.party):
+        if misfit := self._gate.misfit(terms, record.party, record.peer):
             raise InputError(f"job {record.id[:8]} cannot be proposed again as it was: {misfit}")
         copy = proposal.repeated(terms, record.party)
         return self._proposed(self._jobs.draft(copy, "us", who.peer_name), who, {})
@@ -89,7 +89,8 @@ class Decisions:
         own, named = who.identity.certificate, self._log.peers.named
         holders = holders_of(job.holders, who.peer_name, own, lambda name: named(name).peer)
         permit = None if job.permit is None else self._gate.permits.named(job.permit)
-        terms = proposal.propose(job, self._offers.inputs(who.party, job.table or ""), nodes, holders, permit)
+        inputs = self._gate.inputs(who.party, job.table or "", who.peer_name)
+        terms = proposal.propose(job, inputs, nodes, holders, permit)
         return job, who, self._jobs.draft(terms, "us", who.peer_name)
 
     def decide(
@@ -129,7 +130,7 @@ class Decisions:
     def _refusal(self, record: Record, why: str) -> Sequence[Event]:
         """Return the events by which the operator refuses a waiting job."""
         self._check_waits(record)
-        misfit = self._gate.misfit(record.proposal, record.party)
+        misfit = self._gate.misfit(record.proposal, record.party, record.peer)
         why = why.strip() or misfit or "the operator gave no reason"
         return decided("refused", OPERATOR, why, person=acting.get())
 
@@ -142,7 +143,7 @@ class Decisions:
             if record.ours.verdict == "approved":
                 return self._typed_again(record), True
         self._check_waits(record)
-        if misfit := self._gate.misfit(record.proposal, record.party):
+        if misfit := self._gate.misfit(record.proposal, record.party, record.peer):
             misfit += self._gate.remedy(record.proposal, record.party)
             raise InputError(f"this cannot run here: {misfit}; smc refuse {record.id[:8]} informs {record.peer}")
         if refusal := self._accounts.too_much(record):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal, Self, TypeAlias
 
 from parties.base.text import listed
+from parties.jobs.inputs import Inputs, Matching, no_matching
 from parties.jobs.kind import refusal
 from parties.link.identity import fingerprint
 from parties.node.acts.permits import Permits
@@ -100,6 +102,7 @@ class Gate:
     def __init__(self, file: NodeFile, offers: Offers, point: DecisionPoint | None = None) -> None:
         self._file, self._offers, self._point = file, offers, point
         self.permits = Permits.of(file)
+        self.matching: Callable[[str, str, str], Matching] = lambda peer, table, job: no_matching(job)
         self.limits = file.node.limits
         self.approvals = file.node.approvals  # number of our people who must approve a job that no rule decides
 
@@ -132,7 +135,7 @@ class Gate:
         question = self._request((job, who, around, proposed_by))
         decision = self._decision(question)
         if proposed_by == "us":
-            ours = self._of_ours(decision, self.misfit(job, who.party), around)
+            ours = self._of_ours(decision, self.misfit(job, who.party, who.peer_name), around)
             return self._pointed(ours, question, word, around)
         if decision.is_past_consent and self._decision(replace(question, past_budget=False)).effect == "ask":
             # a peer whose job no rule permits learns nothing about the budget
@@ -148,7 +151,7 @@ class Gate:
             if around.waiting >= self.limits.waiting:
                 return _refused(BY_NODE, self._too_many(around.waiting), NO)
             return Judgement("waiting", "", decision.reason)
-        if misfit := self.misfit(job, who.party):
+        if misfit := self.misfit(job, who.party, who.peer_name):
             return _refused(BY_NODE, misfit + self.remedy(job, who.party), misfit)
         if around.budget:  # epsilons are meant to be public (Dwork, Kohli, Mulligan 2019): the peer may plan with them
             return _refused(BUDGET, around.budget)
@@ -178,7 +181,7 @@ class Gate:
         reason, job = judgement.reason, record.proposal
         if judgement.verdict != "waiting":
             return decided(judgement.verdict, judgement.by, judgement.public, reason)
-        if misfit := self.misfit(job, record.party):
+        if misfit := self.misfit(job, record.party, record.peer):
             reason += f"; it cannot run here: {misfit}{self.remedy(job, record.party)}"
         return (Unlogged({"reason": reason, "unasked": judgement.ask is not None}),)
 
@@ -214,12 +217,27 @@ class Gate:
         """Return a job file with the question of the template that it names. Raise InputError if it does not fit."""
         return expanded(fields, self._file.template)
 
-    def misfit(self, job: Proposal, party: int) -> str | None:
+    def inputs(self, party: int, table: str, peer: str, typed: Mapping[str, Any] | None = None) -> Inputs:
+        """Return this party's inputs to a job, with the rows that earlier jobs with the peer have matched.
+
+        Args:
+            party: Number of this party in the job.
+            table: Name of the table; empty if the job needs none.
+            peer: Name of the peer.
+            typed: Values that the operator typed.
+
+        Raises:
+            InputError: There is no such table.
+        """
+        return replace(self._offers.inputs(party, table, typed), matching=partial(self.matching, peer, table))
+
+    def misfit(self, job: Proposal, party: int, peer: str) -> str | None:
         """Return the reason why the job is impossible here under any rules; None if it is possible.
 
         Args:
             job: The job.
             party: Number of this party in the job.
+            peer: Name of the peer.
         """
         table = job.tables[party]
         if not job.gives(party):
@@ -231,7 +249,7 @@ class Gate:
             return (
                 f"max_rows of the table here is above the {job.holding.holder_rows:,} rows that the job takes of each"
             )
-        return refusal(job.task, self._offers.inputs(party, table))
+        return refusal(job.task, self.inputs(party, table, peer))
 
     def remedy(self, job: Proposal, party: int) -> str:
         """Return a hint for the operator alone, to append to a misfit: the tables of this node, if one is missing.
@@ -317,7 +335,7 @@ def request(
         roles=peer.settings.roles,
         proposed_by=proposed_by,
         table=job.tables[party],
-        columns=job.task.columns_read,
+        columns=job.task.columns_of(party),
         protocol=job.task.name,
         parameters=job.task.parameters() | job.bounds,
         unlimited=unlimited(),

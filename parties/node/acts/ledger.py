@@ -9,6 +9,7 @@ from parties.node.acts.accounts import Accounts
 from parties.node.acts.decisions import Decisions
 from parties.node.acts.gate import Gate
 from parties.node.acts.hearing import Hearing
+from parties.node.acts.matchings import Matchings
 from parties.node.acts.parts import Parts
 from parties.node.acts.runs import Runs
 from parties.node.acts.typed_inputs import TypedInputs
@@ -45,6 +46,8 @@ class Ledger:
         self.gate = gate
         self.log = NodeLog(connection, peers)
         self.jobs = Jobs(self.log, speakers, changed)
+        self.matchings = Matchings(self.jobs, offers)
+        gate.matching = self.matchings.find
         self.spendings = Spendings(self.jobs)
         self.retention = Retention(self.jobs, self.spendings)
         self.heads = Heads(self.log, self.spendings.reread)

@@ -135,7 +135,7 @@ class Runs:
 
     def inputs(self, record: Record) -> Inputs:
         """Return this party's inputs to a job. Raise InputError if its table no longer exists."""
-        inputs = self._offers.inputs(record.party, record.table, self._inputs.of(record.id))
+        inputs = self._gate.inputs(record.party, record.table, record.peer, self._inputs.of(record.id))
         return replace(inputs, keep=partial(self._keep, record.id))
 
     def _keep(self, identifier: str, text: str) -> None:

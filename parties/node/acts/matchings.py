@@ -1,0 +1,86 @@
+"""Rows that earlier jobs have matched: a node keeps their keys for later jobs, and removes them after some hours."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from parties.base.text import quoted
+from parties.jobs.inputs import Matching
+from parties.node.exchanges import commitment
+from parties.node.log.jobs import Jobs
+from parties.node.log.store import Record
+from parties.node.offers import Offers
+from parties.node.records.sidecar_files import SidecarFiles, read_archive
+from smc.errors import InputError
+
+LATEST, WHOLE = "latest", 32
+
+
+class Matchings:
+    """The rows that the jobs of a node have matched."""
+
+    def __init__(self, jobs: Jobs, offers: Offers) -> None:
+        self._jobs, self._offers = jobs, offers
+        self._place = SidecarFiles(jobs.log.path)
+
+    def find(self, peer: str, table: str, job: str) -> Matching:
+        """Return the rows that a job has matched.
+
+        Args:
+            peer: Name of the peer.
+            table: Name of our table.
+            job: Identifier of the job or its beginning; `latest` for the newest job that fits.
+
+        Raises:
+            InputError: No such job with this peer on this table has matched rows for both, or they are kept no longer.
+        """
+        self.expire()
+        known = self._jobs.known(job) if len(job) == WHOLE else None
+        records = ([known] if known else []) if len(job) == WHOLE else self._jobs.all()
+        named = ((one, self._rows(one, peer, table)) for one in records if job in (LATEST, one.id[: len(job)]))
+        fitting = [(one, rows) for one, rows in named if rows is not None]
+        if not fitting or (len(fitting) > 1 and job != LATEST):
+            raise InputError(
+                f"alignment: {len(fitting) or 'no'} jobs {quoted(job[:8])} have matched rows of this table and of the "
+                "peer's for both parties; name one of align exact"
+            )
+        record, rows = fitting[0]
+        if not self._place.own_result(record.id).exists():
+            raise InputError(
+                f"alignment: the rows that job {record.id[:8]} has matched are kept no longer; propose align exact anew"
+            )
+        return Matching(record.id, rows, partial(self._read, record))
+
+    def expire(self) -> None:
+        """Remove the rows of jobs that ended more than `aligned_hours` ago."""
+        oldest = datetime.now(UTC) - timedelta(hours=self._offers.aligned_hours)
+        for path in self._place.own_result("").parent.glob("*.csv"):
+            record = self._jobs.known(path.stem)
+            ended_at = None if record is None else record.ended_at
+            if ended_at is not None and datetime.fromisoformat(ended_at) < oldest:
+                self._place.remove_own_result(path.stem)
+
+    def _rows(self, record: Record, peer: str, table: str) -> int | None:
+        """Return the number of rows that a job has matched for both parties; None if it has not, or not of these."""
+        if (record.peer, record.table, self._jobs.state(record)) != (peer, table, "done"):
+            return None
+        if record.said_by("us").withdrawn is not None or record.said_by("peer").withdrawn is not None:
+            return None
+        return record.task.matched_rows(record.task.states.decode(record.tree))
+
+    def _read(self, record: Record) -> str:
+        """Return the keys of our rows that a job has matched. Raise InputError if the table's keys have changed."""
+        inputs, keys = self._offers.inputs(record.party, record.table), self._key(record)
+        with record.task.open(inputs) as opened:
+            assert opened.fingerprint is not None
+            if opened.fingerprint(keys).hex() != record.fingerprint:
+                raise InputError(
+                    f"tables.{record.table}: its key columns, or this node's key, have changed since job "
+                    f"{record.id[:8]} matched its rows; propose align exact anew"
+                )
+        return read_archive(self._place.own_result(record.id), self._place.database).decode()
+
+    def _key(self, record: Record) -> bytes:
+        """Return the key of our commitment to the rows of a job."""
+        return bytes.fromhex(commitment.keys(self._jobs.log.peers.identity, record.id)["rows"])
