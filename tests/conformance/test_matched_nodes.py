@@ -1,0 +1,136 @@
+"""Jobs of two nodes on rows that an earlier job of theirs has matched: each node has other columns of the people."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parties.jobs.kinds.rank import Rank
+from tests.support.columns_apart import Two
+from tests.support.nodes import NodeProcess, Nodes, cost_as_predicted, verified
+from tests.support.waiting import eventually
+
+BANK = '[attributes]\nincome = ["high", "low", "middle"]\nemployed = ["no", "yes"]\n'
+SHOP = 'target = "late"\n[attributes]\norders = ["0", "1", "2"]\nlate = ["False", "True"]\n'
+MORE = """max_rows = {rows}
+beside = "{peer}.toml"
+
+[tables.rows.budget]
+epsilon = 4.0
+adjacency = "replace"
+bits = 100_000
+
+[[policy]]
+name = "matching"
+effect = "permit"
+protocol = "align exact"
+exact = true
+
+[[policy]]
+name = "own columns"
+effect = "permit"
+purpose = "research"
+columns.within = {columns}
+
+[[policy]]
+name = "own columns without noise"
+effect = "permit"
+purpose = "research"
+columns.within = {columns}
+exact = true
+"""
+BY = {"protocol": "align exact", "by": ["tax"], "purpose": "research"}
+TREE: dict[str, Any] = {"protocol": "id3", "alignment": "latest", "against": "public", "purpose": "research"}
+TABLE = {"protocol": "release table", "by": ["income", "late"]}
+NOISE: dict[str, Any] = {"epsilon": 1.0, "adjacency": "replace"}
+
+
+def people() -> list[dict[str, str]]:
+    rng = random.Random(4)
+    values = {"income": ["low", "middle", "high"], "employed": ["no", "yes"], "orders": ["0", "1", "2"]}
+    rows = [{name: rng.choice(some) for name, some in values.items()} for _ in range(80)]
+    for number, row in enumerate(rows):
+        row["tax"] = str(number)
+        row["late"] = str((row["income"] == "low") == (row["orders"] > "0"))
+    return rows
+
+
+def text(rows: list[dict[str, str]], names: list[str]) -> str:
+    return "".join(",".join(line) + "\n" for line in [names, *([row[name] for name in names] for row in rows)])
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    nodes, rows = Nodes(tmp_path_factory.mktemp("matched")), people()
+    own = (text(rows[:70], ["tax", "income", "employed"]), text(rows[:9:-1], ["late", "orders", "tax"]))
+    more = [
+        MORE.format(rows=100, peer="b", columns='["income", "employed"]'),
+        MORE.format(rows=90, peer="a", columns='["orders", "late"]'),
+    ]
+    nodes.furnish(own, SHOP, (more[0], more[1]))
+    (nodes.a.directory / "schema.toml").write_text(BANK)
+    (nodes.a.directory / "b.toml").write_text(SHOP)
+    (nodes.b.directory / "a.toml").write_text(BANK)
+    try:
+        nodes.start()
+        yield nodes
+    finally:
+        nodes.close()
+
+
+def done(nodes: Nodes, proposer: NodeProcess, **fields: Any) -> Any:
+    """The result of a job at both nodes, and its view at the other node."""
+    identifier = proposer.client.submit({"table": "rows", **fields}).id
+    left, right = nodes.finished(identifier)
+    assert (left.state, right.state) == ("done", "done"), (left.why, right.why)
+    results = [node.client.result(identifier) for node in (nodes.a, nodes.b)]
+    assert results[0].document == results[1].document
+    if left.cost is not None and left.cost.estimate != "typical":
+        cost_as_predicted(proposer, left)
+    return results[0].document, right if proposer is nodes.a else left
+
+
+def of_joined(two: Two, **settings: Any) -> Any:
+    """The answer from the joined rows, as a document."""
+    task, _ = two._joined(0, settings)
+    return task.document(two.as_joined(**settings))
+
+
+def test_jobs_of_both_nodes_on_the_matched_rows(pair: Nodes, tmp_path: Path) -> None:
+    """Each answer is that of the joined rows; two jobs on one matching are charged twice."""
+    document, _ = done(pair, pair.a, **BY)
+    assert document["matched"] == 60
+    tree, view = done(pair, pair.b, **TREE)
+    matching = view.parameters["alignment"]
+    assert f"people who are in both tables, as both parties know from alignment {str(matching)[:8]}." in view.reveals[1]
+    joined = [{name: row[name] for name in view.columns} for row in people()[10:70]]
+    two = Two(tmp_path, joined, "late", ["income", "employed"])
+    assert tree["tree"] == of_joined(two, against="public")["tree"]
+    two.kind = Rank
+    columns = {"target": "late", "columns": ("employed", "income", "orders"), "first": 3}
+    asked = {"protocol": "rank", "alignment": str(matching)[:6], "purpose": "research", "target": "late", "first": 3}
+    order, view = done(pair, pair.a, **asked)
+    assert order["order"] == of_joined(two, **columns)["order"]
+    assert view.parameters["alignment"] == matching
+    for question in ({"protocol": "release count", "where": "late = True and income = low"}, TABLE):
+        done(pair, pair.a, **question, **NOISE, alignment="latest", purpose="research")
+    for node in (pair.a, pair.b):
+        (budget,) = node.client.budget()
+        assert budget.spent == 2.0
+        assert verified(node)
+
+
+def test_a_table_whose_people_have_changed_waits_without_a_reason_for_the_peer(pair: Nodes) -> None:
+    rows = pair.a.directory / "rows.csv"
+    before = rows.read_text()
+    rows.write_text(before + "99,low,no\n")
+    identifier = pair.b.client.submit({"table": "rows", **TREE, "tolerance": 0.004}).id
+    eventually(lambda: "key columns" in pair.a.client.job(identifier).why)
+    assert "key columns, or this node's key, have changed since job" in pair.a.client.job(identifier).why
+    assert "key columns" not in pair.b.client.job(identifier).why
+    rows.write_text(before)
+    pair.a.client.cancel(identifier, "changed")
