@@ -75,6 +75,7 @@ ABOUT = frozenset({"where", "of", "bounds"})  # settings that state the subject 
 
 MEANS = {  # meaning of a setting's default, for people
     "adjacency": "The noise hides whether a row is present at all.",
+    "alignment": "The two tables have different people, and the same columns.",
     "alternative": "A difference in either direction counts.",
     "at": "The median: as many rows lie below as above.",
     "base": "A row with even odds has 500 points.",

@@ -65,13 +65,13 @@ class Two:
         files |= {"aligned": self.directory / f"aligned{party}.csv", "listener_columns": self.left}
         return merge(self.kind.Settings(), {**files, **more})
 
-    def run(self, profile: Profile, **more: Any) -> tuple[Any, Any, int]:
-        """The task, its result and the bytes of both parties."""
+    def run(self, profile: Profile, start: Any = None, **more: Any) -> tuple[Any, Any, int]:
+        """The task, its result from a state on, and the bytes of both parties."""
 
         def party(session: Session) -> tuple[Any, Any, int]:
             task, data, _ = self.kind.alone(self.settings(session.party, **more), session.party)
             engine = engine_of(session, profile)
-            state = task.run(engine, task.with_engine(engine, data), task.states.beginning, lambda step: None)
+            state = task.run(engine, task.with_engine(engine, data), start or task.states.beginning, lambda step: None)
             return task, state, session.meter.total.bytes_sent
 
         (task, state, sent), (_, other, more_sent) = run_local(party)

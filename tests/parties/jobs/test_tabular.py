@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from parties.base.settings import merge
+from parties.jobs import kinds
+from parties.jobs.inputs import Matching
 from parties.jobs.kind import NO_BITS, Disclosure, Document, Inputs, State
 from parties.jobs.settings import BooleanSettings, RowBound, row_bound
 from parties.jobs.tabular import BySchema, TabularSettings
@@ -79,3 +82,102 @@ def test_a_file_and_a_table_bring_the_same_rows(tmp_path: Path) -> None:
 def test_a_kind_that_only_a_node_has_rows_for_is_no_command() -> None:
     with pytest.raises(InputError, match="noisy reads the table of a node: propose it with smc submit"):
         Noisy.alone(NoisySettings(), 0)
+
+
+OWN, PEERS = (
+    Schema({"wind": SCHEMA.attributes["wind"]}),
+    Schema({"rain": ("no", "some", "much"), "play": ("yes", "no")}),
+)
+MATCHED = "ab" * 16
+NOISE: dict[str, Any] = {"epsilon": 1.0, "adjacency": "replace"}
+ON_MATCHED: dict[str, dict[str, Any]] = {
+    "id3": {"target": "play", "plain": True},
+    "rank": {"target": "play"},
+    "release count": {"where": "wind = weak and play = yes", **NOISE},
+    "release table": {"by": ("wind", "play"), **NOISE},
+}
+
+
+def matched(directory: Path, party: int = 0, job: str = MATCHED, **more: Any) -> Inputs:
+    """Inputs of a node that keeps an alignment of 40 rows; the peer has the columns of `PEERS`."""
+    PEERS.save(directory / "peer.toml")
+    OWN.save(directory / "own.toml")
+    table = {"source": "rows.csv", "schema": directory / "own.toml", "beside": directory / "peer.toml", "max_rows": 90}
+
+    def found(name: str) -> Matching:
+        if name not in (job, "latest"):
+            raise InputError("alignment: no job has matched")
+        return Matching(job, 40, lambda: "")
+
+    return Inputs(party, TableSettings.model_validate(table | more), OWN, matching=found)
+
+
+@pytest.mark.parametrize("name", ON_MATCHED)
+@pytest.mark.parametrize("party", [0, 1])
+def test_a_job_on_matched_rows_takes_the_columns_of_both_tables(tmp_path: Path, name: str, party: int) -> None:
+    kind, inputs = kinds.find(name), matched(tmp_path, party)
+    task: Any = kind.proposed(merge(kind.Settings(), {"alignment": "latest", **ON_MATCHED[name]}), inputs)
+    specification = task.specification()
+    names = {item["name"] for item in specification["schema"]["attributes"]}
+    assert (specification["alignment"], specification["max_rows"]) == (MATCHED, 40)
+    assert set(specification["listener_columns"]) == ({"wind"} if party == 0 else names - {"wind"})
+    assert task.columns_of(party) == ("wind",)
+    assert set(task.columns_of(1 - party)) == names - {"wind"}
+    again: Any = kind.agreed(specification)
+    assert again.specification() == specification
+    assert again.misfit(inputs) is None
+    assert again.without_holders is not None
+    assert any("alignment abababab" in line for line in again.disclosure.reveals("b"))
+    assert again.parameters()["alignment"] == MATCHED
+
+
+@pytest.mark.parametrize(
+    ("changed", "line"),
+    [
+        ({"alignment": "latest"}, "alignment of the job must be the whole identifier of the job that has matched"),
+        ({"alignment": MATCHED[:16]}, "alignment of the job must be the whole identifier"),
+        ({"alignment": None}, "alignment of the job must be the whole identifier"),
+        ({"alignment": "cd" * 16}, "alignment: no job has matched"),
+        ({"max_rows": 39}, "max_rows of the job must be 40, the rows that its alignment has matched"),
+        ({"max_rows": 41}, "max_rows of the job must be 40"),
+        ({"listener_columns": ["wind", "play"]}, "the table has no attribute 'play'"),
+        ({"listener_columns": ["rain"]}, "the table has no attribute 'rain'"),
+        ({"schema": ("strong", "weak")}, "the table's attribute 'wind' has other values than the job's"),
+    ],
+)
+def test_a_peer_that_names_another_matching_or_other_columns_is_a_line(
+    tmp_path: Path, changed: dict[str, Any], line: str
+) -> None:
+    kind, inputs = kinds.find("id3"), matched(tmp_path)
+    settings = merge(kind.Settings(), {"alignment": MATCHED, **ON_MATCHED["id3"]})
+    terms: Any = kind.proposed(settings, inputs).specification() | changed
+    if "schema" in changed:
+        terms["schema"] = Schema({**PEERS.attributes, "wind": changed["schema"]}).public()
+    if terms["alignment"] is None:
+        del terms["alignment"]
+    assert (kind.agreed(terms).misfit(inputs) or "").startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("settings", "table", "line"),
+    [
+        ({"max_rows": 41}, {}, "max_rows: the alignment has 40 rows; remove max_rows"),
+        ({}, {"beside": None}, "alignment: name the peer's schema file as `beside` in"),
+        ({"alignment": "cd"}, {}, "alignment: no job has matched"),
+        ({"columns": ("rain",)}, {}, "listener_columns: each party needs a column of 'rain', 'play'"),
+    ],
+)
+def test_a_proposal_on_matched_rows_that_cannot_be_is_a_line(
+    tmp_path: Path, settings: dict[str, Any], table: dict[str, Any], line: str
+) -> None:
+    kind = kinds.find("id3")
+    with pytest.raises(InputError) as error:
+        kind.proposed(
+            merge(kind.Settings(), {"alignment": MATCHED, **ON_MATCHED["id3"], **settings}), matched(tmp_path, **table)
+        )
+    assert str(error.value).startswith(line)
+
+
+def test_without_a_node_nothing_is_matched() -> None:
+    with pytest.raises(InputError, match="alignment: only a node keeps the rows that job 'abababab' has matched"):
+        Inputs().matching(MATCHED)

@@ -80,6 +80,13 @@ def test_an_estimate_with_the_tree_is_what_is_measured(tmp_path: Path, engine: A
     assert forecast(counted.program, profile).bytes == sent
 
 
+def test_a_run_goes_on_from_a_level_without_the_counts_of_the_level_before(tmp_path: Path) -> None:
+    two = Two(tmp_path, people(), "play", ("a", "d"))
+    task, state, _ = two.run(CLEAR, **PLAIN)
+    assert task.states.steps(state) > 2
+    assert two.run(CLEAR, task.states.cut(state, 1), **PLAIN)[1] == state
+
+
 @pytest.mark.parametrize("more", [PLAIN, PUBLIC, NOISY])
 def test_a_typical_run_counts_the_columns_of_both(tmp_path: Path, more: dict[str, Any]) -> None:
     """Counting rows of columns that lie apart sends messages, more of them for more rows."""
