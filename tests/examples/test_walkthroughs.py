@@ -64,3 +64,16 @@ def test_consortium(tmp_path: Path) -> None:
     assert numbers, walk.printed
     assert sum("declared" in text for text in walk.printed) == 1
     assert any("whole" in text for text in walk.printed)
+
+
+def test_insurer(tmp_path: Path) -> None:
+    """Two tables with different columns: 600 matched people, a tree of both, a table, a budget.
+
+    The noise of the tree changes its first two splits in less than one of 10,000 runs.
+    """
+    walk, _ = followed("insurer", tmp_path)
+    tree = next(text for text in walk.printed if "chronic" in text and "age" in text)
+    assert "75+" in tree
+    assert any("matched" in text and "600" in text for text in walk.printed), walk.printed
+    assert any(re.search(r"1\.5\b", text) for text in walk.printed), walk.printed
+    assert any("whole" in text for text in walk.printed)
