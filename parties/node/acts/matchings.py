@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import islice
 
 from parties.base.text import quoted
 from parties.jobs.inputs import Matching
@@ -36,14 +37,13 @@ class Matchings:
             InputError: No such job with this peer on this table has matched rows for both, or they are kept no longer.
         """
         self.expire()
-        known = self._jobs.known(job) if len(job) == WHOLE else None
-        records = ([known] if known else []) if len(job) == WHOLE else self._jobs.all()
+        records = self._jobs.all() if len(job) != WHOLE else filter(None, [self._jobs.known(job)])
         named = ((one, self._rows(one, peer, table)) for one in records if job in (LATEST, one.id[: len(job)]))
-        fitting = [(one, rows) for one, rows in named if rows is not None]
-        if not fitting or (len(fitting) > 1 and job != LATEST):
+        fitting = list(islice(((one, rows) for one, rows in named if rows is not None), 1 if job == LATEST else 2))
+        if len(fitting) != 1:
             raise InputError(
-                f"alignment: {len(fitting) or 'no'} jobs {quoted(job[:8])} have matched rows of this table and of the "
-                "peer's for both parties; name one of align exact"
+                f"alignment: {'more than one' if fitting else 'no'} job {quoted(job[:8])} has matched rows of this "
+                "table and of the peer's for both parties; name one job of align exact"
             )
         record, rows = fitting[0]
         if not self._place.own_result(record.id).exists():
@@ -71,16 +71,12 @@ class Matchings:
 
     def _read(self, record: Record) -> str:
         """Return the keys of our rows that a job has matched. Raise InputError if the table's keys have changed."""
-        inputs, keys = self._offers.inputs(record.party, record.table), self._key(record)
-        with record.task.open(inputs) as opened:
+        key = bytes.fromhex(commitment.keys(self._jobs.log.peers.identity, record.id)["rows"])  # of our commitment
+        with record.task.open(self._offers.inputs(record.party, record.table)) as opened:
             assert opened.fingerprint is not None
-            if opened.fingerprint(keys).hex() != record.fingerprint:
+            if opened.fingerprint(key).hex() != record.fingerprint:
                 raise InputError(
                     f"tables.{record.table}: its key columns, or this node's key, have changed since job "
                     f"{record.id[:8]} matched its rows; propose align exact anew"
                 )
         return read_archive(self._place.own_result(record.id), self._place.database).decode()
-
-    def _key(self, record: Record) -> bytes:
-        """Return the key of our commitment to the rows of a job."""
-        return bytes.fromhex(commitment.keys(self._jobs.log.peers.identity, record.id)["rows"])

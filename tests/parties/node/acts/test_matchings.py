@@ -25,7 +25,7 @@ from smc.errors import InputError
 JOB, OTHER = "ab" * 16, "abcd" * 8
 SCHEMA = Schema({"age": ("1", "2")})
 CSV = "tax,row of 00\n7,1\n8,2\n"
-NOT_OF_THESE = "have matched rows of this table and of the peer's for both parties"
+NOT_OF_THESE = "has matched rows of this table and of the peer's for both parties"
 
 
 class Kept:
@@ -99,7 +99,7 @@ def test_of_several_jobs_none_is_guessed_and_the_newest_is_latest(kept: Kept) ->
     kept.records.clear()
     kept.records.update({OTHER: SimpleNamespace(**vars(kept.record) | {"id": OTHER}), JOB: kept.record})
     kept.place.write_own_result(OTHER, CSV.encode())
-    assert "2 jobs 'ab' have matched" in kept.error(job="ab")
+    assert "more than one job 'ab' has matched" in kept.error(job="ab")
     assert kept.matchings.find("bob", "days", "latest").job == OTHER
 
 
