@@ -1965,6 +1965,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/jobs/tabular.py",
         ("tests/parties/jobs/test_tabular.py",),
         [
+            ('not in (*ENGINE, "alignment")', "not in ENGINE"),
             ("if len(name) != IDENTIFIER:", "if not name:"),
             ("if self.settings.max_rows != matching.rows:", "if self.settings.max_rows < matching.rows:"),
             ("misfit(self.schema.only(own))", "misfit(schema)"),

@@ -585,7 +585,7 @@ class BySchema(Kind):
         fields = {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in values.items()
-            if value is not None and name not in ENGINE
+            if value is not None and name not in (*ENGINE, "alignment")  # `terms_apart` has it
         }
         return {
             "protocol": self.name,

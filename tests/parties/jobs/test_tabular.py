@@ -158,6 +158,16 @@ def test_a_peer_that_names_another_matching_or_other_columns_is_a_line(
     assert (kind.agreed(terms).misfit(inputs) or "").startswith(line)
 
 
+@pytest.mark.parametrize("name", ON_MATCHED)
+def test_terms_that_name_a_matching_and_no_columns_of_a_party_are_not_canonical(tmp_path: Path, name: str) -> None:
+    """Such a job would count all rows, and show its operators an alignment."""
+    kind = kinds.find(name)
+    settings = merge(kind.Settings(), {"alignment": MATCHED, **ON_MATCHED[name]})
+    terms = {**kind.proposed(settings, matched(tmp_path)).specification()}
+    del terms["listener_columns"]
+    assert "alignment" not in kind.agreed(terms).specification()
+
+
 @pytest.mark.parametrize(
     ("settings", "table", "line"),
     [
