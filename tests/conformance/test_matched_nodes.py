@@ -89,7 +89,9 @@ def done(nodes: Nodes, proposer: NodeProcess, **fields: Any) -> Any:
     assert (left.state, right.state) == ("done", "done"), (left.why, right.why)
     results = [node.client.result(identifier) for node in (nodes.a, nodes.b)]
     assert results[0].document == results[1].document
-    if left.cost is not None and left.cost.estimate != "typical":
+    assert left.cost is not None
+    assert "alignment" not in fields or left.cost.most is None  # no bound counts the messages that share the numbers
+    if left.cost.estimate != "typical":
         cost_as_predicted(proposer, left)
     return results[0].document, right if proposer is nodes.a else left
 
