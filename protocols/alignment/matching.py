@@ -38,6 +38,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from protocols.alignment.band import cells
 from protocols.alignment.curve import POINT, Curve, check_canonical
 from protocols.alignment.keys import Rows, Tokens, first_of_each_row
 from smc.errors import ProtocolError
@@ -59,12 +60,14 @@ class Matching:
         learns: Who learns the result: both, or the party that listens (0) or dials (1).
         number: Whether only the number of common tokens is learnt.
         keys: Number of composite keys; with several a row may match twice.
+        fast: Whether an oblivious PRF replaces Diffie-Hellman, see `protocols.alignment.fast`; not for a number.
     """
 
     sizes: tuple[int, int]
     learns: Learns = "both"
     number: bool = False
     keys: int = 1
+    fast: bool = False
 
     @property
     def receiver(self) -> int:
@@ -87,7 +90,15 @@ class Matching:
 
         For a number too: a receiver that takes another scalar for each point learns which of its points match.
         """
-        return sum(size for party, size in enumerate(self.sizes) if self.learns_it(party))
+        return sum(size for party, size in enumerate(self.testable) if self.learns_it(party))
+
+    @property
+    def testable(self) -> tuple[int, int]:
+        """Number of keys that party 0 and party 1 can enter if they cheat."""
+        left, right = self.sizes
+        if not self.fast:
+            return left, right
+        return (left, cells(right)) if self.receiver else (cells(left), right)
 
     def learns_it(self, party: int) -> bool:
         """Return whether a party learns the result."""
@@ -129,7 +140,6 @@ class Exchange:
         session.note("alignment", lambda: repr(terms).encode())
         with session.phase("points"):
             self._swap_points(on_batch)
-        self._work.check_once()
         open_once(session)
         with session.phase("products"):
             pairs = self._products()
@@ -148,6 +158,7 @@ class Exchange:
                 self._work.take(part, session.receive("alignment.points", np.uint8, shape))
                 done += shape[0]
             on_batch(done)
+        self._work.check_once()
 
     def _products(self) -> Rows:
         """Return the pairs of own and peer's points with equal products at the receiver, else none, int64[2, pairs]."""
@@ -209,16 +220,45 @@ class Exchange:
         return np.unpackbits(packed, count=len(bits))
 
 
-class Work:
+class OwnTokens:
+    """A party's tokens and dummies, in the order of its message: `_order` has the token or dummy at each position."""
+
+    _order: Rows
+
+    def __init__(self, session: Session, terms: Matching, tokens: Tokens) -> None:
+        self._size = terms.sizes[session.party]
+        if len(tokens) > self._size:
+            raise ValueError(f"{len(tokens)} tokens, more than the agreed {self._size}")
+        self._session, self._tokens = session, tokens
+
+    def tokens_at(self, positions: Rows) -> Rows:
+        """Return the own tokens at these positions, without the dummies among them.
+
+        A matched dummy is left out without an error: an error would show the peer which points are dummies.
+        """
+        tokens = self._order[positions]
+        return tokens[tokens < len(self._tokens)]
+
+    def standing(self, positions: Rows) -> NDArray[np.bool_]:
+        """Return for each of these matched positions whether it counts: a row counts by its first matched key alone.
+
+        Dummies count too, so that nothing shows which they are.
+        """
+        tokens = self._order[positions]
+        stands = tokens >= len(self._tokens)
+        own = tokens[~stands]
+        stands[~stands] = first_of_each_row(self._tokens.rows[own], self._tokens.keys[own])
+        return stands
+
+
+class Work(OwnTokens):
     """The computations of a party on its tokens and on the peer's points."""
 
     def __init__(self, session: Session, terms: Matching, tokens: Tokens, curve: Curve | None = None) -> None:
-        size = terms.sizes[session.party]
-        if len(tokens) > size:
-            raise ValueError(f"{len(tokens)} tokens, more than the agreed {size}")
-        self._session, self._tokens, self._curve = session, tokens, curve or Curve()
+        super().__init__(session, terms, tokens)
+        self._curve = curve or Curve()
         self._scalar = session.prg.bytes(POINT).tobytes()
-        self._order = np.argsort(session.prg.words(size))  # of the token or dummy at each position
+        self._order = np.argsort(session.prg.words(self._size))
         self._seed = hashlib.sha256(session.derive("alignment", size=32))
         self._peers = np.empty((terms.sizes[1 - session.party], 3), dtype=np.uint64)  # leading words of the products
 
@@ -271,33 +311,30 @@ class Work:
         Args:
             returned: Cut products of the own points, uint8[points, cut].
         """
-        cut = returned.shape[1]
-        both = np.zeros((len(returned) + len(self._peers), self._peers.shape[1] * 8), dtype=np.uint8)
-        both[: len(returned), :cut], both[len(returned) :, :cut] = returned, self._peers.view(np.uint8)[:, :cut]
-        words = both.view(np.uint64)
-        order = np.lexsort(words.T)
-        left, right = order[:-1], order[1:]
-        is_pair = (words[left] == words[right]).all(axis=1) & (left < len(returned)) & (right >= len(returned))
-        return np.stack([left[is_pair], right[is_pair] - len(returned)])
+        return equal_rows(returned, self._peers.view(np.uint8)[:, : returned.shape[1]])
 
-    def tokens_at(self, positions: Rows) -> Rows:
-        """Return the own tokens at these positions, without the dummies among them.
 
-        A matched dummy is left out without an error: an error would show the peer which points are dummies.
-        """
-        tokens = self._order[positions]
-        return tokens[tokens < len(self._tokens)]
+def equal_rows(own: Octets, theirs: Octets) -> Rows:
+    """Return the positions of equal rows of two arrays, int64[2, pairs].
 
-    def standing(self, positions: Rows) -> NDArray[np.bool_]:
-        """Return for each of these matched positions whether it counts: a row counts by its first matched key alone.
+    Args:
+        own: uint8[n, bytes].
+        theirs: uint8[m, bytes].
 
-        Dummies count too, so that nothing shows which they are.
-        """
-        tokens = self._order[positions]
-        stands = tokens >= len(self._tokens)
-        own = tokens[~stands]
-        stands[~stands] = first_of_each_row(self._tokens.rows[own], self._tokens.keys[own])
-        return stands
+    Raises:
+        ProtocolError: Two rows of `theirs` equal one of `own`.
+    """
+    size = own.shape[1]
+    both = np.zeros((len(own) + len(theirs), -(-size // 8) * 8), dtype=np.uint8)
+    both[: len(own), :size], both[len(own) :, :size] = own, theirs
+    words = both.view(np.uint64)
+    order = np.lexsort(words.T)
+    is_equal = (words[order[1:]] == words[order[:-1]]).all(axis=1)
+    left, right = order[:-1], order[1:]
+    is_pair = is_equal & (left < len(own)) & (right >= len(own))
+    if (is_pair[:-1] & is_equal[1:]).any():
+        raise ProtocolError("the peer sent a value twice in the matching of keys")
+    return np.stack([left[is_pair], right[is_pair] - len(own)])
 
 
 def match(session: Session, terms: Matching, tokens: Tokens) -> Rows | int | None:
