@@ -44,7 +44,7 @@ from typing_extensions import override
 
 from protocols.alignment.band import DIGEST, Keys, cells, decoded, encoded
 from protocols.alignment.keys import Rows, Tokens
-from protocols.alignment.matching import Exchange, Matching, OwnTokens, batches, equal_rows, open_once
+from protocols.alignment.matching import Exchange, Matching, OwnTokens, batches, equal_rows
 from smc import kernels
 from smc.hashing import Blocks
 from smc.ot.vole import VoleReceiver, VoleSender
@@ -62,10 +62,8 @@ class FastWork(OwnTokens):
         self._cut, self._cells = terms.cut_bytes, cells(terms.sizes[terms.receiver])
         seed = hashlib.blake2b(key=session.derive("alignment", size=32), digest_size=DIGEST)
         digests = session.prg.bytes(DIGEST * self._size).reshape(-1, DIGEST)
-        for number, text in enumerate(tokens.texts):
-            state = seed.copy()
-            state.update(text)
-            digests[number] = np.frombuffer(state.digest(), dtype=np.uint8)
+        texts = b"".join(_digest(seed, text) for text in tokens.texts)
+        digests[: len(tokens)] = np.frombuffer(texts, dtype=np.uint8).reshape(-1, DIGEST)
         self._keys = Keys.of(digests, self._cells)
         self._order = self._keys.order
 
@@ -113,11 +111,16 @@ class FastWork(OwnTokens):
         return out
 
 
+def _digest(seed: hashlib.blake2b, text: bytes) -> bytes:
+    state = seed.copy()
+    state.update(text)
+    return state.digest()
+
+
 class FastExchange(Exchange):
     """The messages that one party sends and receives."""
 
     sender, receiver = VoleSender, VoleReceiver
-    _work: FastWork
 
     @override
     def _swap_points(self, on_batch: Callable[[int], object]) -> None:

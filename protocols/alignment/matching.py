@@ -33,7 +33,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,7 @@ from smc.session import Session
 Learns = Literal["both", "listener", "dialler"]
 ERROR_BITS = 40  # minus log2 of the probability that the receiver finds a wrong match
 BATCH = 1 << 13  # tokens of a message
+FAST_KEYS = 1 << 15  # tokens of both from which on `protocols.alignment.fast` takes less time and fewer bytes
 Words = NDArray[np.uint64]
 
 
@@ -124,7 +125,9 @@ def open_once(session: Session) -> None:
 class Exchange:
     """The messages that one party sends and receives in a matching. `Work` computes their content."""
 
-    def __init__(self, session: Session, terms: Matching, work: Work) -> None:
+    _work: Any  # `Work`, or that of another protocol
+
+    def __init__(self, session: Session, terms: Matching, work: OwnTokens) -> None:
         self._session, self._terms, self._work = session, terms, work
         self._own, self._peers = terms.sizes[session.party], terms.sizes[1 - session.party]
         self._receives = session.party == terms.receiver

@@ -1,12 +1,12 @@
 """Vector oblivious linear evaluation (VOLE) over GF(2^128): C = A delta + B, by silent expansion.
 
-Ideal functionality: the sender gets a uniform `delta` (with lowest bit 1) and B, the receiver uniform A and C. Protocol:
+Ideal functionality: the sender gets a uniform `delta` (with lowest bit 1) and B, the receiver uniform A and C. Source:
 Boyle, Couteau, Gilboa, Ishai, "Compressing Vector OLE" (CCS 2018), with the iterations, trees and code of Ferret
 (smc.ot.ferret). The field is that of `smc.kernels.field`.
 
-**From correlated OTs.** 128 of Ferret's make one entry: A = sum b_j x^j, B = sum q_j x^j, C = sum (q_j + b_j delta) x^j.
+**From correlated OTs.** 128 of Ferret's make an entry: A = sum b_j x^j, B = sum q_j x^j, C = sum (q_j + b_j delta) x^j.
 
-**Expansion.** t trees of depth d, a secret of k entries: k + t entries and t d correlated OTs become n = t 2^d entries.
+**Expansion.** From t trees of depth d and a secret of k entries: k + t entries and t d correlated OTs become n = t 2^d.
 
     t d OTs    puncture t trees; leaves are hashed, so the receiver knows all h_j but one, h_a
     t entries  (y; c = y delta + b): the sender sends s = sum h_j + b; so the receiver gets s + c + (the sum of its h_j)
@@ -55,6 +55,7 @@ from smc.session import Session
 WIDTH = 128  # correlated OTs of an entry
 BATCH = 1 << 10  # entries made of correlated OTs at a time
 DIGEST = 32  # bytes of a proof
+KERNELS = ("labels", "ot", "lpn", "field", "band")  # modules of `smc.kernels` that vector OLE and its users call
 X = np.array([2, 0], dtype=np.uint64)
 
 
@@ -75,7 +76,7 @@ class _Vole(Role):
     """Either party's side. Entries are uint64[kinds, n, 2]: the B of the sender, or the A and C of the receiver."""
 
     kinds: int
-    _cots: FerretSender | FerretReceiver
+    _cots: Any  # Ferret's role of this party
 
     def __init__(self, session: Session, name: str, sets: Sequence[Parameters] = SETS) -> None:
         super().__init__(session, name)
@@ -116,10 +117,11 @@ class _Vole(Role):
         raise NotImplementedError
 
     def _expand(self, number: int, here: Parameters, base: Blocks) -> Blocks:
-        """Send or receive the message of an iteration, and return its entries."""
+        """Exchange the message of an iteration, and return its entries."""
         raise NotImplementedError
 
     def _check(self, made: Blocks) -> None:
+        """Exchange the messages of the check of all entries."""
         raise NotImplementedError
 
     def _encode(self, number: int, secret: Blocks, out: Blocks) -> None:
