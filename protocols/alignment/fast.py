@@ -13,8 +13,8 @@ leakage. x is a token's digest, with a value h(x) and a name; D(T, x) is the sum
     sender    sends F(y) = G(D(K, y) + delta h(y), y) of its tokens, cut, in a random order
     receiver  compares with G(D(C, x), x)
 
-G(t, y) is AES under the key t of y's name, plus the name. For the receiver's tokens F(x) = G(D(C, x), x). For all others
-the argument has delta times h(y) + D(P, y), which is not 0, so F(y) is random to the receiver.
+G(t, y) is AES under the key t of y's name, plus the name. For the receiver's tokens F(x) = G(D(C, x), x). For all other
+y the key has the term delta (h(y) + D(P, y)), which is not 0, so F(y) is random to the receiver.
 
 Security, semi-honest: A hides P from the sender by learning parity with noise (docs/math/lpn.md); delta hides other
 tokens from the receiver. Digests are a random oracle, AES an ideal cipher.
