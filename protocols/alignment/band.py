@@ -61,7 +61,7 @@ class Keys:
         """
         words = digests.view(np.uint64)
         starts = (words[:, 6] >> np.uint64(32)) * np.uint64(table - WIDTH + 1) >> np.uint64(32)
-        order = np.argsort(starts)
+        order = np.argsort(starts.astype(np.uint32))
         words = words[order]
         parts = (np.ascontiguousarray(words[:, first : first + 2]) for first in (0, 2, 4))
         return cls(order, starts[order].astype(np.int64), *parts)

@@ -325,19 +325,25 @@ def equal_rows(own: Octets, theirs: Octets) -> Rows:
         theirs: uint8[m, bytes].
 
     Raises:
-        ProtocolError: Two rows of `theirs` equal one of `own`.
+        ProtocolError: Three rows are equal: the rows of one array differ unless a party cheats.
     """
     size = own.shape[1]
     both = np.zeros((len(own) + len(theirs), -(-size // 8) * 8), dtype=np.uint8)
     both[: len(own), :size], both[len(own) :, :size] = own, theirs
     words = both.view(np.uint64)
-    order = np.lexsort(words.T)
+    order = np.argsort(words[:, 0])
+    first = words[order, 0]
     is_equal = (words[order[1:]] == words[order[:-1]]).all(axis=1)
-    left, right = order[:-1], order[1:]
-    is_pair = is_equal & (left < len(own)) & (right >= len(own))
-    if (is_pair[:-1] & is_equal[1:]).any():
+    if (is_equal < (first[1:] == first[:-1])).any():  # by rare chance some rows are equal in their first 8 bytes alone
+        order = np.lexsort(words.T)
+        is_equal = (words[order[1:]] == words[order[:-1]]).all(axis=1)
+    if (is_equal[1:] & is_equal[:-1]).any():
         raise ProtocolError("the peer sent a value twice in the matching of keys")
-    return np.stack([left[is_pair], right[is_pair] - len(own)])
+    places = order[np.flatnonzero(is_equal)[:, None] + np.arange(2)]
+    places.sort(axis=1)
+    is_pair = (places[:, 0] < len(own)) & (places[:, 1] >= len(own))
+    pairs: Rows = places[is_pair].T - np.array([[0], [len(own)]])
+    return pairs
 
 
 def match(session: Session, terms: Matching, tokens: Tokens) -> Rows | int | None:
