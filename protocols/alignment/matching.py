@@ -48,7 +48,7 @@ from smc.session import Session
 Learns = Literal["both", "listener", "dialler"]
 ERROR_BITS = 40  # minus log2 of the probability that the receiver finds a wrong match
 BATCH = 1 << 13  # tokens of a message
-FAST_KEYS = 1 << 15  # tokens of both from which on `protocols.alignment.fast` takes less time and fewer bytes
+FAST_KEYS = 1 << 15  # tokens of both from which on `fast` takes a tenth of the time and at most 1.2 times the bytes
 Words = NDArray[np.uint64]
 
 

@@ -17,8 +17,8 @@ So A = M r + e, with r uniform and e zero but for one uniform value in each bin:
 
 **Parameters.** M has entries 0 and 1. So each of the 128 bits of A is an LPN instance over GF(2), all with the same
 noisy positions, where a bit is noisy with probability 1/2. The sets have twice the trees of Ferret's, of half the
-leaves: each bit has as many noisy positions as Ferret has. A combination of bits with x fewer of them costs x^2 / 1200
-bits of work to find, and saves less than x / 6: under 9 bits.
+leaves: each bit has as many noisy positions as Ferret has. docs/math/lpn.md has what sums of bits save an attacker:
+under 6 bits.
 
 **Check**, as in Ferret, of all entries at once, and of one more, a*, that hides what the receiver sends:
 
