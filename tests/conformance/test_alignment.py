@@ -214,3 +214,12 @@ def test_more_keys_than_a_rule_permits_wait_for_consent_that_names_membership(pa
     (remark,) = pair.b.client.job(identifier).remarks
     assert "1,000 people for membership, 100 times the rows" in remark
     pair.b.client.refuse(identifier, "too many keys")
+
+
+def test_a_rule_bounds_the_keys_that_a_cheating_receiver_can_enter(pair: Nodes) -> None:
+    fields = {"protocol": "align exact", "table": "rows", "by": ["tax"], "keys": 20, "purpose": "research"}
+    identifier = pair.a.client.submit(fields | {"method": "fast"}).id
+    view = job(pair.b, identifier)
+    assert view.state == "waiting"
+    assert "a can enter guessed keys: up to 152 people if it listens, up to 20 if it dials." in view.reveals
+    pair.b.client.refuse(identifier, "too many keys")
