@@ -222,4 +222,8 @@ def test_a_rule_bounds_the_keys_that_a_cheating_receiver_can_enter(pair: Nodes) 
     view = job(pair.b, identifier)
     assert view.state == "waiting"
     assert "a can enter guessed keys: up to 152 people if it listens, up to 20 if it dials." in view.reveals
-    pair.b.client.refuse(identifier, "too many keys")
+    pair.b.client.approve(identifier)
+    left, right = pair.finished(identifier)
+    assert (left.state, right.state) == ("done", "done"), (left.why, right.why)
+    assert pair.a.client.result(identifier).document["matched"] == 1
+    cost_as_predicted(pair.a, left)
