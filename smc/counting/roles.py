@@ -12,7 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from smc.counting.rates import BASE_OT_SECONDS, CHECK_SECONDS, COT_SECONDS, TRAPDOOR_SECONDS, TREE_SECONDS
+from smc.counting.rates import (
+    BASE_OT_SECONDS,
+    CHECK_SECONDS,
+    COT_SECONDS,
+    PRODUCT_SECONDS,
+    TRAPDOOR_SECONDS,
+    TREE_SECONDS,
+    VOLE_SECONDS,
+)
 from smc.counting.session import CountingSession, no_values
 from smc.errors import InputError
 from smc.hashing import Blocks
@@ -35,6 +43,7 @@ from smc.ot.correlated import CorrelatedReceiver, CorrelatedSender
 from smc.ot.ferret import FerretReceiver, FerretSender
 from smc.ot.interface import Choices, Packed, Role
 from smc.ot.lpn import Parameters
+from smc.ot.vole import DIGEST, VoleReceiver, VoleSender
 from smc.primitives.arrays import Octets
 
 
@@ -213,6 +222,40 @@ class _FerretReceiver(_CorrelatedReceiver, FerretReceiver):
         self.work(len(blocks) * _rate("ferret"))
 
     def _flip(self, *_: Any) -> None: ...
+
+
+class _Vole(_Counted):
+    """Counting side of vector OLE: its extension counts the correlated OTs."""
+
+    def _joined(self, parts: list[Blocks], total: int) -> Blocks:
+        return parts[0][:, :1]
+
+    def _combine(self, cots: Any, out: Blocks) -> None:
+        self.work(128 * out.shape[1] * PRODUCT_SECONDS)
+
+    def _grow(self, number: int, here: Parameters, base: Blocks, *_: Any) -> Blocks:
+        self.work(here.outputs * VOLE_SECONDS)
+        return _zeros(base.ndim, here.outputs, 2)
+
+
+class CountingVoleSender(_Vole, VoleSender):
+    """Sender of vector OLE that counts."""
+
+    cot = _FerretSender
+
+    def _proven(self, made: Blocks, challenge: Blocks) -> Octets:
+        return self._bytes(DIGEST)
+
+
+class CountingVoleReceiver(_Vole, VoleReceiver):
+    """Receiver of vector OLE that counts."""
+
+    cot = _FerretReceiver
+
+    def _challenge(self, made: Blocks) -> tuple[Blocks, Octets]:
+        return _zeros(2, 2), self._bytes(0)
+
+    def _compare(self, *_: Any) -> None: ...
 
 
 class _TrapdoorSender(_Counted, TrapdoorSender):

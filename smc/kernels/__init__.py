@@ -47,6 +47,14 @@ lpn_grow_punctured = Kernel(
 lpn_hash_leaves = Kernel("lpn", "hash_leaves", "u64[,]", "u64[]", "u64[]", "u64[]", "u64[]")
 lpn_flip = Kernel("lpn", "flip", "u64[,]", "u8[]", "u64[]")
 lpn_low_bits = Kernel("lpn", "low_bits", "u64[,]", "u8[]")
+lpn_encode = Kernel("lpn", "encode", "u64[]", "u64[,]", "u64[,]", "u64[,]")
+
+field_add_products = Kernel("field", "add_products", "u64[]", "u64[,]", "u64[,]")
+field_evaluate = Kernel("field", "evaluate", "u64[]", "u64[,]", "u64[,]")
+
+band_solve = Kernel("band", "solve", "i64[]", "u64[,]", "u64[,]", "u64[,]", "u64[,]", "i64[]")
+band_read = Kernel("band", "read", "i64[]", "u64[,]", "u64[,]", "u64[,]")
+band_blind = Kernel("band", "blind", "u64[]", "u64[,]", "u64[,]", "u64[]", "u64[,]")
 
 add_slopes = Kernel("histogram", "add_slopes", "u8[,]", "i32[]", "i64[,]", "i64[,,,]")
 move_rows = Kernel("histogram", "move_rows", "u8[,]", "i32[]", "i32[,]")

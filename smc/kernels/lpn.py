@@ -277,6 +277,18 @@ def hash_leaves(leaves, weights, tree_weights, places, sums):  # type: ignore[no
         sums[2] ^= field_product(low(chosen), factor)
 
 
+def encode(code_keys, table, entries, target):  # type: ignore[no-untyped-def]
+    """Add to target[i] row i of the code.
+
+    Args:
+        code_keys: Round keys of the code, u64[22].
+        table: The code's secret, u64[2^l, 2].
+        entries: Scratch, u64[2, 96].
+        target: Changed in place, u64[n, 2], n a multiple of 8.
+    """
+    _encode(code_keys, np.uint64(0), table, entries, target)
+
+
 def flip(blocks, packed, delta):  # type: ignore[no-untyped-def]
     """Set blocks[i] ^= delta where bit i of `packed` is 1.
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # otherwise loaded on use: to compile, or for an object file 
 PACKAGE = __name__.rpartition(".")[0]
 # Modules from which the modules of kernels are built.
 SHARED_SOURCES = (
-    "aes", "block", "gate_walk", "hash_keys", "limits", "linear_hash", "native", "processor", "transposition",
+    "aes", "block", "field", "gate_walk", "hash_keys", "limits", "linear_hash", "native", "processor", "transposition",
 )  # fmt: skip
 DIGEST_BYTES = 32
 READY = Path(__file__).parent / "ready"  # machine code of a wheel

@@ -195,7 +195,7 @@ def _digest(session: Session, name: str, sums: list[Packed]) -> Octets:
     return np.frombuffer(session.derive(name, "proof", np.concatenate(sums).tobytes(), size=DIGEST), dtype=np.uint8)
 
 
-def _public(session: Session, name: str, number: int, secret: Blocks) -> tuple[bytes, LinearCode]:
+def public_parts(session: Session, name: str, number: int, secret: Blocks) -> tuple[bytes, LinearCode]:
     """Return an iteration's public key for its trees, and its linear code, under a public key, with a secret."""
     return session.derive(name, "trees", number), LinearCode(session.derive(name, "code", number), secret)
 
@@ -284,7 +284,7 @@ class FerretSender(CorrelatedSender):
             base = first
             base[:, 0] &= ~np.uint64(1)
         pairs = base[here.secret : -CHECK_BITS].reshape(masked.shape)
-        key, code = _public(self.session, self.name, number, base[: here.secret])
+        key, code = public_parts(self.session, self.name, number, base[: here.secret])
         trees = SenderTrees(key, self.delta, self.session.prg.words(here.trees, 2), here.depth)
         np.bitwise_xor(pairs, trees.sums, out=masked)
         self._supply.add(_Iteration(trees, code, here, reserved))
@@ -382,7 +382,7 @@ class FerretReceiver(CorrelatedReceiver):
             choice, base = first
             base[:, 0] = (base[:, 0] & ~np.uint64(1)) | choice
         pairs = base[here.secret : -CHECK_BITS].reshape(masked.shape)
-        key, code = _public(self.session, self.name, number, base[: here.secret])
+        key, code = public_parts(self.session, self.name, number, base[: here.secret])
         trees = ReceiverTrees(key, pairs ^ masked, (pairs[..., 0] & np.uint64(1)).astype(np.uint8))
         self._supply.add(_Iteration(trees, code, here, reserved))
         return _Check(self.session, self.name, number, trees, here, base[-CHECK_BITS:])

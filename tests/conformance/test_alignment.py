@@ -55,8 +55,11 @@ def processes(tmp_path: Path) -> Iterator[Processes]:
     started.stop()
 
 
-def test_by_hand_each_party_has_its_matched_rows_in_one_order(processes: Processes, tmp_path: Path) -> None:
-    words = ["align", "exact", *KEYS, "--keys", "20", "--json"]
+@pytest.mark.parametrize("method", ["dh", "fast"])
+def test_by_hand_each_party_has_its_matched_rows_in_one_order(
+    processes: Processes, tmp_path: Path, method: str
+) -> None:
+    words = ["align", "exact", *KEYS, "--keys", "20", "--method", method, "--json"]
     estimates = json.loads(here(tmp_path, "estimate", *words[:-1], "--json").out)["estimates"]
     done = processes.pair(
         [*words, "--data", "bank.csv", "--aligned", "0.csv", "--out", "0.json"],
@@ -100,6 +103,7 @@ def test_only_the_number_for_one_party(processes: Processes) -> None:
         (["--by", "tax", "--forms", "name=case"], "'name' is no key column; the keys have 'tax'"),
         (["--by", "tax,born", "--opens", "number"], "by: several keys need opens = rows and learns = both"),
         (["--by", "tax,born", "--learns", "dialler"], "by: several keys need opens = rows and learns = both"),
+        (["--by", "tax", "--method", "fast", "--opens", "number"], "its matched rows; take dh with opens = number"),
         (["--by", "tax", "--learns", "dialler", "--aligned", "x.csv"], "this party learns no rows; remove it"),
     ],
 )
@@ -210,3 +214,16 @@ def test_more_keys_than_a_rule_permits_wait_for_consent_that_names_membership(pa
     (remark,) = pair.b.client.job(identifier).remarks
     assert "1,000 people for membership, 100 times the rows" in remark
     pair.b.client.refuse(identifier, "too many keys")
+
+
+def test_a_rule_bounds_the_keys_that_a_cheating_receiver_can_enter(pair: Nodes) -> None:
+    fields = {"protocol": "align exact", "table": "rows", "by": ["tax"], "keys": 20, "purpose": "research"}
+    identifier = pair.a.client.submit(fields | {"method": "fast"}).id
+    view = job(pair.b, identifier)
+    assert view.state == "waiting"
+    assert "a can enter guessed keys: up to 152 people if it listens, up to 20 if it dials." in view.reveals
+    pair.b.client.approve(identifier)
+    left, right = pair.finished(identifier)
+    assert (left.state, right.state) == ("done", "done"), (left.why, right.why)
+    assert pair.a.client.result(identifier).document["matched"] == 1
+    cost_as_predicted(pair.a, left)

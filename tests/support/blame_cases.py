@@ -42,6 +42,7 @@ TABLE: dict[str, dict[str, Any]] = {
     "forest": {"trees": 2},
     "id3 with noise": {"epsilon": 2.0, "max_depth": 2},
     "align exact": {"by": ("wind", "hours+rain"), "duplicates": "first"},
+    "align exact fast": {"by": ("wind", "hours+rain"), "duplicates": "first", "method": "fast"},
     "align exact number": {"by": ("hours",), "duplicates": "first", "opens": "number"},
     "align fuzzy": {
         "comparisons": ("wind=exact:1+else:-1", "hours=exact:2+dice@0.5:1+else:-1"),

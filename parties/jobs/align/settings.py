@@ -11,7 +11,7 @@ from parties.jobs.settings import MAX_ROWS, BooleanSettings, Columns, RowBound, 
 from parties.jobs.tabular import TabularSettings
 from protocols.alignment.forms import AS_WRITTEN, Form
 from protocols.alignment.keys import MOST_KEYS, tokens_per_row
-from protocols.alignment.matching import Learns, Matching
+from protocols.alignment.matching import FAST_KEYS, Learns, Matching
 from smc.errors import InputError
 
 LISTENS = ("listener", "dialler")  # party 0 and party 1
@@ -69,6 +69,12 @@ class ExactSettings(KeySettings):
 
     opens: Literal["rows", "number"] = public(
         "rows", "Opened", "What is learnt: rows = which own rows are matched, number = only how many rows are matched"
+    )
+    method: Literal["dh", "fast", "auto"] = public(
+        "dh",
+        "Method",
+        "dh = Diffie-Hellman; fast = oblivious PRF, for rows only: a peer that cheats can test 20 % more keys; "
+        "auto = fast from 32,768 keys of both on, for rows",
     )
 
 
@@ -143,10 +149,14 @@ def terms_of(settings: ExactSettings, keys: int) -> Matching:
 
     Raises:
         InputError: Several keys, and not both parties learn their rows. A row that matches by several keys would count
-            several times.
+            several times. Or the number alone is learnt by the fast method.
     """
     if keys > 1 and (settings.opens != "rows" or settings.learns != "both"):
         raise InputError("by: several keys need opens = rows and learns = both; name one key, or change these settings")
     each = tokens_per_row(keys)
-    left, right = bounds(settings, each)
-    return Matching((left * each, right * each), settings.learns, settings.opens == "number", keys)
+    left, right = (each * most for most in bounds(settings, each))
+    number = settings.opens == "number"
+    if number and settings.method == "fast":
+        raise InputError("method: fast shows the party that compares its matched rows; take dh with opens = number")
+    fast = settings.method == "fast" or (settings.method == "auto" and not number and left + right >= FAST_KEYS)
+    return Matching((left, right), settings.learns, number, keys, fast)

@@ -106,6 +106,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("align exact", {"by": ["hours", "wind+rain"], "duplicates": "first"}, "exact"),
     ("align exact", {"by": ["hours"], "listener_keys": 90, "duplicates": "first", "learns": "dialler"}, "exact"),
     ("align exact", {"by": ["hours"], "duplicates": "first", "opens": "number"}, "exact"),
+    ("align exact", {"by": ["hours", "wind+rain"], "duplicates": "first", "method": "fast"}, "exact"),
     ("align fuzzy", FUZZY, "exact"),
     ("align fuzzy", {**FUZZY, "learns": "dialler", "blocking_rules": ["rain"], "listener_keys": 30}, "exact"),
     ("align lookup", {"by": ["hours"], "duplicates": "first", "learns": "listener"}, "exact"),

@@ -185,6 +185,7 @@ PUBLIC = {
             "forms": st.sampled_from([("hours=zeros",), ("hours=digits", "wind=case+accents")]),
             "opens": st.sampled_from(["rows", "number"]),
             "learns": st.sampled_from(["both", "listener", "dialler"]),
+            "method": st.sampled_from(["dh", "auto"]),
             "listener_keys": st.integers(100, 10**6),
             "duplicates": st.sampled_from(["refuse", "first"]),
         },

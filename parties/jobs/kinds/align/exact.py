@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from typing_extensions import override
 
@@ -47,11 +47,23 @@ class AlignExact(KeyAlignment):
     def __init__(self, settings: KindSettings) -> None:
         super().__init__(settings)
         self.terms = terms_of(self.settings, len(self._keys))
-        self.sizes = self.terms.sizes
+        self.sizes = self.terms.testable
 
     @override
     def learns_rows(self, party: int) -> bool:
         return self.settings.opens == "rows" and self.terms.learns_it(party)
+
+    @override
+    def parameters(self) -> dict[str, Any]:
+        """Return the settings, with the numbers of keys that a cheating peer can enter: policies bound these."""
+        return super().parameters() | (
+            {"listener_keys": self.sizes[0], "keys": self.sizes[1]} if self.terms.fast else {}
+        )
+
+    @override
+    def specification(self) -> Document:
+        own = self.settings
+        return super().specification() | {"keys": own.keys, "listener_keys": own.listener_keys or own.keys}
 
     # Disclosure.
 
@@ -101,16 +113,28 @@ class AlignExact(KeyAlignment):
 
         return Counted(program)
 
+    @classmethod
+    @override
+    def alone(cls, settings: Any, party: int) -> tuple[Self, Any, list[str]]:
+        """Return the task with this party's keys. The kernels that it needs are compiled before the peer waits."""
+        from smc.kernels.warm import warm
+        from smc.ot.vole import KERNELS
+
+        made = super().alone(settings, party)
+        warm(KERNELS if made[0].terms.fast else ())
+        return made
+
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """Match the keys. The result is the number of matched rows if both learn it; own rows are kept apart."""
+        from protocols.alignment.fast import match_fast
         from protocols.alignment.keys import tokens
         from protocols.alignment.matching import match
 
         table: TableKeys = data[0]
         own = tokens(table.keys, engine.party)
         on_step(Step(0, sum(self.terms.sizes), start, "matching keys"))
-        found = match(engine.session, self.terms, own)
+        found = (match_fast if self.terms.fast else match)(engine.session, self.terms, own)
         return self.matched(engine, data, found if found is None or isinstance(found, int) else own.rows[found])
 
     # Result.
