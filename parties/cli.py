@@ -187,7 +187,6 @@ class _Lazy(click.Group):
         return name if is_ours else self._kinds().get(command)
 
     def _kinds(self) -> dict[str, str]:
-        """Return the kinds of jobs in this group, by the name of their command."""
         return {name.split()[-1]: name for name in kinds.names() if kinds.group(name) == self.within}
 
     def _others(self) -> dict[str, tuple[str, str]]:

@@ -121,7 +121,6 @@ def _by_kind(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as_written(key: str) -> str:
-    """Return a key in the form of a file: release.sum.epsilon for "release sum.epsilon"."""
     group, blank, rest = key.partition(" ")
     return f"{group}.{rest}" if blank and group in kinds.GROUPS else key
 

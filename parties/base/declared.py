@@ -75,7 +75,6 @@ class Declared:
 
 @cache
 def _settings(kind: type[Any]) -> type[Settings]:
-    """Return the fields of a dataclass as a table of settings."""
     types = get_type_hints(kind, include_extras=True)
     declared: dict[str, Any] = {}
     for field in fields(kind):

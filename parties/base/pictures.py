@@ -75,7 +75,6 @@ def text_measure() -> Measure:
 
 @functools.cache
 def _ems(text: str) -> float:
-    """Return the width of a text in ems."""
     return sum(_ADVANCE.get(c) or _advance(c) for c in unicodedata.normalize("NFD", text)) / 1000
 
 

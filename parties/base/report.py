@@ -42,7 +42,6 @@ class _Fill(string.Formatter):
         self.nothing = nothing
 
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Any) -> Any:
-        """Return the value of a key in a mapping, or the attribute of an object."""
         return kwargs[key] if isinstance(kwargs, Mapping) else getattr(kwargs, str(key))
 
     def format_field(self, value: Any, format_spec: str) -> str:

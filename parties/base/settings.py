@@ -159,7 +159,6 @@ def problems(error: ValidationError, model: type[BaseModel]) -> dict[str, str]:
 
 
 def _inside(content: object, part: int | str) -> object:
-    """Return the value that a table or list has at a key or index `part`; None if it has none there."""
     if isinstance(content, dict):
         return content.get(part)
     return content[part] if isinstance(content, list) and isinstance(part, int) and part < len(content) else None
@@ -191,7 +190,6 @@ def _explain(first: ErrorDetails, model: type[BaseModel]) -> tuple[str, str]:
 
 
 def _bound(bound: float) -> str:
-    """Return a bound of a setting as text: a very small power of two as a power."""
     part, power = math.frexp(bound)
     return f"2^{power - 1} (about {bound:.1g})" if part == 0.5 and 0 < bound < 1e-4 else f"{bound:.10g}"
 

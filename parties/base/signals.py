@@ -113,7 +113,6 @@ def _wake(heard: int, main: int) -> None:
 
 
 def _importing(frame: FrameType | None) -> bool:
-    """Return whether a module is being loaded."""
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):
             return True

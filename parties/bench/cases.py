@@ -93,7 +93,6 @@ class Case:
 
 @lru_cache(maxsize=8)
 def _integers(below: int, *shape: int) -> NDArray[np.uint64]:
-    """Return the parties' public test inputs, uint64[2, ...]."""
     return np.random.default_rng(SEED).integers(0, below, (2, *shape), dtype=np.uint64)
 
 
@@ -198,7 +197,6 @@ def _tree(engine: Engine, batch: int) -> id3.Tree:
 
 @lru_cache
 def _clear_tree() -> id3.Tree:
-    """Return the tree, computed on the clear engine, without cryptography."""
     return run_local(lambda session: _tree(make_engine(session, "clear"), 1))[0]
 
 

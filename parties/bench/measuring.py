@@ -252,7 +252,6 @@ def _peer_session(shape: LinkShape, cases: Sequence[Case], repeats: int) -> Iter
 
 
 def _slower(shape: LinkShape) -> LinkShape | None:
-    """Return the shape of link to emulate; None for that of the loopback, which needs no emulation."""
     return None if shape == LinkShape() else shape
 
 

@@ -80,7 +80,6 @@ def render(document: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _figure(width: float, height: float, panels: int = 1) -> tuple[Figure, Any]:
-    """Return a figure and its panels, side by side."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")

@@ -302,7 +302,6 @@ def _groups(rng: np.random.Generator, task: Any, rows: Sequence[Row]) -> Iterato
 
 
 def _corners(domain: Sequence[Row]) -> list[Row]:
-    """Return at most `MOST_ROWS` of the rows, the first and the last among them."""
     indices = np.unique(np.linspace(0, len(domain) - 1, MOST_ROWS).round().astype(int))
     return [domain[place] for place in indices]
 

@@ -265,7 +265,6 @@ def _task(kind: Any, promise: Promise, schema: Schema, **settings: object) -> An
 
 
 def _schema(**sizes: int) -> Schema:
-    """Return a schema of columns with the values 0, 1, ..."""
     return Schema({name: tuple(map(str, range(size))) for name, size in sizes.items()})
 
 

@@ -172,5 +172,4 @@ def _run(task: Any, table: Codes) -> Any:
 
 
 def _several(grown: Any) -> Sequence[Any]:
-    """Return the trees of a forest, or a list of the single tree."""
     return grown if isinstance(grown, tuple) else (grown,)

@@ -62,7 +62,6 @@ class _Copies:
         self._own = counts
 
     def level(self, forest: Forest, attributes: bool) -> LevelCounts:
-        """Return the counts of the roots, or of the children of split roots."""
         classes = [lines for tree in forest if not isinstance(tree, Leaf) for lines in self._lines(tree)]
         values = (np.array([self._own] * len(classes)),) if attributes else ()
         return LevelCounts(np.array(classes).reshape(-1, CLASSES), values)
@@ -99,7 +98,6 @@ def tables_of(bonus: int, replaced: bool) -> tuple[Indices, Indices]:
 
 
 def _number(tree: Tree) -> int:
-    """Return a tree of at most one level as a number."""
     if isinstance(tree, Leaf):
         return tree.label
     assert isinstance(tree, Split)

@@ -99,12 +99,10 @@ def check_command(
 
 
 def _most_frequent(values: Sequence[Value]) -> dict[str, Any] | None:
-    """Return the most frequent value of a key and the number of its rows; None without values."""
     most = Counter(value for value in values if value is not None).most_common(1)
     return {"value": most[0][0], "rows": most[0][1]} if most else None
 
 
 def _double_rows(values: Sequence[Value]) -> list[dict[str, int]]:
-    """Return the first rows that have the key of an earlier row, with that row; the first row is 1."""
     pairs = enumerate(first_with_value(values).tolist())
     return [{"row": row + 1, "earlier": earlier + 1} for row, earlier in pairs if row != earlier][:LISTED]

@@ -294,7 +294,6 @@ def _rows_for(model: AnyModel | Rules, data: Path | None, config_file: Path | No
 
 
 def _calibration_line(group: Predicted) -> str:
-    """Return a line with the share of right predictions of a group of rows."""
     reach = "" if group.scores is None else " with scores from {:.3g} to {:.3g}".format(*group.scores)
     label = quoted(group.label)
     return f"predicted {label}{reach}: {group.right / group.rows:.1%} right, {group.right:,} of {group.rows:,} rows"

@@ -111,7 +111,6 @@ def _only_table(place: PlaceSettings, path: Path, config_file: Path) -> TableSet
 
 
 def _are(cells: Sequence[str], categories: Sequence[str]) -> bool:
-    """Return whether there are cells with a value, and all values are categories."""
     values = set(cells) - {MISSING}
     return bool(values) and values <= set(categories)
 

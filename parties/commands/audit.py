@@ -90,7 +90,6 @@ class OwnRecords:
 
 
 def _database(config_file: Path | None = node_config, state_directory: Path | None = _STATE) -> Path:
-    """Return the path of the database with the records."""
     if state_directory is not None:
         return state_directory / database.FILE_NAME
     return OwnRecords(required_party_file(config_file, " or --state DIRECTORY")).place
@@ -439,7 +438,6 @@ def _sweep(place: Path, connection: sqlite3.Connection) -> None:
 
 
 def _verdict(checked: Checked, owner: x509.Certificate) -> Report:
-    """Return the report of a check, which fails if there is a problem."""
     state = audit.state(checked)
     last = max(checked.hashes, default=0)
     head = {"number": last, "hash": checked.hashes[last]} if last else None
@@ -459,7 +457,6 @@ def _verdict(checked: Checked, owner: x509.Certificate) -> Report:
 
 
 def _line(entry: AuditEntry) -> str:
-    """Return a log entry as one line of text."""
     at = entry.at[:19].replace("T", " ")
     fields = "; ".join(f"{name}: {words}" for name, words in fields_in_words(entry))
     return f"{entry.number:5}  {at:19}  {entry.kind:12}  {(entry.job or '')[:8]:8}  {fields}".rstrip()

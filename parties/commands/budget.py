@@ -105,7 +105,6 @@ def export_command(
 
 
 def _lines(budget: TableBudget) -> Iterator[str]:
-    """Yield the lines of a table's budget."""
     yield f"table {job_text.shown(budget.table)}" if budget.table else "values typed by operators"
     if budget.also:
         yield f"  same rows   {job_text.shown(listed(budget.also))}: charges under all of these names count"
@@ -135,7 +134,6 @@ def _lines(budget: TableBudget) -> Iterator[str]:
 
 
 def _bar(budget: TableBudget) -> str:
-    """Return a bar of the spent part of a budget."""
     assert budget.budget is not None
     share = 1.0 if budget.spent is None else min(1.0, budget.spent / budget.budget)
     full = round(BAR * share)

@@ -289,7 +289,6 @@ def _shipping(target: ShipSettings) -> Finding:
 
 
 def _provider(settings: OidcSettings) -> Finding:
-    """Request the description of the login provider."""
     from parties.operator.oidc import Provider
 
     try:

@@ -119,7 +119,6 @@ def _with_holders(
 
 
 def _free_addresses(number: int) -> list[str]:
-    """Return addresses of this machine that are free now."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(number)]
         return ["127.0.0.1:" + str(one.getsockname()[1]) for one in sockets]

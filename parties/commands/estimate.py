@@ -116,7 +116,6 @@ def run_command(program: str, arguments: tuple[str, ...], integers: bool, link: 
 
 
 def _estimate_of(name: str) -> click.Command:
-    """Return the command that counts a kind of job."""
     kind = kinds.find(name)
     options = [option for option in parameters(kind.Settings) if _matters(option)]
     extra = list(parameters(kind.about.extra))

@@ -71,7 +71,6 @@ def _list(node: NodeClient, table: str) -> Report:
 
 
 def _done(node: NodeClient) -> list[JobView]:
-    """Return all jobs that are done, the newest first."""
     views: list[JobView] = []
     while page := node.jobs(PAGE, views[-1].id if views else None, ("done",)):
         views += page

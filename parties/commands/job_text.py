@@ -111,7 +111,6 @@ def sheet(job: JobView, width: int | None) -> Iterator[str]:
 
 
 def _entries(job: JobView) -> Iterator[tuple[str, list[str]]]:
-    """Yield the entries of the sheet: a name and its lines."""
     proposer = f"us, to {job.peer}" if job.proposed_by == "us" else f"the peer, {job.peer}"
     yield "state", [standing(job)]
     if job.withdrawn:

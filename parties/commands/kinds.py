@@ -303,7 +303,6 @@ def _required(option: Parameter, keys: Collection[str]) -> str:
 
 
 def _option(option: Parameter, keys: Collection[str]) -> Callable[[Command], Command]:
-    """Return a decorator that adds a parameter; `keys`: the parameters that the command has."""
     if option.argument:
         return click.argument(option.variable, metavar=option.key.upper(), type=FILE, required=False)
     help_ = option.help

@@ -27,7 +27,6 @@ class _File(click.Path):
     """Option type for a path. An empty text, from an unset shell variable, would mean the current directory."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Convert as click does, but refuse the empty text."""
         if value == "":
             self.fail("the file name is empty; give one", param, ctx)
         return super().convert(value, param, ctx)

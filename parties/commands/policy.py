@@ -109,7 +109,6 @@ def _request(
     runs: int,
     link: Mapping[str, Any],
 ) -> Request:
-    """Return the request that the node would make for this job."""
     from parties.node import peers, proposal
     from parties.node.acts import gate, templates
     from parties.node.acts.permits import Permits, epsilon_of_uses
@@ -154,7 +153,6 @@ def _own(file: NodeFile) -> x509.Certificate | None:
 
 
 def _fingerprints(file: NodeFile) -> set[str]:
-    """Return the fingerprints of this node and its peers."""
     from parties.node import peers
 
     certificates = [_own(file), *(one.certificate for one in peers.acquaintances(file))]

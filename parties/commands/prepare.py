@@ -151,7 +151,6 @@ def prepare(
 
 
 def _required(out: Path | None) -> Path:
-    """Return the directory of --out. Raise InputError if it is missing."""
     if out is None:
         raise InputError("--out is missing: give the directory for schema.toml and party.toml")
     return out
@@ -180,7 +179,6 @@ def _sheet(path: Path) -> str | None:
 
 
 def _of_config(config_file: Path, table: str | None) -> tuple[str, TableSettings]:
-    """Return a table of party.toml, with its name."""
     tables = load(config_file).tables
     name = chosen(table, tables)
     return name, tables[name]
@@ -220,7 +218,6 @@ def _people(text: str, name: str, there: TableSettings | None) -> dict[str, Any]
 
 
 def _named(texts: tuple[str, ...]) -> dict[str, str]:
-    """Return the column of each attribute from the texts NAME=COLUMN of --column."""
     pairs = [text.partition("=") for text in texts]
     if wrong := next((text for text, pair in zip(texts, pairs, strict=True) if not all(map(str.strip, pair))), None):
         raise InputError(f"--column {wrong}: write NAME=COLUMN, such as 'sex=geschlecht'")

@@ -112,7 +112,6 @@ def _placed(raw: str, rules: Rules, within: str | None) -> tuple[dict[str, Any],
 
 
 def _rows_of(table: TableSettings) -> tuple[Any, ...]:
-    """Return what decides the rows of a table, with real paths."""
     source = table.source if "://" in table.source else os.path.realpath(table.source)
     paths = {name: os.path.realpath(file.source) for name, file in table.files.items()}
     return source, paths, (table.query or "").strip(), table.max_rows

@@ -185,14 +185,12 @@ def read_inputs(protocol: object, texts: tuple[str, ...]) -> Job:
 
 
 def _kind_with(key: str, roles: Collection[Role]) -> str | None:
-    """Return a kind of job with this setting, preferably the default kind; None if no kind has it."""
     names = [kinds.DEFAULT, *kinds.names()]
     keys = ({*HEAD, *(o.key for o in parameters(kinds.find(name).Settings) if o.role in roles)} for name in names)
     return next((name for name, of in zip(names, keys, strict=False) if key in of), None)
 
 
 def _example_of(name: str, options: list[Parameter]) -> str:
-    """Return example flags that suffice for a job of a kind."""
     kind, flags = kinds.find(name), [option.flag for option in options]
     table = "--table patients " if _always_reads(kind) or (_may_read(kind) and not kind.about.example) else ""
     return table + kind.about.flags(flags, kind.about.job_example)

@@ -260,7 +260,6 @@ def _is_key(name: str, rows: int, distinct: int, low: float, high: float) -> boo
 
 
 def _from(plan: Path, source: str) -> str:
-    """Return a source as a plan names it: the path of a file is relative to the plan's directory."""
     return source if "://" in source else os.path.relpath(source, plan.parent)
 
 

@@ -109,7 +109,6 @@ def table_command(
 def _published(
     table: Tabulated, rules: CellRules, base: int | None, rounding: str | None, sums: bool
 ) -> tuple[list[list[str]], dict[str, Any]]:
-    """Return the published cells as text, and the report on hidden or rounded cells."""
     from parties.alone.publish.hiding import rounding as rounded
     from parties.alone.publish.hiding.suppression import hide
     from parties.alone.publish.hiding.table_text import covered
@@ -213,7 +212,6 @@ def _certain(crosses: Sequence[tuple[str, Path]]) -> int | None:
 
 
 def _hidden(axes: list[Any], tables: list[Tabulated], rules: CellRules, sums: bool) -> tuple[list[Any], dict[str, Any]]:
-    """Return the hidden cells of each table, bool[rows, columns], and the report on them."""
     from parties.alone.publish.hiding import linked
 
     together = linked.linked(axes, tables, [rules.needs(table, sums) for table in tables])

@@ -123,7 +123,6 @@ def _classifier(
     regularisation: float,
     epsilon: float,
 ) -> dict[str, Any]:
-    """Learn a classifier, and return the content of its model file."""
     schema = schemas.load(schema_file).numeric(numeric or ())
     label = schema.choose_target(target)
     features, used = features_of(schema, label, columns, numeric)

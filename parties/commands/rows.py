@@ -156,7 +156,6 @@ def place(source: str, table: str | None) -> PlaceSettings:
 
 
 def _named(value: str | None) -> str:
-    """Return the name of the flag or argument that has this value."""
     context = click.get_current_context()
     param = next(param for param in context.command.params if param.name and context.params.get(param.name) == value)
     return param.opts[0] if isinstance(param, click.Option) else param.human_readable_name

@@ -109,5 +109,4 @@ def _as_json(result: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return arrays as lists, anything else as text."""
     return value.tolist() if hasattr(value, "tolist") else str(value)

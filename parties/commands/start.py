@@ -92,7 +92,6 @@ def start(
 
 
 def _is_tree(answer: Path) -> bool:
-    """Return whether `smc predict --tree` reads an answer."""
     from parties.models.load import load_trees  # loads the arithmetic of models
 
     try:
@@ -326,7 +325,6 @@ def _run(words: Sequence[str]) -> Any:
 
 
 def _columns(raw: str, choices: Any) -> tuple[list[str], str]:
-    """Return the names of a raw file's columns, and its encoding."""
     from parties.alone.preparing.spelling import spelling_of
     from parties.sources.opening import open_rows
 
@@ -366,8 +364,6 @@ def _typed(option: Parameter, text: str) -> Any:
 
 
 def _one_name(columns: Sequence[str]) -> Callable[[str], list[str]]:
-    """Return a function that checks that a text is the name of one column, or empty."""
-
     def check(text: str) -> list[str]:
         if len(names := names_of(columns)(text)) > 1:
             raise InputError("type the name of one column")

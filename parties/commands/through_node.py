@@ -84,7 +84,6 @@ class _Question:
         self._protocol, self._public, self._peer = protocol, canonical(public), peer
 
     def of_peer(self, node: NodeClient) -> JobView | None:
-        """Return the oldest equal job of the peer that waits for this party."""
         waiting = (job for job in reversed(node.jobs(states=UNDECIDED)) if job.proposed_by == "peer" and job.needs_us)
         return next((job for job in waiting if self._is_of(job)), None)
 

@@ -59,7 +59,6 @@ def asked(model: AnyModel, schema_file: Path | None = None, table: TableSettings
 
 
 def _plain(model: AnyModel, name: str) -> Asked:
-    """Return a column with cells in the model's spelling; numbers, if the model has no values for it."""
     values_of = domains(model.trees) if isinstance(model, TreeFile) else {name: form_of(model).columns[name].values}
     values = tuple(values_of[name])
     if not values:

@@ -117,7 +117,6 @@ class _Models:
         self._codes = codes_of(model, asked) if isinstance(model, TreeFile | BoostedModel) else {}
 
     def add(self, root: Element) -> None:
-        """Add the model to the document."""
         match self._model:
             case TreeFile(others=()):
                 self._tree(root, choice(self._model.tree))
@@ -282,7 +281,6 @@ def _segment(segments: Element, name: str, **about: str) -> Element:
 
 
 def _within(model: Scored) -> Element:
-    """Return the element that clips a number to the bounds."""
     targets = Element("Targets")
     least, greatest = model.bounds or (None, None)
     SubElement(targets, "Target", field=model.target, min=repr(least), max=repr(greatest))

@@ -208,7 +208,6 @@ def openapi(predictor: Predictor, with_token: bool) -> dict[str, Any]:
 
 
 def _page(predictor: Predictor) -> str:
-    """Return a page that explains the requests."""
     columns = "".join(f"<li>{escape(ask.rule.column)}</li>" for ask in predictor.asked.values())
     example = json.dumps({"rows": [{ask.rule.column: "..." for ask in predictor.asked.values()}]}, ensure_ascii=False)
     title = f"Predictions of {escape(predictor.model.target)}"

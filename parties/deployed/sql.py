@@ -67,7 +67,6 @@ class _Query:
         self._codes = codes_of(model, asked) if isinstance(model, TreeFile | BoostedModel) else {}
 
     def text(self, rows: str, types: Mapping[str, dt.DataType] | None, conditions: Sequence[exp.Expr]) -> str:
-        """Return the query, see `to_sql`."""
         stages = [
             {f"smc_c{place}": self._cell(ask, types) for place, ask in enumerate(self._asked.values())},
             self._numbers(),
@@ -109,7 +108,6 @@ class _Query:
         return cell.index.sql(dialect=self._dialect)
 
     def _numbers(self) -> dict[str, str]:
-        """Return the numbers of the numeric columns; NULL for a missing one."""
         slopes = self._model.numeric if isinstance(self._model, LinearModel) else ()
         raw = [name for name, ask in self._asked.items() if ask.raw]
         return {f"smc_x{self._place[name]}": self._number_of(name) for name in dict.fromkeys([*slopes, *raw])}
@@ -131,7 +129,6 @@ class _Query:
         return f"CASE {cell} {' '.join(whens)} END"
 
     def _is_known(self) -> str:
-        """Return the condition that no cell is unknown."""
         return " AND ".join([f"smc_c{place} IS NOT NULL" for place in self._place.values()] or ["TRUE"])
 
     # Models.
@@ -197,7 +194,6 @@ class _Query:
         return self._decided(model)
 
     def _added(self, name: str, column: Column, score: int) -> str:
-        """Return the contribution of a column's cell to a score."""
         if isinstance(column, Slope):
             number = f"smc_x{self._place[name]}"
             within = f"LEAST(GREATEST({number}, {_real(column.least)}), {_real(column.greatest)})"

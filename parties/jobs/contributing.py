@@ -47,7 +47,6 @@ class Job:
     """The job that both nodes send: the task, the computing nodes and the holders."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        """Read a job. Raise ProtocolError if the document is not a job."""
         try:
             self.terms = Terms.of(document)
             specification = {name: value for name, value in document.items() if name not in self.terms.public()}

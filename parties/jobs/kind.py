@@ -351,7 +351,6 @@ class Kind(ABC):
 
     @classmethod
     def _settings_in(cls, specification: Mapping[str, Any]) -> KindSettings:
-        """Return the public settings of a specification."""
         names = [parameter.key for parameter in shared_parameters(cls.Settings)]
         return merge(cls.Settings(), {name: specification[name] for name in names if name in specification})
 

@@ -149,7 +149,6 @@ def heading(title: str, target: str, parameters: Mapping[str, object]) -> str:
 
 
 def _names(value: object) -> list[str]:
-    """Return the column names in a parameter's text, which commas separate."""
     return [part.strip() for part in value.split(",")] if isinstance(value, str) and value else []
 
 
@@ -158,7 +157,6 @@ def _by(names: Sequence[str]) -> str:
 
 
 def _some(names: Sequence[str]) -> str:
-    """Return the first names, and the number of the others."""
     return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 

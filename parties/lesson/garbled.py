@@ -81,7 +81,6 @@ def millionaires(engine: Engine, number: int) -> View:
 
 
 def _revealed(engine: YaoEngine, view: View, output: Bits) -> list[int]:
-    """Open the outputs by their colours, and note them."""
     share = engine.shares(output)
     (opened,) = engine.reveal(output)
     text = (

@@ -111,7 +111,6 @@ def _entered(engine: GmwEngine, view: View, number: int, width: int, netlist: Ne
 
 
 def _opened(engine: GmwEngine, view: View, share: BitMatrix) -> None:
-    """Open the result, of which this party has the share, and note it in `view`."""
     (result,) = engine.reveal(Bits(share))
     mine = f"c{engine.party + 1}"
     values = {

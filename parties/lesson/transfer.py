@@ -129,6 +129,5 @@ def _receive(session: Session, step: str, bits: int, bound: gmpy2.mpz, count: in
 
 
 def _short(number: gmpy2.mpz) -> str:
-    """Return a number as text, a long one by its first and last digits."""
     text = str(number)
     return text if len(text) <= SHOWN_DIGITS else f"{text[:12]}...{text[-12:]} ({len(text)} digits)"

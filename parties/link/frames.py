@@ -38,7 +38,6 @@ def _varint(number: int) -> bytes:
 
 @lru_cache(maxsize=4096)
 def _data_at(step: str) -> bytes:
-    """Return the fields that all frames of messages at a step share."""
     return Frame(kind=DATA, step=step).SerializeToString()
 
 

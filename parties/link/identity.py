@@ -284,7 +284,6 @@ def describe(certificate: x509.Certificate) -> dict[str, str | list[str]]:
 
 
 def _in_token(path: Path) -> TokenKey | None:
-    """Return the key of a token's URI; None for a file."""
     if not is_in_token(path):
         return None
     from parties.base import token_key  # loads its library

@@ -183,7 +183,6 @@ class Listener:
 
 
 def _label(context: grpc.ServicerContext) -> str:
-    """Return the stream's label, as the dialling end states it."""
     return next((str(item[1]) for item in context.invocation_metadata() or () if item[0] == LABEL), "")
 
 

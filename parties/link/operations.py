@@ -99,6 +99,5 @@ def of_context(context: Any) -> Operations | None:
 
 
 def _is_tried() -> bool:
-    """Return whether this release of gRPC is one of `TRIED`."""
     release: str = importlib.import_module("grpc").__version__
     return release.rpartition(".")[0] in TRIED

@@ -22,8 +22,6 @@ TIMEOUT_SECONDS = 120.0  # of silence in a session
 
 
 def _address(lowest_port: int) -> AfterValidator:
-    """Return a validator of HOST:PORT."""
-
     def check(value: str) -> str:
         try:
             return str(parse_address(value, lowest_port))
@@ -63,7 +61,6 @@ def _host_or_network(value: str) -> str:
 
 
 def _ports(value: str) -> str:
-    """Return a range of ports as it is. Raise ValueError unless it is one."""
     port_range(value)
     return value
 

@@ -58,7 +58,6 @@ class NaiveBayesModel:
         return {column: self._logarithms(column) for column in self.columns}
 
     def _logarithms(self, column: str) -> dict[str, list[float]]:
-        """Return ln P(value | class) for every value, by class."""
         values = self.columns[column]
         totals = [sum(counts) + len(values) for counts in zip(*values.values(), strict=True)]
         return {

@@ -174,11 +174,9 @@ class _Measured(Collector):
     read: Callable[[], Mapping[str, float]]
 
     def describe(self) -> Iterable[Metric]:
-        """Return the metric without values: a registration reads nothing."""
         return [GaugeMetricFamily(self.name, self.description, labels=[self.label])]
 
     def collect(self) -> Iterable[Metric]:
-        """Return the metric with its present values."""
         family = GaugeMetricFamily(self.name, self.description, labels=[self.label])
         for value, number in self.read().items():
             family.add_metric([value], number)
@@ -186,12 +184,10 @@ class _Measured(Collector):
 
 
 def _graded(logger: object, method: str, event: EventDict) -> EventDict:
-    """Add the severity of an event."""
     return {**event, "level": LEVEL_OF.get(event["event"], "info")}
 
 
 def _for_programs() -> list[Processor]:
-    """Return the processors for JSON lines."""
     return [structlog.processors.TimeStamper(fmt="iso", utc=True), _graded, structlog.processors.JSONRenderer()]
 
 

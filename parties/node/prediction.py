@@ -88,7 +88,6 @@ def _counted(cost: Counted, choice: Choice, profile: Profile, link: str, at_node
 
 
 def _most(cost: Counted, possible: Sequence[Profile]) -> int | None:
-    """Return the largest bound of these profiles; None if one has no bound."""
     bounds = [cost.most(profile) for profile in possible]
     known_bounds = [bound for bound in bounds if bound is not None]
     return max(known_bounds) if known_bounds and len(known_bounds) == len(bounds) else None

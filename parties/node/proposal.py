@@ -300,7 +300,6 @@ def propose(
 
 
 def _holding(file: JobFile, inputs: Inputs, nodes: tuple[str, ...], holders: Mapping[str, str]) -> Holding | None:
-    """Return who takes part in the job of a job file; None without holders."""
     if not file.holders:
         for key in ("holder_table", "to", "compute_only", "wait_hours"):
             if getattr(file, key) != JobHead.model_fields[key].default:

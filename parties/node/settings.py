@@ -90,7 +90,6 @@ DAY_SECONDS = 24 * 3600.0
 
 
 def _local(value: str) -> str:
-    """Check that an address is this machine's own."""
     if not parse_address(value, lowest_port=0).is_local:
         raise ValueError(f"must be an address of this machine only, such as 127.0.0.1:7080, not {quoted(value)}")
     return value

@@ -138,7 +138,6 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return cells, places, outcome
 
     def _plan(self, columns: Sequence[str]) -> PublishPlan:
-        """Return the parameters as a plan."""
         sensitive = list(dict.fromkeys(model.column for model in self.models if model.column is not None))
         apart = {*sensitive, *self.drop, *self.keep}
         quasi = [name for name in columns if name not in apart] if self.quasi is None else list(self.quasi)
@@ -190,7 +189,6 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _read(cell: Any, own: SourceSettings) -> Any:
-    """Return a cell by the format of its column; a number stays a number."""
     value = read_text(categories.spell(cell), own)
     return value if value is None or isinstance(cell, str) else cell
 
@@ -219,7 +217,6 @@ def _cells(
 
 
 def _spelled(frame: categories.Frame, names: Sequence[str]) -> list[list[str]]:
-    """Return the text of the cells, column by column."""
     columns: dict[str, Column] = {
         column.name: column for column in categories.frame_columns(categories.select(frame, names), names, names)
     }
@@ -227,7 +224,6 @@ def _spelled(frame: categories.Frame, names: Sequence[str]) -> list[list[str]]:
 
 
 def _coded(hierarchies: Sequence[Hierarchy], texts: Sequence[Sequence[str]]) -> ValueCodes:
-    """Return columns of text as indices of their values in the hierarchies, int32[columns, rows]."""
     codes = [[h.index[text] for text in column] for h, column in zip(hierarchies, texts, strict=True)]
     return np.array(codes, dtype=np.int32).reshape(len(hierarchies), -1)
 

@@ -145,6 +145,5 @@ def refuse_measurements(columns: Sequence[Column], known: Mapping[str, Sequence[
 
 
 def _is_measured(column: Column) -> bool:
-    """Return whether the cells are fractions, or missing."""
     kinds = set(map(type, column.cells)) - {type(None)}
     return bool(kinds) and all(issubclass(kind, float | np.floating) for kind in kinds)

@@ -185,13 +185,11 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         return self.tree_file_.tree
 
     def _settings(self) -> dict[str, Any]:
-        """Return the parameters that are not None, with numpy's numbers as Python's."""
         values = {name: getattr(self, name) for name in self._named}
         plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
         return {name: value for name, value in plain.items() if value is not None}
 
     def _fit_rows(self, X: Any, y: Any, settings: Any) -> JointID3Classifier:
-        """Learn alone or with the peer."""
         link, schema = self._link(), coded.agreed(self.schema)
         self.edges_ = binning.checked(self.bins, shared=link is not None or schema is not None)
         if link is not None and schema is None:
@@ -266,7 +264,6 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         return self
 
     def _link(self) -> LinkSettings | None:
-        """Return the link to the peer, if one is given."""
         if isinstance(self.peer, str | Path):
             return load(Path(self.peer)).link
         if self.peer is None or isinstance(self.peer, LinkSettings):

@@ -79,7 +79,6 @@ def export_onnx(classifier: JointID3Classifier, path: Path | str | None = None) 
 
 
 def _fitted(classifier: JointID3Classifier) -> JointID3Classifier:
-    """Return the classifier itself, if it has a tree."""
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(classifier)

@@ -48,7 +48,6 @@ class ModelStudy(JointStudy):
     _labels: NDArray[Any] | None = None  # y of fit, in whose type the classes are
 
     def _model_of(self, document: dict[str, Any]) -> Scored:
-        """Return the model in a result."""
         return LinearModel.parse(document)
 
     @override

@@ -110,6 +110,5 @@ def of_kind(kind: type[Kind], **fixed: Any) -> Callable[[Class], Class]:
 
 
 def _help(settings: type[Settings], name: str) -> str:
-    """Return the settings' description of a parameter."""
     field = settings.model_fields.get(name)
     return (field.description if field is not None else "") or "see the command."

@@ -114,7 +114,6 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return opened(Path(self.keys), read_master(Path(self.master)))
 
     def _plan(self) -> PublishPlan:
-        """Return the parameters as a plan."""
         names = self.names or {}
         columns = {
             name: {"role": "identifier", "pseudonym": mode} | ({"key": names[name]} if name in names else {})
@@ -134,7 +133,6 @@ def _texts(frame: categories.Frame, names: Sequence[str]) -> list[pa.ChunkedArra
 
 
 def _replaced(frame: categories.Frame, pseudonymised: Mapping[str, pa.Array], drop: Sequence[str]) -> Any:
-    """Return the frame without the columns `drop`, and with the pseudonymised ones."""
     columns = [
         nw.new_series(name, column.to_pylist(), nw.String(), backend=frame.implementation)
         for name, column in pseudonymised.items()

@@ -42,7 +42,6 @@ def study(name: str) -> type[JointStudy]:
 
 
 def __getattr__(name: str) -> Any:
-    """Return the estimator of this name, by which pickled estimators are loaded."""
     made = {study(kind).__name__: kind for kind in kinds.names() if issubclass(kinds.find(kind), BySchema)}
     if name not in made:
         raise AttributeError(name)
@@ -69,13 +68,11 @@ class Questions:
 
 @cache
 def _function(name: str) -> Callable[..., Any]:
-    """Return the function of a kind of job."""
     kind = kinds.find(name)
     return _of_rows(study(name)) if issubclass(kind, BySchema) else _of_values(kind)
 
 
 def _of_rows(estimator: type[JointStudy]) -> Callable[..., JointStudy]:
-    """Return the function that makes and fits an estimator."""
     schema, *others = [*inspect.signature(estimator).parameters.values()]
     first = [one.name for one in others if one.kind is one.POSITIONAL_OR_KEYWORD]
     fit = {one.name: one for one in inspect.signature(JointStudy.fit).parameters.values()}

@@ -65,7 +65,6 @@ class Reading(BaseEstimator):  # type: ignore[misc]
         return Schema({**attributes, target: classes}, target), target, columns, labels
 
     def _binned(self, columns: list[Column]) -> list[Column]:
-        """Return the columns, with bins for numbers in columns that have edges."""
         return [
             binning.binned(column, self.edges_[column.name]) if column.name in self.edges_ else column
             for column in columns
@@ -79,7 +78,6 @@ class Reading(BaseEstimator):  # type: ignore[misc]
         return (*binning.bin_labels(self.edges_[column.name]), *missing)
 
     def _target_name(self, y: Any) -> str:
-        """Return the name of the target if there is no schema: the parameter `target`, the name of y, or "class"."""
         name = getattr(y, "name", None)
         return self.target or (name if isinstance(name, str) and name else TARGET)
 

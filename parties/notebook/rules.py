@@ -68,7 +68,6 @@ class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
         return super()._take(document, agreed)
 
     def _rows(self, X: Any) -> Columns:
-        """Return rows as columns of text; with a schema, the cells are the schema's categories."""
         check_is_fitted(self)
         frame = categories.named_frame(X)
         cells: dict[str, list[str]] = {}

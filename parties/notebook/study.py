@@ -40,7 +40,6 @@ class JointEstimator(BaseEstimator):  # type: ignore[misc]
     holders: Holders | None
 
     def _no_holders(self) -> None:
-        """Raise InputError if holders are given with a node."""
         if self.holders is not None:
             raise InputError("holders: are for a link to the peer; remove holders, or give peer=, a party.toml")
 
@@ -136,7 +135,6 @@ class JointStudy(JointEstimator):
         return self._take(task.document(state), agreed)
 
     def _settings(self) -> dict[str, Any]:
-        """Return the job's settings: the parameters that are set."""
         values = {name: getattr(self, name) for name in self.get_params(deep=False) if name not in NOT_SETTINGS}
         if (model := values.pop("model", None)) is not None:
             values["classifier"] = files.read_text(Path(model))
@@ -157,7 +155,6 @@ class JointStudy(JointEstimator):
         return "X and schema are needed: the rows, and the values that are public" if is_missing else ""
 
     def _rows_of(self, task: BySchema, X: Any, y: Any) -> Any:
-        """Return rows as the source of counts that the task reads."""
         by = () if task.rows_taken is None else task.rows_taken.split.columns  # to tell which rows take part
         read = (*task.schema.features(task.target), *by)
         order = (*dict.fromkeys(name for name in read if name != task.target), task.target)

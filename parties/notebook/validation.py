@@ -111,7 +111,6 @@ def _judged(
 
 
 def _scores(judged: dict[str, Any]) -> dict[str, Any]:
-    """Return the scores of a judgement with the ends of their intervals."""
     numbers = {**judged, **judged.get("confusion", {})}
     names = OF_CLASSES if "auc" in judged else ("rmse", "r2")
     scores: dict[str, Any] = {}

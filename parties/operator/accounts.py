@@ -236,7 +236,6 @@ def verified(password: str, account: Account) -> bool:
 
 @cache
 def _nobody() -> Account:
-    """Return an account that belongs to no person, for unknown names."""
     return Account(roles=ROLES, salt=secrets.token_hex(16), hash=secrets.token_hex(32))
 
 

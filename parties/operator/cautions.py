@@ -96,5 +96,4 @@ def unusual(job: JobView, done: Sequence[JobView]) -> list[str]:
 
 
 def _bare(sentence: str) -> str:
-    """Return a sentence without its numbers."""
     return re.sub(r"\d[\d.,]*(e-?\d+)?", "#", sentence)

@@ -188,7 +188,6 @@ class Provider:
         return token
 
     def _claims(self, token: str, nonce: str) -> Mapping[str, Any]:
-        """Return the claims of a token after its verification."""
         from authlib.oidc.core import CodeIDToken
         from joserfc import jwt
         from joserfc.errors import JoseError

@@ -405,7 +405,6 @@ def records_of(path: Path, spelling: FormatSettings) -> Iterator[tuple[int, list
 
 
 def _skip(stream: TextIO, spelling: FormatSettings) -> None:
-    """Skip the lines before the header."""
     for _ in range(spelling.skip):
         stream.readline()
 

@@ -156,24 +156,20 @@ def _since(day: exp.Expr, start: exp.Expr) -> exp.Expr:
 
 
 def _whole(first: exp.Expr, last: exp.Expr, size: int) -> exp.Expr:
-    """Return (last - first) / size, rounded toward 0."""
     difference = exp.Paren(this=exp.Sub(this=last, expression=first))
     times = exp.Div(this=exp.cast(exp.func("ABS", difference), "DOUBLE"), expression=exp.cast(_of(size), "DOUBLE"))
     return exp.Mul(this=exp.func("SIGN", difference.copy()), expression=exp.func("FLOOR", times))
 
 
 def _ends(day: exp.Expr, year: int) -> exp.Expr:
-    """Return the number day + MONTH * month + year * (the year of the date), which increases with the date."""
     return _plus(_times(_part(day, "YEAR"), year), _times(_part(day, "MONTH"), MONTH), _part(day, "DAY"))
 
 
 def _years(start: exp.Expr, end: exp.Expr) -> exp.Expr:
-    """Return the whole years between two days."""
     return _whole(_ends(start, YEAR), _ends(end, YEAR), YEAR)
 
 
 def _months(start: exp.Expr, end: exp.Expr) -> exp.Expr:
-    """Return the whole months between two days."""
     return _whole(_ends(start, 12 * MONTH), _ends(end, 12 * MONTH), MONTH)
 
 

@@ -103,7 +103,6 @@ def _has_rows(sheet: Any) -> bool:
 
 
 def _rows(sheet: Any) -> Iterator[list[str]]:
-    """Yield the rows as texts without empty cells at the end."""
     sheet.reset_dimensions()  # other programs write wrong ones
     for cells in sheet.iter_rows():
         row = [_text(cell) for cell in cells]
@@ -113,7 +112,6 @@ def _rows(sheet: Any) -> Iterator[list[str]]:
 
 
 def _text(cell: Any) -> str:
-    """Return a cell as text."""
     match cell.value:
         case None:
             return ""
@@ -137,5 +135,4 @@ def _text(cell: Any) -> str:
 
 
 def _shown(cell: Any) -> str:
-    """Return the format in which Excel shows a cell."""
     return str(cell.number_format)

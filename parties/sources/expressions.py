@@ -131,7 +131,6 @@ class Cell:
 
     @property
     def _is_whole(self) -> exp.Expr:
-        """True if a number is whole and exact. NaN and infinity are not."""
         small = exp.Between(this=self.column.copy(), low=_number(-_EXACT), high=_number(_EXACT))
         return small.and_(exp.func("FLOOR", self.column.copy()).eq(self.column.copy()))
 
@@ -166,7 +165,6 @@ class Cell:
         return [self._choose(exp.cast(self.column.copy(), "TEXT"), texts), self._choose(self.text, texts)]
 
     def _choose(self, text: exp.Expr, indices: Mapping[str, int]) -> exp.Expr:
-        """Return the index that belongs to a text; NULL for a text that is not in `indices`."""
         if not self._lists:
             return _choose(text, {exp.Literal.string(key): index for key, index in indices.items()})
         # DuckDB evaluates an expression of functions alone once for each entry of a column's dictionary.
@@ -187,7 +185,6 @@ class Cell:
         return [ranged.when(x.copy().is_(exp.Null()).not_(), place)]
 
     def _x(self, ranges: Ranges) -> exp.Expr:
-        """Return the cell as a number, or NULL."""
         if self._type.is_string():
             return number_in(self.text, self._rule.spelling)
         if self._type.is_integer() and ranges.grid is None and all(isinstance(edge, int) for edge in ranges.edges):
@@ -195,14 +192,12 @@ class Cell:
         return exp.cast(self.column.copy(), "DOUBLE")
 
     def _days(self) -> exp.Expr:
-        """Return the cell as days since 1970-01-01, or NULL."""
         day: exp.Expr = self.column.copy()
         if self._type.is_string():
             return days_in(self.text, self._rule.dates, self._rule.spelling.last_year)
         return _since_epoch(day)
 
     def _seconds(self) -> exp.Expr:
-        """Return the cell as seconds of the day, or NULL."""
         clock: exp.Expr = self.column.copy()
         if self._type.is_string():
             clock = _time_in(self.text)
@@ -320,7 +315,6 @@ def days_in(text: exp.Expr, form: str, last_year: int) -> exp.Expr:
 
 
 def _month(name: exp.Expr) -> exp.Expr:
-    """Return the number of the month with this name, as text."""
     names, numbers = (
         exp.Array(expressions=[exp.Literal.string(str(x)) for x in of]) for of in zip(*MONTHS.items(), strict=True)
     )
@@ -397,5 +391,4 @@ def _choose(value: exp.Expr, indices: Mapping[Any, int]) -> exp.Case:
 
 
 def _number(value: float) -> exp.Expr:
-    """Return a number as SQL; a negative number is in brackets."""
     return exp.Paren(this=exp.convert(value)) if value < 0 else exp.convert(value)

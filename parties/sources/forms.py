@@ -119,7 +119,6 @@ def _shape(form: Form) -> str:
 
 
 def _constant(form: str, kind: str, value: Argument) -> Argument:
-    """Return a constant argument, converted to its kind."""
     text = value.strip() if isinstance(value, str) else str(value)
     is_text = isinstance(value, str) and text and not unusable(text)
     if kind == "day" and type(value) is date:

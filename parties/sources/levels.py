@@ -167,12 +167,10 @@ def _answer(attribute: int, edges: set[int], edge: exp.Expr) -> exp.Expr:
 
 
 def _known(*cells: exp.Expr) -> exp.Expr:
-    """Return the SQL of the first cell that is not NULL, or of -1 if all are."""
     return exp.Coalesce(this=cells[0].copy(), expressions=[*(cell.copy() for cell in cells[1:]), exp.convert(-1)])
 
 
 def _table(shape: tuple[int, ...], answer: Indices, columns: tuple[int, ...]) -> Indices:
-    """Return an answer's row counts as an array int64[shape]; `columns` of the answer are the indices."""
     table: Indices = np.zeros(shape, dtype=np.int64)
     table[tuple(answer[:, column] for column in columns)] = answer[:, ROWS]
     return table

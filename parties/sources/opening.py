@@ -123,7 +123,6 @@ def open_rows(settings: PlaceSettings) -> RowQuery:
 
 
 def _found(settings: PlaceSettings) -> RowQuery:
-    """Return all rows of a place, or the answer to a table's query."""
     scheme, mark, _ = settings.source.partition("://")
     if not mark:
         from parties.sources import local

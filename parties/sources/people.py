@@ -92,7 +92,6 @@ def person_of(rows: RowQuery, settings: TableSettings) -> exp.Expr:
 
 
 def _is_known(column: exp.Column, rows: RowQuery) -> bool:
-    """Return True if a column of an expression is a column of the rows."""
     names = rows.types if rows.engine.cased else [name.lower() for name in rows.types]
     return (column.name if rows.engine.cased else column.name.lower()) in names
 

@@ -150,7 +150,6 @@ def _same_location(left: str, right: str) -> bool:
 
 
 def _is_among(path: str, files: str) -> bool:
-    """Return True if `path` matches the pattern `files`, or is Parquet in the folder `files`."""
     is_parquet = path.endswith(".parquet") or not Path(path).is_file()
     return (is_parquet and Path(files) in Path(path).parents) or _fits(Path(path).parts, Path(files).parts)
 

@@ -247,7 +247,6 @@ class QueriedSource(Source):
         return self._kept
 
     def _placed_rows(self) -> exp.Select:
-        """Return the query for all rows as category indices."""
         indices = [_index(cell, size).as_(name) for cell, name, size in self._columns()]
         return exp.Select().select(*indices).from_(self._table.subquery("t"))
 
@@ -294,10 +293,8 @@ def _index(cell: Cell, size: int) -> exp.Expr:
 
 
 def _quoted(name: str) -> str:
-    """Return the name of a column in DuckDB's SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def _or_unknown(index: exp.Expr) -> exp.Coalesce:
-    """Return the index of a cell's category, -1 for a value that is not in the schema."""
     return exp.Coalesce(this=index, expressions=[exp.Paren(this=exp.convert(-1))])

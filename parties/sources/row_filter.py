@@ -61,7 +61,6 @@ def conditions_of(rows: RowQuery, settings: TableSettings) -> list[exp.Expr]:
 
 
 def _conditions(rows: RowQuery, settings: TableSettings) -> tuple[exp.Expr | None, exp.Expr | None]:
-    """Return the conditions of `where` and of consent; None if there is none."""
     engine, where = rows.engine, None
     if settings.where is not None:
         where = checked_condition(settings.where, engine.backend.dialect, engine.place)

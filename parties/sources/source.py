@@ -200,7 +200,6 @@ class Source(ABC):
         return UnfitError(f"{there}: {complaint}", f"{where}: {kind}", attributes)
 
     def _nameless(self, rule: ColumnRule) -> UnfitError:
-        """Return the error that a row has no value in the column that names its basket."""
         return self._unfit(rule, None, "a row has no value here, so it is in no basket: leave it out by `where`")
 
     def _require(self, rule: ColumnRule, names: Collection[str], folded: Mapping[str, int]) -> None:

@@ -213,7 +213,6 @@ def _filled(schema: Schema, peer: Schema) -> Schema:
 
 
 def _named_alike(ours: Schema, theirs: Schema, twins: Sequence[tuple[str, str]]) -> Iterator[Note]:
-    """Yield notes on pairs of similar names, of which each schema has one."""
     pairs = look_alike(
         [name for name in ours.attributes if name not in theirs.attributes],
         [name for name in theirs.attributes if name not in ours.attributes],

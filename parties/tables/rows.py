@@ -54,7 +54,6 @@ def encoded(table: Columns, schema: Schema, target: str) -> Table:
 
 
 def _indices(table: Columns, name: str, values: Sequence[str]) -> NDArray[np.int32]:
-    """Return the index of every cell of a column in `values`, int32[rows]."""
     index = {value: i for i, value in enumerate(values)}
     index |= {text: index[value] for text, value in readings(values).items()}
     column = table.values[name]

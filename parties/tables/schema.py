@@ -240,7 +240,6 @@ def parsed(text: str, path: Path) -> Schema:
 
 
 def _public(values: tuple[str, ...]) -> dict[str, Any]:
-    """Return the values of an attribute as plain JSON: a type or a list."""
     column = type_of(values)
     return {"values": list(values)} if column is None else {"type": column.type, "column": column.public()}
 
@@ -261,7 +260,6 @@ def _typed(item: Mapping[str, Any]) -> tuple[str, Domain]:
 
 
 def _saved(values: tuple[str, ...]) -> Any:
-    """Return the values of an attribute in the form of a schema file."""
     column = type_of(values)
     if column is None:
         return list(values)

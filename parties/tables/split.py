@@ -96,7 +96,6 @@ class Part(NamedTuple):
 
 
 def _escaped(cell: str) -> str:
-    """Return a cell with its end mark: `|` ends a cell, `!` escapes either mark within a cell."""
     return "!0|" if cell in ("", MISSING) else cell.replace("!", "!!").replace("|", "!|") + "|"
 
 

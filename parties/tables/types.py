@@ -72,7 +72,6 @@ def _increasing(numbers: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _seconds(value: object) -> object:
-    """Return a time of day such as "06:30" in seconds."""
     if isinstance(value, str):
         hours, _, rest = value.partition(":")
         minutes, _, seconds = rest.partition(":")

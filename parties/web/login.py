@@ -204,7 +204,6 @@ class Logins:
             self._sessions = [other for other in self._sessions if other is not session]
 
     def _forget(self) -> None:
-        """Drop expired links and sessions."""
         now = self._clock()
         self._links = [link for link in self._links if link.expires > now]
         self._sessions = [session for session in self._sessions if min(session.expires, session.ends) > now]

@@ -212,7 +212,6 @@ def _from_overview(visit: Visit) -> bool:
 
 
 def _typed(job: JobView, form: dict[str, str]) -> dict[str, object] | None:
-    """Return the typed inputs of a form for the job. Raise InputError for an invalid number."""
     parameters = {parameter.key: parameter for parameter in private_parameters(kinds.find(job.protocol).Settings)}
     typed = {field.name: form.get(f"typed-{field.name}", "").strip() for field in job.asked}
     return {name: read_field(parameters[name], text) for name, text in typed.items() if text} or None

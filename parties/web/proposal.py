@@ -227,7 +227,6 @@ def _by_field(problem: str, known: Collection[str]) -> dict[str, str]:
 
 
 def _fields(protocol: str) -> list[Parameter]:
-    """Return the settings that a form for this kind has."""
     settings = kinds.find(protocol).Settings
     return [*public_parameters(settings), *private_parameters(settings)]
 

@@ -28,7 +28,6 @@ MOST_OPEN = 200  # jobs that have not ended, on a page
 
 @cache
 def _templates() -> Environment:
-    """Return all templates, with the filters of `words`."""
     templates = environment("parties.web")
     templates.filters.update(FILTERS, cautions=cautions)
     templates.tests.update(TESTS)

@@ -113,7 +113,6 @@ class WebServer:
         return listening
 
     def _listen(self) -> socket.socket:
-        """Open a socket at the address."""
         host, port = self._address
         if self._loopback_only and not self._address.is_local:
             raise InputError(

@@ -71,7 +71,6 @@ def _picture(root: Node) -> Markup:
 
 
 def _made(file: TreeFile) -> str:
-    """Return the page's text about a tree's noise."""
     if file.noise is None:
         return ""
     trees = f"{len(file.trees)} trees vote, each grown from its own rows. " if file.others else ""

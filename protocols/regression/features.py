@@ -135,7 +135,6 @@ class Features:
             yield slice(place, place + len(amounts)), amounts, slice(start, start + self._size(column))
 
     def _size(self, column: Column) -> int:
-        """Return the number of features of a column."""
         return column.size
 
 

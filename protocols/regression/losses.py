@@ -115,7 +115,6 @@ def radius(of: Loss, regularisation: float) -> float:
 
 
 def _sigmoid(z: Floats) -> Floats:
-    """Return 1 / (1 + e^-z), without overflow."""
     small = np.exp(-np.abs(z))
     values: Floats = np.where(z >= 0, 1, small) / (1 + small)
     return values

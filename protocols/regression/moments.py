@@ -184,5 +184,4 @@ class Moments:
 
 
 def _sum(numbers: Floats) -> float:
-    """Return the sum, rounded once."""
     return math.fsum(numbers.reshape(-1).tolist())

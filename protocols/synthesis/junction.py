@@ -168,7 +168,6 @@ class GrowingTree:
         return size(self._domains, cliques) - size(self._domains, old)
 
     def _joined(self, new: Set) -> list[Set]:
-        """Return the cliques after adding one more set."""
         old, cliques = self._region(new)
         return [*(clique for clique in self._tree.cliques if clique not in old), *cliques]
 

@@ -154,7 +154,6 @@ def measured(known: Sequence[str], published: Sequence[str], ranges: bool = True
 
 
 def _numbers(texts: NDArray[np.str_]) -> Floats:
-    """Return texts as numbers; NaN for other texts."""
     parsed = (number(str(text)) for text in texts)
     return np.array([np.nan if value is None else value for value in parsed], dtype=np.float64)
 

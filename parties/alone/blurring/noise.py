@@ -209,7 +209,6 @@ def at_privacy(kind: NoiseKind, privacy: float, low: float, high: float, confide
 
 
 def _normal(z: Floats) -> Floats:
-    """Return the normal distribution function."""
     return (1 + np.asarray(_erf(z / math.sqrt(2)), dtype=np.float64)) / 2
 
 

@@ -167,5 +167,4 @@ def _variance(plan: BlurPlan, name: str) -> float:
 
 
 def _error(values: Floats, true: Floats) -> float:
-    """Return the root mean squared error."""
     return float(np.sqrt(((values - true) ** 2).mean()))

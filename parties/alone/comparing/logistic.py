@@ -82,7 +82,6 @@ def _scores(places: Codes, weights: Floats) -> Floats:
 
 
 def _softmax(scores: Floats) -> Floats:
-    """Return the softmax of each row, of the same shape."""
     likely = np.exp(scores - scores.max(axis=1, keepdims=True))
     return likely / likely.sum(axis=1, keepdims=True)
 

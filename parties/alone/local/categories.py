@@ -42,7 +42,6 @@ class DirectResponse(OneOutcome):
 
     @property
     def _chances(self) -> tuple[float, float]:
-        """Probability of reporting the true category, and of reporting any given other category."""
         truth = self._truth / ONE
         return truth, (1 - truth) / (len(self.names) - 1)
 

@@ -84,7 +84,6 @@ class HadamardResponse(OneOutcome):
         return -(-(self.outcomes - 1).bit_length() // 8)
 
     def _places(self, values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the block and the row of each category, int64[rows] each."""
         return values % self.blocks, values // self.blocks + 1
 
     @override

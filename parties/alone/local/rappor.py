@@ -64,7 +64,6 @@ class Rappor(GroupedBits):
 
     @cached_property
     def _thresholds(self) -> tuple[int, int, int]:
-        """Thresholds of coins with the probabilities f / 2, p and q."""
         return threshold(self.f / 2), threshold(self.p), threshold(self.q)
 
     @property

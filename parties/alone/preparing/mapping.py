@@ -113,7 +113,6 @@ def _truth(text: str) -> list[int]:
 
 
 def _begins(one: str, other: str) -> bool:
-    """Return True if one text is a single letter, and the other begins with it."""
     short, long = sorted((spelled_alike(one), spelled_alike(other)), key=len)
     return len(short) == 1 < len(long) and short.isalpha() and long.startswith(short)
 

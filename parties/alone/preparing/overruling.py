@@ -126,7 +126,6 @@ def _column(table: TableProfile, column: ColumnProposal, wish: Wish, is_target: 
 
 
 def _kept(before: ColumnType | None, name: str) -> dict[str, Any]:
-    """Return the fields of the proposed type `before` that remain valid for the type `name`."""
     if before is None or (before.type != name and {before.type, name} != {"integer", "real"}):
         return {}
     return before.model_dump(exclude_unset=True, exclude={"type", *(["step"] if before.type != name else [])})

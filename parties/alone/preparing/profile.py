@@ -295,7 +295,6 @@ class _Pieces:
         self.engine.backend.raw_sql(f"CREATE TEMPORARY {'TABLE' if wide else self.kind} raw{piece} AS {sql}")
 
     def rows(self, piece: int) -> int:
-        """Return the number of rows of a piece."""
         return int(self.engine.backend.raw_sql(f"SELECT COUNT(*) FROM raw{piece}").fetchone()[0])
 
     def make_others(self, dropped: Sequence[str], total: int) -> None:
@@ -656,7 +655,6 @@ def _compared(text: str, numbers: Sequence[str]) -> list[str]:
 
 
 def _agreeing(candidates: Sequence[Reading], texts: Sequence[str]) -> list[Reading]:
-    """Return the readings that fit the most of these texts; of readings that agree on all texts, only the first."""
     values = {tuple(reading.value(text) for text in texts): reading for reading in reversed(candidates)}
     fits = {values[key]: sum(value is not None for value in key) for key in values}
     return [reading for reading in candidates if fits.get(reading) == max(fits.values())]

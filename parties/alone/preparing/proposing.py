@@ -353,7 +353,6 @@ def lacks_some(column: ColumnProfile, table: TableProfile) -> bool:
 
 
 def _codes(table: TableProfile) -> set[str]:
-    """Return the texts that mean no value in this table."""
     return {"", MISSING, *table.spelling.missing}
 
 
@@ -458,7 +457,6 @@ def _date(column: ColumnProfile, year: int) -> tuple[dict[str, Any], list[str]]:
 
 
 def _after_today(column: ColumnProfile) -> list[str]:
-    """Return a remark if the latest date is after today, and before 2151."""
     return ["some days are after today"] if days_of(date.today()) < column.high <= LATEST else []
 
 

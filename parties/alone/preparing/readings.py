@@ -155,7 +155,6 @@ class Choices:
         return Choices(self.given, ask)
 
     def _orders(self, column: str) -> list[str]:
-        """Return the forms in `FORMS` that the operator gave for this column by name."""
         return [name for name in self.given.get(column, ()) if name in FORMS]
 
     def check(self, place: str, columns: Sequence[str]) -> None:

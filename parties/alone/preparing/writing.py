@@ -63,7 +63,6 @@ def mapping_text(name: str, table: TableProfile, proposal: TableProposal) -> str
 
 
 def _from(folder: Path, source: str) -> str:
-    """Return a source as a path relative to a folder; a URL stays unchanged."""
     return source if not source or "://" in source else files.seen_from(folder, Path(source))
 
 

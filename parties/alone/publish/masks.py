@@ -145,7 +145,6 @@ def _random(mask: MaskPlan, _: exp.Expr, __: dt.DataType) -> exp.Expr:
 
 
 def _below(number: int) -> exp.Expr:
-    """Return the expression of a random integer from 0 to number - 1."""
     product = exp.Mul(this=exp.Rand(), expression=exp.Literal.number(number))
     return exp.cast(exp.Floor(this=product), "BIGINT")
 

@@ -200,7 +200,6 @@ def _column(i: int) -> exp.Column:
 
 
 def _total() -> exp.Expression:
-    """Return the SQL expression of the total of the row counts n of distinct rows; 0 for no rows."""
     return exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.Literal.number(0)])
 
 
@@ -265,7 +264,6 @@ def _guesses(values: Sequence[str], distinct: int) -> list[str]:
 
 
 def _is_whole(values: Sequence[str]) -> bool:
-    """Return True if all values are whole numbers."""
     return all(re.fullmatch(WHOLE, value) for value in values if value != MISSING)
 
 

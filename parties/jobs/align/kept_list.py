@@ -20,7 +20,6 @@ KEPT_DAYS = 30  # an older list is made anew: by then the owner's table has chan
 
 
 def _made_for(settings: LookupSettings) -> str:
-    """Return the settings that one list depends on."""
     return canonical(settings.model_dump(mode="json", include={"by", "forms", "learns"}))
 
 

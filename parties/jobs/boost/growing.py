@@ -45,7 +45,6 @@ class Tree:
     leaves: list[Node] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Start with the root."""
         self.level = [self.root]
 
 

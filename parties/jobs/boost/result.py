@@ -94,7 +94,6 @@ def _lines(node: Mapping[str, Any], indent: str = "") -> Iterator[str]:
 
 
 def _asked(document: Document) -> Iterator[str]:
-    """Yield the column of every split."""
     nodes = [tree for trees in document["trees"] for tree in trees]
     for node in nodes:  # the list grows during the loop
         if "leaf" not in node:

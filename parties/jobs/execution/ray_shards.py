@@ -70,21 +70,17 @@ class _Actor:
             serve(there, order)
 
     def host(self) -> str:
-        """Return the address of this machine in Ray."""
         import ray
 
         return str(ray.util.get_node_ip_address())
 
     def send(self, task: Any) -> None:
-        """Send a task to the shard."""
         self._main.send(task)
 
     def recv(self) -> Any:
-        """Return the next answer."""
         return self._main.recv()
 
     def join(self) -> None:
-        """Wait for the end of the shard."""
         self._thread.join(END_SECONDS)
 
 

@@ -303,7 +303,6 @@ def note_code(session: Session, task: Kind) -> None:
 
 
 def _both_say_yes(session: Session, ours: bool) -> bool:
-    """Return whether both parties agreed to continue."""
     import numpy as np
 
     with session.phase("going on"):

@@ -132,7 +132,6 @@ class Processes(Shards):
 
     @override
     def _end(self, number: int) -> None:
-        """End a shard and all of its work."""
         process = self._processes.pop(number, None)
         if process is not None:
             process.join(0.0)  # an ended process is not signalled: another may have its number by now

@@ -43,6 +43,5 @@ def sharded(link: Link, engine: Engine, profile: Profile, memory: int = 0) -> It
 
 
 def _kill_with_link(link: Link, shards: Processes) -> None:
-    """End the shards once the job's link has ended, by either party."""
     link.channel.ended.wait()
     shards.kill()

@@ -371,7 +371,6 @@ class Boost(BySchema):
         return OwnSums(lambda: self._growing(rows), (self.gains.rounded, self._rounded_leaves))
 
     def _rounded_leaves(self, sums: Numbers) -> Numbers:
-        """Return sums of leaves in the unit in which they are opened."""
         shift = FINE - self.point
         return sums if not shift else (sums + (1 << (shift - 1))) >> shift
 
@@ -420,7 +419,6 @@ class Boost(BySchema):
 
     @property
     def _nobody(self) -> OwnRows:
-        """Return the rows of a party without rows."""
         columns = len(self.features.columns)
         return OwnRows(np.zeros((0, columns), dtype=np.uint8), np.zeros(0), np.zeros(0, dtype=np.int64))
 

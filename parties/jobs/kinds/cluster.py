@@ -205,7 +205,6 @@ class Cluster(Release):
     # Disclosure.
 
     def _learnt(self) -> str:
-        """Description of the result."""
         numbers = ", ".join(
             f"{axis.column} from {bounds.replace(':', ' to ')}"
             for axis, bounds in zip(self.axes, self.settings.bounds or (), strict=True)
@@ -302,7 +301,6 @@ class Cluster(Release):
     # Result.
 
     def _shown(self, state: Sequence[int]) -> Document:
-        """Return the clusters, largest first."""
         from parties.jobs.release.cluster.kmeans import rows_of
 
         opened = split(state, self.rounds)
@@ -376,7 +374,6 @@ def _usual_method(settings: ClusterSettings, dimensions: int) -> Literal["grid",
 
 
 def _schema_bounds(columns: Sequence[str], schema: Schema) -> tuple[str, ...] | None:
-    """Return the schema's bounds of these columns; None if a column has none."""
     types = [type_of(schema.attributes.get(name, ())) for name in columns]
     numbers = [column for column in types if isinstance(column, NumberType)]
     if len(numbers) < len(types):

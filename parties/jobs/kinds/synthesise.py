@@ -149,7 +149,6 @@ class Synthesise(Release):
     # Disclosure.
 
     def _learnt(self) -> str:
-        """Description of the result."""
         which = "some small sets of them" if self.settings.select == "aim" else "pairs that join them"
         return (
             f"how often values of {listed(self.names)}, alone and in {which}, occur in both tables' rows"

@@ -55,7 +55,6 @@ class SealedTable(TableOfBoth):
 
     @property
     def _analyst(self) -> str:
-        """Certificate that the numbers are sealed to."""
         return required(self.settings.analyst, f"{NAME}.analyst")
 
     @property
@@ -137,7 +136,6 @@ class SealedTable(TableOfBoth):
         return self._leave(engine, data[1], hidden)
 
     def _leave(self, engine: Engine, our_numbers: Numbers, hidden: NDArray[np.bool_]) -> State:
-        """Return the visible cells' numbers, sealed, and the pattern of hidden cells."""
         state: dict[str, Any] = {"hidden": "".join(map(str, hidden.astype(int)))}
         from parties.alone.publish.sealing import sealed, sealing
         from protocols.publish.small_cells import masked_sums

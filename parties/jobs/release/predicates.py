@@ -247,7 +247,6 @@ def _condition(wanted: tuple[str, tuple[str, ...]]) -> str:
 
 
 def _word(text: str) -> str:
-    """Return a word in a form that can be parsed again."""
     if _BARE.fullmatch(text) and text.lower() not in _KEYWORDS:
         return text
     return "'" + text.replace("'", "''") + "'"

@@ -143,7 +143,6 @@ def _sums(document: Document, columns: int) -> list[list[str]]:
 
 
 def _percent(answer: Document) -> str:
-    """Return a percentage, and its interval if there is one."""
     if answer["percent"] is None:
         return "-"
     interval = f" ({answer['percent_low']:.1f} to {answer['percent_high']:.1f})" if "percent_low" in answer else ""

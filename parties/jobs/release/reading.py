@@ -261,7 +261,6 @@ def fingerprint(source: Callable[[bytes], bytes], numbers: Indices) -> Callable[
 
 
 def _places(where: Predicate, column: str, schema: Schema) -> list[int]:
-    """Return the indices of a column's selected values among all its values."""
     selected = set(where.values(column, schema))
     return [index for index, value in enumerate(schema.attributes[column]) if value in selected]
 

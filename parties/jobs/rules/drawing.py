@@ -45,5 +45,4 @@ def draw_svg(document: Mapping[str, Any]) -> str:
 
 
 def _at(number: int, of: int, lines: int) -> float:
-    """Return the height of item `number` of `of` items that share the lines."""
     return lines - 1 - (number + 0.5) * lines / max(of, 1) + 0.5

@@ -101,7 +101,6 @@ class RulesOfBoth(BySchema):
 
     @property
     def _pairs(self) -> list[tuple[str, str]]:
-        """Column and value of every value in the schema, whether it is an item or not."""
         return [(name, value) for name, values in self.schema.attributes.items() for value in values]
 
     def _is_item(self, value: str) -> bool:

@@ -161,7 +161,6 @@ class JointTree(BySchema):
 
     @classmethod
     def _in_specifications(cls) -> set[str]:
-        """Return the parameters that a specification holds under their own names."""
         return {parameter.key for parameter in shared_parameters(cls.Settings)} - set(BY_SCHEMA)
 
     @abstractmethod

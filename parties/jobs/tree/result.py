@@ -135,7 +135,6 @@ def text(document: Document) -> str:
 
 
 def _questions(tree_file: TreeFile) -> int:
-    """Return the number of questions in the trees of a result."""
     from parties.models.trees.tree import size
 
     return sum(tree.nodes - tree.leaves for tree in map(size, tree_file.trees))

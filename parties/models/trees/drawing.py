@@ -104,7 +104,6 @@ def _document(width: float, height: float, title: str, about: str) -> ET.Element
 def _draw_tree(
     root: ET.Element, nodes: Sequence[Place], picture: Picture, corner: tuple[float, float], classes: Sequence[Class]
 ) -> None:
-    """Draw the branches, then the nodes over them."""
     left, top = corner
     colours = {entry.label: entry.colour for entry in classes}
     steps = ["M" + "L".join(f"{_units(left + x)} {_units(top + y)}" for x, y in line) for line in picture.lines if line]
@@ -165,7 +164,6 @@ def _draw_legend(
 
 
 def _legend_width(text: str, measure: Measure) -> float:
-    """Return the width of one legend entry."""
     return 1.6 * SWATCH + measure(text, VALUE_POINTS) + GAP
 
 
@@ -194,12 +192,10 @@ def _write(
 
 
 def _units(inches: float) -> str:
-    """Return a length in SVG units."""
     return f"{inches * INCH:.2f}".rstrip("0").rstrip(".")
 
 
 def _count(number: int, singular: str, plural: str | None = None) -> str:
-    """Return a number with its noun."""
     return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 

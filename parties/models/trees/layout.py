@@ -158,7 +158,6 @@ def _families(nodes: Sequence[Place]) -> Iterable[tuple[int, list[int]]]:
 
 
 def _bracket(stem: Point, bar: float, ends: list[Point]) -> list[Line]:
-    """Return the lines from `stem` to a bar at level `bar` and from there to all `ends`, without duplicates."""
     first, *middle, last = ends if len(ends) > 1 else ends * 2
     outline = [first, (first[0], bar), (last[0], bar), last]
     return [[stem, (stem[0], bar)], outline, *[[(x, bar), (x, y)] for x, y in middle]]

@@ -82,7 +82,6 @@ def _grouped(tree: Node) -> Leaf | _Question:
 
 
 def _plain(tree: Leaf | _Question) -> Node:
-    """Return the tree with each group of branches as one branch."""
     if isinstance(tree, Leaf):
         return tree
     by_edge = tree.split.edge  # a branch of an edge has a single label, such as ">= 65 or ?"

@@ -46,7 +46,6 @@ def _dot_label(text: str) -> str:
 
 
 def _branch_lines(tree: Split) -> Iterator[str]:
-    """Yield the lines of `to_text` for the branches of a split."""
     last = len(tree.branches) - 1
     for i, (value, branch) in enumerate(tree.branches.items()):
         line = ("└── " if i == last else "├── ") + printable(tree.statement(value))

@@ -300,7 +300,6 @@ def _orders(value: object) -> dict[str, tuple[str, ...]]:
 
 
 def _noise(epsilon: object, adjacency: object, quality: object, at_most: object = None) -> Noise:
-    """Parse the privacy parameters of a tree."""
     if not isinstance(epsilon, int | float) or isinstance(epsilon, bool) or not 0 < epsilon < math.inf:
         raise ValueError("$.epsilon: must be a number > 0")
     if at_most is not None and not (isinstance(at_most, int | float) and at_most >= 1 and at_most == int(at_most)):
@@ -398,5 +397,4 @@ def _text(value: object, where: str) -> str:
 
 
 def _key(value: str) -> str:
-    """Return one step of a JSON path."""
     return f".{value}" if value.isidentifier() else f"[{quoted(value)}]"

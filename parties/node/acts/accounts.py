@@ -359,7 +359,6 @@ class Accounts:
         return self._spendings.charges(self.names(table), since)
 
     def _window(self, table: str) -> datetime | None:
-        """Return the start of the present budget window; None if the window has no start."""
         offer = self._offers.tables.get(table)
         budget = None if offer is None else offer.settings.budget
         days = None if budget is None else WINDOWS.get(budget.per)

@@ -79,7 +79,6 @@ class Decisions:
         return self._accounts.simulated(draft, judgement.reason if judgement.verdict == "refused" else "")
 
     def _drafted(self, fields: dict[str, Any]) -> tuple[JobFile, PeerIdentity, Record]:
-        """Return the job file, the peer that it is for, and the job before any decision."""
         job = proposal.read_job(self._gate.expanded(fields))
         who = self._log.peers.named(job.peer)
         if self._parts.pins.is_revoked(who):

@@ -222,7 +222,6 @@ def _unsettled(side: Statement) -> Statement:
 
 
 def _of_withdrawal(side: Statement) -> dict[str, Any]:
-    """Return the fields of a statement about the withdrawal of results."""
     return {name: getattr(side, name) for name in ("withdrawn", "unheard", "heard")}
 
 

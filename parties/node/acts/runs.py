@@ -139,7 +139,6 @@ class Runs:
         return replace(inputs, keep=partial(self._keep, record.id))
 
     def _keep(self, identifier: str, text: str) -> None:
-        """Store our own part of a job's result."""
         with self._log.reading():
             place = SidecarFiles(self._log.path)
         place.write_own_result(identifier, text.encode())

@@ -129,7 +129,6 @@ def composed(uses: Iterable[Loss], adjacency: Adjacency = "add-remove", group: i
 
 
 def _of_group(use: Loss, rows: int) -> Composition:
-    """Return the loss of one use for a group of this number of rows."""
     if isinstance(use, PureLoss):
         return Composition(((rows * use.epsilon, 1),), delta=use.delta * _grown(float(use.epsilon), rows))
     assert isinstance(use, ConcentratedLoss)
@@ -265,7 +264,6 @@ def _sharp(epsilon: float) -> float:
 
 
 def _up(value: Fraction) -> float:
-    """Return the least double that is not below."""
     near = float(value)
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)
 
@@ -283,7 +281,6 @@ class _OpenDP:
     make_measurement: Any
 
     def measurement(self, rho: float) -> Any:
-        """Return some mechanism with this loss."""
         return self.make_measurement(rho)
 
 

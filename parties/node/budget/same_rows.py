@@ -117,7 +117,6 @@ def recorded(tables: Tables, known: Groups) -> dict[str, Any]:
 
 
 def _holder(tables: Tables, name: str) -> str:
-    """Return the table with the budget: the one that `same_rows_as` names, or else this table itself."""
     holder = tables[name].same_rows_as
     return name if holder is None or holder not in tables else holder
 

@@ -186,7 +186,6 @@ class OperatorService(Operator):
         return view
 
     def _has_ended(self, identifier: str) -> bool:
-        """Return whether a job has ended or no longer exists."""
         record = self._ledger.jobs.known(identifier)
         return record is None or self._ledger.jobs.has_ended(record)
 

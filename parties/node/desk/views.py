@@ -106,7 +106,6 @@ def _answer(record: Record, state: State) -> str:
 
 
 def _permit(record: Record) -> list[str]:
-    """Return a sentence with the permit of a job; none without one."""
     permit = record.proposal.permit
     return [] if permit is None else [f"It is asked under the {permit.words}."]
 
@@ -282,7 +281,6 @@ def _verdict(side: Statement, reason: str) -> Verdict:
 
 
 def _cost(task: Kind, inputs: Inputs, party: int, link: str) -> PredictedCost | None:
-    """Return the predicted cost of the job, with the sessions' own messages."""
     forecast = predicted(task, inputs, link)
     if forecast is None:
         return None

@@ -97,7 +97,6 @@ class Contacts:
         self._events.log("certificate replaced", peer=name)
 
     def _contact(self, who: PeerIdentity, options: LinkOptions) -> Contact:
-        """Return the parts that connect this node with a peer."""
         name = who.peer_name
         successor = None if who.successor is None else replace(options, peer=who.successor.certificate)
         control = Control(
@@ -175,7 +174,6 @@ class Contacts:
         raise RefusedError("a node answers here: start smc node at your end as well")
 
     def _call(self, holder: str, identifier: str) -> None:
-        """Call a holder to the session of a job that begins here."""
         self.of[holder].control.say(giving.LABEL + identifier)
 
     def _read(self, peer: str, key: str) -> bytes:

@@ -383,7 +383,6 @@ def _reported_first(tell: Tell) -> Iterator[None]:
 
 @contextmanager
 def _givers(link: Link, order: Order) -> Iterator[Givers | None]:
-    """Yield the links to the holders of the job; None if it has no holders."""
     if order.job.holding is None:
         yield None
         return

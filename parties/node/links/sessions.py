@@ -353,7 +353,6 @@ class Sessions:
         return {name: Door(asking(way, identifier), job) for name, way in present.items()}
 
     def _are_listed(self, record: Record, ways: Sequence[LinkOptions], participants: slice) -> bool:
-        """Return whether the links are those of these participants of a job with holders, in its order."""
         assert record.proposal.holding is not None
         listed = record.proposal.holding.everyone[participants]
         return self._ledger.log.peers.are([way.peer for way in ways], listed)
@@ -380,7 +379,6 @@ class Sessions:
         dial: Callable[[], AbstractContextManager[Link | BothNodes]],
         cut: Callable[[str], object] | None = None,
     ) -> None:
-        """Hand the session to a worker."""
         job, identifier = record.proposal, record.id
         self._called.pop(identifier, None)
         for holder in session.doors:
@@ -398,7 +396,6 @@ class Sessions:
         session.worker.start()
 
     def _order(self, record: Record) -> Order:
-        """Return the worker's order for the job."""
         stored, terms = self._runs.openings(record.id), self._ledger.accounts.terms(record)
         checkpoint = record.tree, record.profile, record.participants["us"].rows
         word = partial(self._ledger.hearing.statement, record.id, self._peer)
@@ -541,6 +538,5 @@ class Sessions:
 
 
 def _absence(ways: Mapping[str, LinkOptions | None]) -> str:
-    """Return which of these participants is not connected; empty if all are."""
     away = [name for name, way in ways.items() if way is None]
     return f"waits for {', '.join(away)}, not connected here" if away else ""

@@ -46,7 +46,6 @@ def disagreements(records: Iterable[Record], entries: Iterable[AuditEntry]) -> I
 
 
 def _different(record: Record, entries: Sequence[AuditEntry]) -> Iterator[str]:
-    """Yield the fields of a job that differ from the log."""
     proposed = _last(entries, "proposed")
     if proposed is None:
         yield "its proposal"
@@ -90,12 +89,10 @@ def _different(record: Record, entries: Sequence[AuditEntry]) -> Iterator[str]:
 
 
 def _last(entries: Iterable[AuditEntry], kind: str) -> Mapping[str, Any] | None:
-    """Return the fields of the last entry of a kind; None if there is none."""
     return next((entry.fields for entry in reversed(list(entries)) if entry.kind == kind), None)
 
 
 def _booked(charges: Iterable[Charge | BitsCharge]) -> list[Mapping[str, Any]]:
-    """Return charges in the log's precision."""
     return [
         {**vars(one), "at": one.stamp}
         | ({"uses": [use.entry() for use in one.uses]} if isinstance(one, Charge) else {})

@@ -68,7 +68,6 @@ class DecisionPoint:
         return DecisionPointAnswer(about, decision, text)
 
     def _post(self, body: bytes) -> bytes:
-        """Return the content of an answer with status 200."""
         settings = self._settings
         headers = {"Content-Type": MEDIA_TYPE, "Accept": MEDIA_TYPE}
         if settings.token_file is not None:

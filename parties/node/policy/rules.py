@@ -276,7 +276,6 @@ def _parameter(name: str) -> Callable[[Request], float | None]:
 
 
 def _moment(rule: Rule) -> Callable[[Request], datetime]:
-    """Return the time in the zone of the rule."""
     return lambda request: request.at if rule.zone is None else request.at.astimezone(ZoneInfo(rule.zone))
 
 

@@ -24,7 +24,6 @@ _WINDOW = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-(?:([01]\d|2[0-3]):([0-5]\d)|24
 
 
 def _several(value: object) -> object:
-    """Check one text, or a list that is not empty and has no empty text."""
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list | tuple) or not all(isinstance(item, str) for item in values):
         raise ValueError("must be text in quotes, or a list of texts")
@@ -34,7 +33,6 @@ def _several(value: object) -> object:
 
 
 def _flag_or_several(value: object) -> object:
-    """Check true or false, or else as `_several`."""
     return (value,) if isinstance(value, bool) else _several(value)
 
 

@@ -140,7 +140,6 @@ class AuditLog:
         return [entry(row) for row in database.last_rows(self._connection, last, before)]
 
     def __iter__(self) -> Iterator[AuditEntry]:
-        """Return all entries, oldest first."""
         return map(entry, database.rows(self._connection))
 
     def verify(self, peers: Collection[x509.Certificate] = ()) -> AuditState:

@@ -261,7 +261,6 @@ def _archived_problems(checked: Checked, row: Row, archive: Archive) -> Iterator
 
 
 def _head_problems(last: Row | None, signed: SignedHead | None, certificate: x509.Certificate) -> Iterator[str]:
-    """Yield the problems of the signed head, and of its agreement with the last entry."""
     if signed is None:
         yield NO_ENTRY if last is None else f"the signed head after entry {last.number} is missing"
         return
@@ -314,7 +313,6 @@ def _statement_problems(
 
 
 def _withdrawal_problems(row: Row, signers: Collection[x509.Certificate]) -> Iterator[str]:
-    """Yield the problems of a withdrawal whose signer's certificate is known."""
     with suppress(ValidationError):
         entry = Withdrawn.model_validate(_fields(row))
         matching = [signer for signer in signers if fingerprint(signer) == entry.signer]

@@ -90,7 +90,6 @@ def _texts(line: str) -> list[str]:
 
 
 def _row(line: str) -> Row | None:
-    """Return the entry at the end of a line; None if there is none."""
     for start in _START.finditer(line):
         try:
             return one_row(line[start.start() :].rstrip())

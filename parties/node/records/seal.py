@@ -52,7 +52,6 @@ class _Signed:
     signature: bytes = b""
 
     def document(self) -> dict[str, Any]:
-        """Return the signed document."""
         digest = hashlib.sha256(self.sums).hexdigest()
         return {"sums": digest, "number": self.number, "hash": self.hash, "fingerprint": self.fingerprint}
 
@@ -172,7 +171,6 @@ def _read(sums: bytes) -> Sums:
 
 
 def _summed(connection: sqlite3.Connection) -> Sums:
-    """Return the sums of the present rows."""
     sums = {table: np.zeros(_WORDS, dtype=np.uint16) for table in TABLES}
     for table in TABLES:
         if columns := _columns(connection, table, table):

@@ -268,7 +268,6 @@ def sweep(database: Path, connection: sqlite3.Connection) -> list[Path]:
 
 
 def _files(database: Path) -> Iterator[tuple[Path, Purpose]]:
-    """Yield the existing files and the purpose of each."""
     yield from ((path, purpose) for name, purpose in _PURPOSES.items() if (path := database.with_name(name)).is_file())
     for folder, pattern in ((ARCHIVES, "*.jsonl"), (OWN_RESULTS, "*.csv")):
         yield from ((path, "archive") for path in sorted(database.with_name(folder).glob(pattern)) if path.is_file())

@@ -211,5 +211,4 @@ def _moment(at: str) -> str:
 
 
 def _header(text: str, most: int) -> str:
-    """Return a text as a header field: printable ASCII without blanks."""
     return "".join(c if "!" <= c <= "~" else "-" for c in str(text))[:most] or "-"

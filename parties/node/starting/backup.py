@@ -231,7 +231,6 @@ def _named(config: Path, state: Path) -> dict[str, Path]:
 
 
 def _beside(state: Path) -> dict[str, Path]:
-    """Return the files beside the database that a backup has, by name."""
     archives = sorted((state / sidecar_files.ARCHIVES).glob("[!.]*.jsonl"))
     paths = [state / marker.FILE_NAME, state / ACCOUNTS, *archives]
     return {path.relative_to(state).as_posix(): path for path in paths if path.is_file()}

@@ -72,12 +72,10 @@ def _moves(states: States, least: NDArray[np.int64], threshold: int) -> Iterator
 
 
 def _inner(shape: tuple[int, ...]) -> tuple[slice, slice]:
-    """Return the slices that select a grid without its totals."""
     return slice(0, shape[0] - 1), slice(0, shape[1] - (shape[1] > 1))
 
 
 def _totals(cell: Place, shape: tuple[int, ...]) -> list[Place]:
-    """Return the positions of the totals that include a cell of a table of this shape, totals included."""
     row, column = cell
     rows, columns = shape[0] - 1, shape[1] - 1
     return [(rows, column)] if not columns else [(rows, column), (row, columns), (rows, columns)]

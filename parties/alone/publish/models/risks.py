@@ -54,7 +54,6 @@ def risks(classes: Classes, labels: Sequence[Codes]) -> dict[str, Any]:
 
 
 def _sensitive(classes: Classes, column: str, labels: Sequence[Codes]) -> dict[str, Any]:
-    """Return the figures of the attacks on one sensitive column."""
     rows = classes.histogram(column)
     sizes, whole = classes.sizes, rows.sum(axis=0)
     total = int(sizes.sum())

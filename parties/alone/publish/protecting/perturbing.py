@@ -78,7 +78,6 @@ def added(values: Floats, d: float, correlated: bool, transformed: bool, random:
 
 
 def _decimals(rows: Rows, name: str) -> int:
-    """Return the largest number of decimals among a column's values."""
     return max(len(text.partition(".")[2].partition("e")[0]) for text in set(rows.column(name).tolist()))
 
 

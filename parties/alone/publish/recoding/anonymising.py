@@ -174,7 +174,6 @@ def checked(classes: Classes, models: Sequence[PrivacyModel], labels: Sequence[C
 
 
 def _with_gaps(classes: Classes, models: Sequence[PrivacyModel]) -> list[str]:
-    """Return the columns of the models that have a missing value."""
     columns = dict.fromkeys(model.column for model in models if model.column is not None)
     return [name for name in columns if MISSING in classes.layout.hierarchy(name).values]
 
@@ -216,7 +215,6 @@ def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[RowQuery, Cells]:
 
 
 def _kept(rows: RowQuery) -> RowQuery:
-    """Return the same rows, materialised if they are in a file."""
     every = exp.Select().select("*").from_(rows.query.subquery("t"))
     return RowQuery(rows.engine, rows.engine.keep(every), rows.types)
 

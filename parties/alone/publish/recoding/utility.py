@@ -115,7 +115,6 @@ class _ByCell(Utility):
         return max(1, self.rows * len(self.hierarchies))
 
     def bound(self, classes: Classes) -> float:
-        """Return 0: the classes give no better bound than `ahead`."""
         return 0.0
 
     def loss(self, node: Node, groups: ValueCodes, classes: Classes, fits: Fits) -> float:

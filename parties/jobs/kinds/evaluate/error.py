@@ -90,7 +90,6 @@ class Error(Scoring):
         )
 
     def _own(self, rows: Rows, values: Values) -> Numbers:
-        """Return this party's sums, int64[4]."""
         target, model, fineness = self.settings.target, self.model, _fineness(values)
         above, below, steps = values.from_zero.vector * fineness, values.below * fineness, values.span * fineness
         assert model is not None

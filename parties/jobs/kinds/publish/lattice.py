@@ -274,7 +274,6 @@ class PublishLattice(Recoded):
 
 
 def _with_plan(settings: LatticeSettings, path: Path) -> LatticeSettings:
-    """Return the settings, completed by the plan."""
     from parties.alone.publish import rule_text
     from parties.alone.publish.rules import Rule
     from parties.alone.publish.settings import read

@@ -94,7 +94,6 @@ class Correlation(Release):
         )
 
     def _values(self, column: str) -> Values:
-        """Return the numbers of a column's values that take part; 0 and 1 for two values that are not numbers."""
         labels = self.where.values(column, self.schema)
         present = [label for label in self.schema.attributes[column] if label != MISSING]
         if len(present) == 2 and None in map(decimal, present):
@@ -126,7 +125,6 @@ class _Range:
         return self * _Range(1 / positive.high, 1 / positive.low)
 
     def squared(self) -> _Range:
-        """Return the interval of the square."""
         ends = self.low**2, self.high**2
         return _Range(Fraction(0) if self.low <= 0 <= self.high else min(ends), max(ends))
 

@@ -104,7 +104,6 @@ def deviations(state: Sequence[int], values: Values, noise: Noise | None) -> lis
 
 
 def _share(variance: Fraction) -> Fraction:
-    """Return a variance over (b - a)^2, clipped to its possible range."""
     return min(max(variance, Fraction(0)), Fraction(1, 4))
 
 

@@ -128,7 +128,6 @@ def _read(text: str) -> list[tuple[str, ...]]:
 
 
 def _sets(settings: Any) -> list[tuple[str, ...]]:
-    """Return the sets of the settings in canonical form."""
     if settings.sets is None:
         return columns.subsets(settings.columns, settings.ways or WAYS)
     return _read(settings.sets)

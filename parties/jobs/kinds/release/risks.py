@@ -48,7 +48,6 @@ class Risks(Comparison):
 
     @cached_property
     def _outcomes(self) -> NDArray[np.bool_]:
-        """For each selected value of the target whether it is no, and whether it is yes, bool[2, values]."""
         target = self.settings.target
         domain = self.where.values(target, self.schema)
         outcomes = two_values("target", target, domain, self.settings.target_value, "a risk")
@@ -112,7 +111,6 @@ class Risks(Comparison):
 
 
 def _odds(x: Any) -> Any:
-    """Return the odds ratio of each stratum."""
     return x[1, :, 1] * x[0, :, 0] / (x[0, :, 1] * x[1, :, 0])
 
 

@@ -83,7 +83,6 @@ class Table(Histogram):
         return shares
 
     def _margins(self, noisy: Any, whole: Any, cells: Cells, noise: Noise | None) -> list[Document]:
-        """Return the sums of the cells for each column. Their intervals are those of sums of noisy cells."""
         shape = tuple(map(len, cells.domains))
         most = Fraction(2 * self.settings.max_rows)
         margins = []

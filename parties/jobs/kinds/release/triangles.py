@@ -182,7 +182,6 @@ class Triangles(Release):
         )
 
     def _vertices(self) -> list[str]:
-        """Return the vertices: the values of both columns that are not missing."""
         ends = self._ends()
         return list(dict.fromkeys(v for name in ends for v in self.schema.attributes[name] if v != MISSING))
 

@@ -59,7 +59,6 @@ def _read(path: Path) -> tuple[Axes, Centres]:
 
 
 def _exact(number: float) -> Fraction:
-    """Return the decimal number of a file. Raise ValueError for anything else."""
     if not is_number(number):
         raise ValueError(f"{number!r} is not a number")
     return Fraction(str(number))

@@ -133,7 +133,6 @@ def numbers(model: Model, domains: Mapping[str, Sequence[str]], codes: Mapping[s
 
 
 def _read(name: str, column: Any, values: Sequence[str]) -> NDArray[Any]:
-    """Return the model's representation of each value of a column, one line each."""
     try:
         return np.array([column.read(value) for value in values])
     except ValueError as error:
