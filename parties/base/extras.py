@@ -58,7 +58,12 @@ def remedy(error: ImportError) -> str | None:
 
 
 def require(what: str, *modules: str) -> None:
-    """Raise InputError with the command that installs the first missing one of these packages; `what` needs them."""
+    """Raise InputError if a package is missing; the message has the command that installs it.
+
+    Args:
+        what: Place of the message: the option or format that needs the packages.
+        modules: Modules of the packages.
+    """
     for module in modules:
         if not installed(module):
             raise InputError(f"{what}: {remedy(ModuleNotFoundError(name=module))}")

@@ -187,10 +187,16 @@ def check_addition(path: Path, text: str) -> None:
 
 
 def read_json(path: Path, **hooks: Any) -> Any:
-    """Return the document of a JSON file; raise InputError with the line of a syntax error.
+    """Return the document of a JSON file.
 
-    Words outside JSON, such as NaN, and numbers of more than `MOST_DIGITS` digits are refused. `hooks` are arguments of
-    `json.loads`.
+    Words outside JSON, such as NaN, and numbers of more than `MOST_DIGITS` digits are refused.
+
+    Args:
+        path: The file.
+        hooks: Arguments of `json.loads`.
+
+    Raises:
+        InputError: The file cannot be read or is not JSON; the message has the line of a syntax error.
     """
     text = read_text(path)
     try:

@@ -57,7 +57,12 @@ def style(settings: Mapping[str, Any] = MappingProxyType({})) -> Iterator[None]:
 
 
 def svg(figure: Figure, **about: str | None) -> str:
-    """Return a figure made within `style` as SVG, equal for equal figures; `about`: Title, Description."""
+    """Return a figure made within `style` as SVG, equal for equal figures.
+
+    Args:
+        figure: The figure.
+        about: Metadata of the file, such as `Title`; None leaves out one that is usual.
+    """
     output = io.StringIO()
     metadata: dict[str, Any] = {"Creator": "smc", "Date": None} | about
     figure.savefig(output, format="svg", metadata=metadata)

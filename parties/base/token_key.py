@@ -122,7 +122,12 @@ class TokenKey(ec.EllipticCurvePrivateKey):
 
     @override
     def sign(self, data: Buffer, signature_algorithm: ec.EllipticCurveSignatureAlgorithm) -> bytes:
-        """Sign by ECDSA with SHA-256, in DER; no other algorithm. The token's signature is verified."""
+        """Return a signature by ECDSA with SHA-256, in DER. It is verified before it is returned.
+
+        Args:
+            data: The content to sign.
+            signature_algorithm: ECDSA with SHA-256; no other algorithm is possible.
+        """
         assert isinstance(signature_algorithm, ec.ECDSA)
         assert isinstance(signature_algorithm.algorithm, SHA256)
         content = bytes(data)
@@ -145,7 +150,12 @@ class TokenKey(ec.EllipticCurvePrivateKey):
 
     @override
     def exchange(self, algorithm: ec.ECDH, peer_public_key: ec.EllipticCurvePublicKey) -> bytes:
-        """Return the shared secret of this key and another's public key, 32 bytes."""
+        """Return the shared secret of this key and another's public key, 32 bytes.
+
+        Args:
+            algorithm: ECDH; not used.
+            peer_public_key: The other's public key.
+        """
         pkcs11 = _pkcs11()
         point = peer_public_key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
         readable = {pkcs11.Attribute.SENSITIVE: False, pkcs11.Attribute.EXTRACTABLE: True}

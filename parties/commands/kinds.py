@@ -228,7 +228,12 @@ def _output(
 
 
 def options_of(options: list[Parameter], others: Collection[str] = ()) -> Callable[[Command], Command]:
-    """Return a decorator that adds an option or argument for each parameter; `others` are keys of further flags."""
+    """Return a decorator that adds an option or argument for each parameter.
+
+    Args:
+        options: The parameters.
+        others: Keys of further flags that the command has.
+    """
 
     def decorate(command: Command) -> Command:
         keys = {*others, *(parameter.key for parameter in options)}

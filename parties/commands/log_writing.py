@@ -125,7 +125,12 @@ def accounts_of(state: Path, is_strict: bool = True) -> Accounts:
 
 
 def entries_of(file: NodeFile, *kinds: EntryKind) -> list[AuditEntry]:
-    """Return all entries of the log, or those of these kinds, the oldest first; none if there is no log yet."""
+    """Return entries of the log, the oldest first; none if there is no log yet.
+
+    Args:
+        file: The settings of the node that keeps the log.
+        kinds: Kinds of the entries; without kinds, all entries are returned.
+    """
     place = file.node.state / database.FILE_NAME
     if not place.exists():
         return []

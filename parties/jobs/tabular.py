@@ -188,11 +188,14 @@ class BySchema(Kind):
     @classmethod
     @abstractmethod
     def canonical(cls, settings: Any, schema: Schema) -> Self:
-        """Return the task with complete settings. Raise InputError if a setting is invalid.
+        """Return the task with complete settings: columns in the schema's order, and all defaults from public numbers.
 
         Args:
             settings: The settings as given, some perhaps missing.
             schema: The agreed schema; it may have more columns.
+
+        Raises:
+            InputError: A setting is invalid.
         """
 
     @property

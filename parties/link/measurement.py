@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 
+from typing_extensions import override
+
 from smc.channel import Buffer, Channel
 from smc.errors import ProtocolError
 from smc.link_shape import LinkShape
@@ -32,23 +34,13 @@ class MeteredChannel(Channel):
         self._inner = inner
         self.meter = Meter() if meter is None else meter
 
+    @override
     def send(self, step: str, payload: Buffer) -> None:
-        """Send a message and count its bytes, see `Channel.send`.
-
-        Args:
-            step: Name of the protocol step.
-            payload: The message.
-        """
         self.meter.sent(memoryview(payload).nbytes)
         self._inner.send(step, payload)
 
+    @override
     def receive(self, step: str, size: int) -> Buffer:
-        """Return a message from the peer and count its bytes, see `Channel.receive`.
-
-        Args:
-            step: Name of the protocol step.
-            size: Expected number of bytes.
-        """
         self.meter.received(size)
         return self._inner.receive(step, size)
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import compress
 
 import numpy as np
+from typing_extensions import override
 
 from parties.base import console
 from parties.base.text import quoted
@@ -44,14 +45,9 @@ class Log(console.StatusLine):
         """Log a message at the level INFO."""
         log.info(what)
 
+    @override
     def share(self, what: str, done: int, total: int) -> None:
-        """Log a warning once, when a long step begins.
-
-        Args:
-            what: Description of the step.
-            done: Finished part of the step; only 0 is logged.
-            total: Size of the whole step.
-        """
+        """Log a warning once, when a long step begins."""
         if not done:
             log.warning(what)  # a warning is shown even if no log is set up
 

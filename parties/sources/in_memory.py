@@ -28,11 +28,7 @@ class InMemory(Source):
         max_rows: int,
         least_rows: int = 0,
     ) -> None:
-        """Take the cells of each column as text; the last of the rules is the target's.
-
-        Raises:
-            InputError: A column is missing.
-        """
+        """Take the cells of each column as text. Raise InputError if a column is missing."""
         super().__init__(place, rules, max_rows, least_rows)
         self.names = tuple(cells)
         self._cells = cells

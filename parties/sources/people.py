@@ -181,7 +181,12 @@ def total(number: exp.Expr) -> exp.Expr:
 
 
 def free_names(taken: Iterable[str], *names: str) -> list[str]:
-    """Return names that no column has."""
+    """Return names of new columns: each name with a prefix with which no present column begins.
+
+    Args:
+        taken: Names of the present columns.
+        names: Names of the new columns, without the prefix.
+    """
     prefix = "smc_"
     while any(name.lower().startswith(prefix) for name in taken):
         prefix += "_"

@@ -116,7 +116,12 @@ class Work:
         return entries
 
     def take(self, part: slice, entries: Octets) -> None:
-        """Hold the owner's entries at these positions."""
+        """Store entries that the owner has computed.
+
+        Args:
+            part: Positions of the entries in the owner's list.
+            entries: The entries, uint8[positions, bytes of an entry].
+        """
         self._entries[part] = entries
 
     def received(self, name: Octets) -> List:

@@ -365,7 +365,12 @@ def select(condition: Wire, if_true: Integer | int, if_false: Integer | int) -> 
 
 
 def concatenate(low: Integer | Wire, *more: Integer | Wire) -> Integer:
-    """Return one unsigned integer of all the wires, the first part in the lowest bits."""
+    """Return one unsigned integer of all the wires, the first part in the lowest bits.
+
+    Args:
+        low: The part for the lowest bits.
+        more: Further parts, each above the one before.
+    """
     parts = [[part] if isinstance(part, Wire) else list(part) for part in (low, *more)]
     return Integer(low.graph, [wire for part in parts for wire in part])
 

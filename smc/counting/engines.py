@@ -105,14 +105,9 @@ class _CountingGarbler(Garbler):
         super().__init__(session, delta, scheme)
         self._row_seconds = GARBLE_SECONDS[scheme]
 
+    @override
     def garble(self, netlist: Netlist, inputs: Sequence[Blocks], batch: int) -> Blocks:
-        """Send and receive the messages of `Garbler.garble`, without labels.
-
-        Args:
-            netlist: The circuit.
-            inputs: Not used.
-            batch: Number of instances.
-        """
+        """Send and receive the messages of `Garbler.garble`, without labels."""
         return _walk(netlist, batch, self.piece)
 
     def _garble(self, state: Blocks, piece: Piece, tables: Octets) -> None:
@@ -126,14 +121,9 @@ class _CountingEvaluator(Evaluator):
         super().__init__(session, scheme)
         self._row_seconds = EVALUATE_SECONDS[scheme]
 
+    @override
     def evaluate(self, netlist: Netlist, inputs: Sequence[Blocks], batch: int) -> Blocks:
-        """Send and receive the messages of `Evaluator.evaluate`, without labels.
-
-        Args:
-            netlist: The circuit.
-            inputs: Not used.
-            batch: Number of instances.
-        """
+        """Send and receive the messages of `Evaluator.evaluate`, without labels."""
         return _walk(netlist, batch, self.piece)
 
     def _evaluate(self, state: Blocks, piece: Piece, tables: Octets) -> None:

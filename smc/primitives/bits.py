@@ -78,6 +78,11 @@ def pack(bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def unpack(packed: NDArray[np.uint8], *shape: int) -> NDArray[np.uint8]:
-    """Return the bits in packed bytes, uint8[shape]: the inverse of `pack`."""
+    """Return the bits in packed bytes, uint8[shape]: the inverse of `pack`.
+
+    Args:
+        packed: Bytes with eight bits each, the lowest first; spare bits at the end are ignored.
+        shape: Shape of the result.
+    """
     count = int(np.prod(shape, dtype=np.int64))
     return np.unpackbits(packed, count=count, bitorder="little").reshape(shape)

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from fractions import Fraction
 
 import numpy as np
+from typing_extensions import override
 
 from parties.base.arrays import Floats
 
@@ -17,11 +18,15 @@ class Objective(ABC):
 
     @abstractmethod
     def slopes(self, margins: Floats, target: Floats) -> tuple[Floats, Floats]:
-        """Return slopes, from -1 to 1, and curvatures, from 0 to 1; both in the shape of the margins.
+        """Return slopes, from -1 to 1, and curvatures, from 0 to 1: the first and the second derivative of the loss, or
+        a bound.
 
         Args:
             margins: Score of each row by the trees so far, float64[trees per round, rows].
             target: Number or class index of each row, float64[rows].
+
+        Returns:
+            The slopes and the curvatures, both in the shape of the margins.
         """
 
     @abstractmethod
@@ -34,14 +39,9 @@ class Logistic(Objective):
 
     most = 3.0
 
+    @override
     def slopes(self, margins: Floats, target: Floats) -> tuple[Floats, Floats]:
-        """Return the first and second derivative of the loss for each row: p - y and p (1 - p), with p the predicted
-        probability.
-
-        Args:
-            margins: Sums of the trees' leaf values for each row, float64[1, rows]; softmax has a line for each class.
-            target: True value of each row.
-        """
+        """Return p - y and p (1 - p); p is the predicted probability."""
         chances = 1 / (1 + np.exp(-np.clip(margins, -30, 30)))
         return chances - target, chances * (1 - chances)
 
@@ -55,13 +55,9 @@ class Softmax(Objective):
 
     most = 3.0
 
+    @override
     def slopes(self, margins: Floats, target: Floats) -> tuple[Floats, Floats]:
-        """Return the first derivative p - y and the bound 2 p (1 - p) on the second, for each row and class.
-
-        Args:
-            margins: Sums of the trees' leaf values for each row, float64[1, rows]; softmax has a line for each class.
-            target: True value of each row.
-        """
+        """Return p - y, and the bound 2 p (1 - p) on the second derivative, for each class."""
         powers = np.exp(margins - margins.max(axis=0))
         chances = powers / powers.sum(axis=0)
         return chances - (np.arange(len(margins))[:, None] == target), 2 * chances * (1 - chances)
@@ -80,13 +76,9 @@ class Squared(Objective):
 
     most = 1.0
 
+    @override
     def slopes(self, margins: Floats, target: Floats) -> tuple[Floats, Floats]:
-        """Return the clipped error of each row, and 1 as its second derivative.
-
-        Args:
-            margins: Sums of the trees' leaf values for each row, float64[1, rows]; softmax has a line for each class.
-            target: True value of each row.
-        """
+        """Return the clipped error, and 1 as the second derivative."""
         return np.clip(margins - target, -1, 1), np.ones(margins.shape)
 
     def squared(self, trees: int) -> Fraction:

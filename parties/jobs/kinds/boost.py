@@ -442,7 +442,6 @@ class Boost(BySchema):
 
     @override
     def document(self, state: State) -> Document:
-        """Return the content of a model file."""
         settings = self.settings
         about: Document = {"model": "boosted trees", "objective": settings.objective}
         about |= {"rounds": self.rounds, "depth": settings.depth, "rate": settings.rate}

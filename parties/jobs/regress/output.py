@@ -46,8 +46,8 @@ class Output(OpenedOnce):
         return self.moved / (1 << self.POINT)
 
     @property
+    @override
     def squared(self) -> int:
-        """Squared Euclidean norm of the largest change of all integers by one row, rounded up."""
         change = (1 << self.POINT) + 2 + math.isqrt(self.features.number)
         return change**2
 

@@ -49,8 +49,8 @@ class Squares(OpenedOnce):
         return self.moments.numbers
 
     @property
+    @override
     def squared(self) -> int:
-        """Squared Euclidean norm of the largest change of all integers by one row, rounded up."""
         norm = (5 + Fraction(1, len(self.features.columns) + 1)) / 2 * (1 << 2 * self.POINT)
         rows = self.settings.together * (2 if self.replaced else 1)
         change = rows * (math.isqrt(math.ceil(norm)) + 1) + math.isqrt(self.numbers) + 1

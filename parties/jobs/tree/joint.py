@@ -308,7 +308,12 @@ class JointTree(BySchema):
 
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
-        """Return the source of this party's counts; `secret` keys random choices, of which this class has none."""
+        """Return the source of this party's counts.
+
+        Args:
+            source: This party's rows.
+            secret: Key of the random choices in a subclass, such as the rows of each tree of a forest; not used here.
+        """
         del secret
         return self.by_questions(source)
 
@@ -390,7 +395,6 @@ class JointTree(BySchema):
 
     @override
     def document(self, state: State) -> Document:
-        """Return the content of tree.json."""
         return self.tree_file(state).fields()
 
     @classmethod

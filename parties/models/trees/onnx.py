@@ -64,7 +64,13 @@ class Graph:
         return self._constants[-1].name
 
     def step(self, operator: str, *inputs: str, **options: Any) -> str:
-        """Add an operator to the graph, and return the name of its output."""
+        """Add an operator to the graph, and return the name of its output.
+
+        Args:
+            operator: Type of the operator in ONNX, such as "Gather".
+            inputs: Names of its inputs.
+            options: Attributes of the operator.
+        """
         from onnx import helper
 
         self._nodes.append(helper.make_node(operator, inputs, [f"n{len(self._nodes)}"], **options))

@@ -105,7 +105,12 @@ class NodeLog:
         self._later.settle()
 
     def note(self, kind: EntryKind, **fields: Any) -> None:
-        """Record an event that concerns no job."""
+        """Record an event that concerns no job.
+
+        Args:
+            kind: Kind of the log entry.
+            fields: Fields of the entry, as the kind defines them.
+        """
         with self.writing():
             self.audit.append(kind, None, fields)
 

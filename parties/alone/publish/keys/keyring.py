@@ -175,7 +175,12 @@ class Keyring:
         return known
 
     def record(self, what: str, **fields: Any) -> None:
-        """Add a record; it is stored with the next `commit`."""
+        """Add a record; it is stored with the next `commit`.
+
+        Args:
+            what: The event, such as "subject forgotten".
+            fields: Details of the event, as JSON values.
+        """
         last = self._file.all("SELECT number, mac FROM records ORDER BY number DESC LIMIT 1", (int, str))
         number, previous = (last[0][0] + 1, last[0][1]) if last else (1, "")
         row = (number, datetime.now(UTC).isoformat(timespec="seconds"), what, dump(fields), previous)

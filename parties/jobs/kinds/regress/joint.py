@@ -150,8 +150,8 @@ class RegressJoint(BySchema):
     # Disclosure.
 
     @property
+    @override
     def target(self) -> str:
-        """Target column."""
         assert self.settings.target is not None
         return self.settings.target
 
@@ -285,7 +285,6 @@ class RegressJoint(BySchema):
 
     @override
     def document(self, state: State) -> Document:
-        """Return the content of a model file."""
         settings = self.settings
         about: Document = {"method": settings.method}
         if self.classifies and self.method.minimises:

@@ -151,7 +151,6 @@ class Curve(Release):
     @classmethod
     @override
     def table(cls, document: Document) -> str:
-        """Return the points of all curves as CSV."""
         rows = [["arm", "bin", "until", "at_risk", "events", "survival", "low", "high"]]
         for table in document["curves"]:
             for point, until in zip(table["points"], document["edges"][1:], strict=True):

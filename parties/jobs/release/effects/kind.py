@@ -296,7 +296,6 @@ class Effects(Release):
     @classmethod
     @override
     def table(cls, document: Document) -> str:
-        """Return the effects as CSV."""
         return result.table(document)
 
 
