@@ -24,7 +24,7 @@ OF_KEYS = {"intercept": LINEAR, "rules": RULES, "tree": TREE, "trees": FOREST, "
 
 @contextmanager
 def expecting(path: Path, expected_kinds: tuple[str, ...], remedy: str) -> Iterator[None]:
-    """Name the kind of the file in an error of the block, if it is not one of the expected kinds.
+    """Replace an InputError of the block by one that names the file's kind, if the file is recognised as another kind.
 
     Args:
         path: The file that the block reads.

@@ -313,7 +313,8 @@ _keys: dict[Path, TokenKey] = {}  # keys of this process
 
 
 def opened(uri: Path) -> TokenKey:
-    """Return the key of a URI after a test signature; raise InputError in one line."""
+    """Return the key that a URI names, after a test signature. Raise InputError if the token or the key cannot be
+    used."""
     key = of(uri)
     key.check()
     return key

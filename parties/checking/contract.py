@@ -360,7 +360,7 @@ class Heard(Channel):
 
 
 class Replayed(Channel):
-    """A channel that replays the messages of an earlier run. Other requests are errors."""
+    """A channel that drops what is sent, and replays the received messages of an earlier run in their order."""
 
     def __init__(self, messages: Iterable[tuple[str, bytes]]) -> None:
         self._messages = iter(messages)

@@ -109,8 +109,11 @@ class Learning:
         return learn
 
     def synthetic(self, select: str) -> Learn:
-        """Return the generator of `smc synthesise`'s rows; without epsilon its counts have no noise, unlike in a
-        real job."""
+        """Return the learner of `smc synthesise`. Without epsilon its counts have no noise, unlike in a real job.
+
+        Args:
+            select: Method that chooses the marginals: `aim` or `mst`.
+        """
         names = tuple(self._schema.attributes)
         settings = {"epsilon": self.epsilon or MOST_EPSILON, "delta": self.delta, "select": select, "columns": names}
         task = self._task(Synthesise, settings)

@@ -71,7 +71,7 @@ class OwnRecords:
 
     @property
     def file(self) -> NodeFile:
-        """Content of the party's file."""
+        """Content of this party's `party.toml`."""
         from parties.node.settings import load
 
         return load(self.path)

@@ -179,7 +179,7 @@ _LINK = (
 
 
 def link_options(command: Command) -> Command:
-    """Add LINK: identity, certificate, peer, listen or connect, wait, timeout, classical, config."""
+    """Add the options of the link to the peer, such as --config, --listen and --timeout."""
     for option in reversed(_LINK):
         command = option(command)
     return command

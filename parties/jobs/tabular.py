@@ -242,7 +242,7 @@ class BySchema(Kind):
 
     @property
     def terms_apart(self) -> Document:
-        """Public terms of columns that lie apart, for the specification; empty if they do not."""
+        """Public terms of tables that have different columns of the same persons, for the specification; else empty."""
         if self.apart is None:
             return {}
         alignment: str | None = self.settings.alignment

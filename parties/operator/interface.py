@@ -54,9 +54,11 @@ class PredictedCost(View):
 
 
 class Progress(View):
-    """The progress of a running job: the step under way, the number of its items, and the session's cost so far.
+    """The progress of a running job: the step under way, and the session's cost so far.
 
-    `doing` describes the step in words. `seconds_left` is None as long as there is no estimate.
+    `depth` is the number of the step, and `nodes` its size, such as the open nodes of a tree. `doing` describes the
+    step
+    in words. `seconds_left` is None as long as there is no estimate.
     """
 
     depth: int

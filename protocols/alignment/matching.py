@@ -299,7 +299,7 @@ class Work(OwnTokens):
             raise ProtocolError("the peer sent a point twice in the matching of keys")
 
     def products(self, cut: int, shuffled: bool) -> Octets:
-        """Return the first bytes of the products of the peer's points, uint8[points, cut].
+        """Return the first bytes of the peer's points times the own scalar, uint8[points, cut].
 
         Args:
             cut: Number of bytes.
@@ -309,10 +309,11 @@ class Work(OwnTokens):
         return chosen[np.argsort(self._session.prg.words(len(chosen)))] if shuffled else chosen
 
     def common(self, returned: Octets) -> Rows:
-        """Return the positions of equal products, int64[2, pairs]: among the own points, and among the peer's.
+        """Return the positions of keys that both parties have, int64[2, pairs]: among the own points, and among the
+        peer's.
 
         Args:
-            returned: Cut products of the own points, uint8[points, cut].
+            returned: First bytes of the own points times both scalars, as the peer has sent them, uint8[points, cut].
         """
         return equal_rows(returned, self._peers.view(np.uint8)[:, : returned.shape[1]])
 

@@ -291,7 +291,8 @@ class Poisson(Hazards):
 
 @dataclass(frozen=True)
 class Cox(Hazards):
-    """Proportional hazards on `steps` bins of time."""
+    """Proportional hazards on `steps` bins of time. Events of a bin are ties, by Efron's method or, if not `efron`, by
+    Breslow's."""
 
     steps: int = 1
     efron: bool = True

@@ -74,7 +74,7 @@ class Layout:
 
     @property
     def tiles(self) -> int:
-        """Number of tiles."""
+        """Number of tiles; each has `TILE_WORDS` words of every row, the unit of the kernels."""
         return -(-(self.mask_word + MASK_WORDS) // TILE_WORDS)
 
     @property

@@ -20,7 +20,10 @@ from smc.session import Session
 
 
 class Transfers:
-    """A sender and a receiver of one kind, or their twins; party p sends in direction p."""
+    """A sender and a receiver of one kind of oblivious transfer; party p sends in direction p.
+
+    The argument `twin` maps the classes of both to others with the same messages, such as those that only count.
+    """
 
     def __init__(self, session: Session, kind: OTKind = "extension", **twin: Twin) -> None:
         self.kind = kind

@@ -18,14 +18,15 @@ OBSERVED = 400  # most bins of published values
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """Intervals [lower, upper], in order, float64[k] each; a point has no width."""
+    """Possible values of a number: k intervals [lower, upper] in increasing order, float64[k] each. A single value has
+    lower = upper."""
 
     lower: Floats
     upper: Floats
 
     @classmethod
     def intervals(cls, low: float, high: float, rows: int) -> Domain:
-        """Return equal intervals; their number grows with the number of rows.
+        """Return intervals of equal width over a range. More rows give more intervals, within limits.
 
         Args:
             low: lower end of the range

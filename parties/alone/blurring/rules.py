@@ -137,12 +137,13 @@ def mined(rows: RowQuery, plan: BlurPlan, names: Sequence[str] | None, bounds: B
 
 
 def held(estimates: Estimates, levels: Levels, bounds: Bounds) -> dict[tuple[ItemSet, ItemSet], dict[str, float]]:
-    """Return the rules whose estimates reach all bounds, with their support, confidence and lift.
+    """Return the rules of frequent sets that reach the bounds of confidence and lift, with support, confidence and
+    lift.
 
     Args:
-        estimates: counted estimates
+        estimates: estimated shares of the sets in the true rows
         levels: frequent sets, by length
-        bounds: thresholds
+        bounds: least confidence and least lift
     """
     rules = {}
     for condition, then in rules_of(levels):

@@ -71,11 +71,11 @@ class Estimates:
 class Mechanism(Declared, ABC):
     """A mechanism that randomises the answers to one question, for all rows at once.
 
-    Its fields are the settings of a plan. A field `memoise` is set from the plan: whether answers last. A mechanism of
-    categories has their `names`.
+    Its fields are the settings of a plan. With the setting `memoise`, a device keeps its randomness: equal values give
+    equal answers for ever. A mechanism of categories has their `names`.
 
     Attributes:
-        epsilon: local differential privacy of one report, computed from the coins as they are tossed
+        epsilon: local differential privacy of one report, for the exact probabilities of the coins
         lasting: epsilon of all reports that a person sends on one unchanged value, with memoised coins
         about: kind of the values
         unit: kind of the estimates
@@ -110,7 +110,7 @@ class Mechanism(Declared, ABC):
     @property
     @abstractmethod
     def width(self) -> int:
-        """Bytes of a report."""
+        """Number of bytes of a report."""
 
     @abstractmethod
     def report(self, values: NDArray[np.int64] | Floats | Sequence[str], coins: Coins) -> Reports:

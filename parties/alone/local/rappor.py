@@ -109,7 +109,8 @@ class Rappor(GroupedBits):
         )
 
     def shares(self, tally: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the estimated share of true ones of each bit and cohort, and its deviation, float64[cohorts, bits]."""
+        """Return, for each cohort and bit, the estimated share of persons whose text sets the bit, and its standard
+        deviation, float64[cohorts, bits] each."""
         table = tally.reshape(self.cohorts, self.bits + 1)
         if_unset, if_set = self._sent
         with np.errstate(invalid="ignore", divide="ignore"):

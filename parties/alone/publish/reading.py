@@ -302,10 +302,10 @@ def read(
 
 
 def with_public(cells: Cells, codes: ValueCodes, counts: Counts, place: str) -> Cells:
-    """Return the cells with those of a public table.
+    """Return the cells of a table together with those of a public table of the whole population.
 
     Args:
-        cells: the cells
+        cells: the table's cells
         codes: codes of the public rows, int[columns, rows]
         counts: counts of the public rows
         place: name of the public table, for errors

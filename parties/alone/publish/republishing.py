@@ -59,7 +59,7 @@ def classes_of(
 
     Args:
         values: sensitive value of each row
-        earlier: signature of each row, None for a new row
+        earlier: sensitive values of the row's class in earlier publications, its signature; None for a new row
         places: position of each row in each quasi-identifier, from 0 to 1, float64[columns, rows]
         m: least number of values in a signature
         domain: values allowed for counterfeits

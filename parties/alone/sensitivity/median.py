@@ -65,7 +65,8 @@ class Table:
         return np.concatenate([np.full(beyond, self.low), self.numbers, np.full(beyond, self.high)])
 
     def change(self, distance: int) -> int:
-        """Return A_k, the greatest local sensitivity of all tables at a distance of at most k."""
+        """Return A_k for k = `distance`: the greatest local sensitivity of any table made from this one by at most k
+        replacements."""
         length = min(distance, len(self)) + 1
         median_index = len(self) + 1 + self.middle
         ends = self._padded[median_index : median_index + length + 1]

@@ -34,7 +34,8 @@ class KeyAlignment(Alignment):
         return problems_of_doubles(table, self.settings)
 
     def matched_by(self) -> str:
-        """Return by which keys rows match, for a sentence."""
+        """Return the end of a sentence that names the keys: `by email`, or `by the first key that both rows have of
+        ...`."""
         keys = listed(["+".join(key) for key in self._keys], len(self._keys))
         return f"by {keys}" if len(self._keys) == 1 else f"by the first key that both rows have of {keys}"
 

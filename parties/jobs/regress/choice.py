@@ -50,7 +50,8 @@ class Choice(Chosen):
 
     @cached_property
     def grid(self) -> Floats:
-        """Weights, float64[points]; no minimiser lies outside, whatever the rows."""
+        """Candidate weights, float64[points], evenly spaced. The best weight lies within their range, whatever the
+        rows."""
         reach = radius(self.settings.objective, self.regularisation)
         return np.linspace(-reach, reach, POINTS)
 

@@ -180,7 +180,7 @@ class Comparison(Release):
 
     @property
     def unit(self) -> Fraction:
-        """Unit of the first measure, for the noise in a result."""
+        """Unit of the integers that the first measure opens; a result states its noise in it."""
         return Fraction(1)
 
     @property

@@ -49,7 +49,8 @@ class Noise:
 
     @lru_cache(maxsize=16)  # noqa: B019 - few plain numbers; each step of a run asks again
     def law(self, numbers: int) -> Law:
-        """Return the law for this count of numbers: together they add at most 2^-38 to delta."""
+        """Return the distribution from which the noise of `numbers` numbers is drawn; its distance from the exact law
+        adds at most 2^-38 to delta."""
         from protocols.release.laws import security_for
 
         security = security_for(self.epsilon, numbers)

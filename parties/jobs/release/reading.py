@@ -148,7 +148,8 @@ class Cells:
             yield group, codes[self.by[-1]], numbers
 
     def grouped(self, numbers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return a JSON object with the last column, the grouping columns, and a number for each group."""
+        """Return a JSON object with the last column, the grouping columns, and these numbers, each with the values of
+        its group."""
         return {"column": self.by[-1], "by": list(self.groups.by), "numbers": self.groups.answers(numbers)}
 
 

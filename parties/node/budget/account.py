@@ -164,11 +164,15 @@ class Account:
 
     @property
     def left(self) -> float | None:
-        """The largest epsilon of one more pure use; None where there is no bound."""
+        """The largest epsilon that one more use of pure epsilon may spend; None for a table without a budget."""
         return None if self.budget is None else 0.0 if self.another else self._left(self.budget)
 
     def numbers(self, uses: Sequence[Loss]) -> Numbers | None:
-        """Return the amounts for a job with these losses, in the unit that decides; None where there is no bound."""
+        """Return the amounts spent, requested by a job with these losses, and remaining; None for a table without a
+        budget.
+
+        Their unit is that of the check which decides: epsilon, rho or delta.
+        """
         budget, added = self.budget, self.loss_of(uses)
         if budget is None:
             return None

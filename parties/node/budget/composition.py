@@ -73,7 +73,7 @@ class Composition:
 
     @property
     def epsilon(self) -> Fraction:
-        """The sum of pure losses."""
+        """The sum of the epsilons of all pure losses."""
         return sum((times * epsilon for epsilon, times in self.pure), Fraction(0))
 
     @property

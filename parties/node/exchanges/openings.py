@@ -103,7 +103,10 @@ class WrittenFirst(AnnouncedOpenings):
         self._step, self._place, self._seed = -1, 0, b""
 
     def begin(self, step: int) -> None:
-        """Begin a step: its contributions to joint randomness are fresh, unless one of its openings has left before."""
+        """Begin a step with fresh random bits for what both parties draw jointly.
+
+        If a share of this step has left before, in an earlier session, the bits of that session are used again.
+        """
         is_repeated = step == self._repeated.step and bool(self._repeated.shares)
         self._step, self._place = step, 0
         self._seed = self._repeated.seed if is_repeated else os.urandom(KEY_BYTES)

@@ -152,12 +152,12 @@ class Heads:
             self.keep(self._log.peers.named(peer), theirs.own, newer=False)
 
     def keep(self, who: PeerIdentity, evidence: Evidence, newer: bool = True) -> None:
-        """Hold a head of a peer's log, in the caller's transaction.
+        """Store the last signed head of a peer's log, as evidence against a rollback. The caller's transaction is used.
 
         Args:
             who: The link with the peer.
             evidence: The signed head.
-            newer: Replace the held head only by a newer one.
+            newer: True: store only a head with a higher number than the stored one. False: store in any case.
         """
         held = self._held(who)
         if newer and held is not None and held.head.number >= evidence.head.number:

@@ -137,7 +137,7 @@ class NodeLog:
             self.audit.append(kind, None, {**({"peer": peer} if peer else {}), **fields})
 
     def note_repeats(self) -> None:
-        """Record the counted repeats now."""
+        """Record now the repeats that `note_folded` has only counted so far."""
         self._folding.flush()
 
     def _note_repeats(self, key: tuple[str, str], repeats: Repeats) -> None:
@@ -231,7 +231,7 @@ class NodeLog:
             return list(islice(database.rows(self.connection, number), most))
 
     def shipped(self, target: str) -> Shipped:
-        """Return the progress of a shipping target; the start, if its last entry is not in the log."""
+        """Return the last entry that a shipping target has; the log's start if the log lacks this entry."""
         with self.reading():
             at = shipped.of(self.connection, target)
             is_here = not at.hash or self.audit.has(Head(number=at.number, hash=at.hash))

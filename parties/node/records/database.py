@@ -304,7 +304,8 @@ def put_head(connection: sqlite3.Connection, signed: SignedHead) -> None:
 
 
 def signed_head(connection: sqlite3.Connection) -> SignedHead | None:
-    """Return the head; None if there is no valid one."""
+    """Return the signed number and hash of the log's last entry; None if they are missing or malformed. The signature
+    is not checked."""
     match connection.execute("SELECT number, hash, fingerprint, signature FROM audit_head").fetchall():
         case [(number, digest, str(fingerprint), bytes(signature))]:
             with suppress(ValueError):

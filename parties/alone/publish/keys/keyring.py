@@ -163,7 +163,7 @@ class Keyring:
         return keys
 
     def subject(self, handle: bytes) -> Subject | None:
-        """Return the subject with a handle; None if it was forgotten."""
+        """Return the person's key that pseudonyms name by this handle; None if the person was forgotten."""
         rows = self._file.all("SELECT wrapped FROM subjects WHERE handle = ?", (bytes,), [handle])
         return Subject(handle, self._unwrap(rows[0][0])) if rows else None
 

@@ -80,7 +80,7 @@ class Classes:
         return self.counts[:, self.layout.place(column)]
 
     def known(self, column: str) -> Counts:
-        """Return the histogram without missing values, which do not make a class more diverse."""
+        """Return the `histogram` of a column without its missing values, which do not make a class more diverse."""
         return self.histogram(column)[:, self._is_known(column)]
 
     def whole(self, column: str) -> Counts:

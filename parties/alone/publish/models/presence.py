@@ -44,7 +44,8 @@ class Presence(PrivacyModel):
         return self.enough(self.measure(classes))
 
     def measure(self, classes: Classes) -> Measure:
-        """Return rows over public rows; infinite without public rows."""
+        """Return the share of each class's people that is published: its rows divided by its public rows; infinite
+        without public rows."""
         public = classes.public
         return np.where(public > 0, classes.sizes / np.maximum(public, 1), np.inf)
 
@@ -53,7 +54,8 @@ class Presence(PrivacyModel):
         return (measure >= self.least - ROUNDING) & (measure <= self.most + ROUNDING)
 
     def reached(self, classes: Classes) -> Any:
-        """Return the least and the greatest share, as a list; None without classes."""
+        """Return the least and the greatest share of a class's people that is published, as a list; None without
+        classes."""
         measure = self.measure(classes)
         return [float(measure.min()), float(measure.max())] if len(measure) else None
 

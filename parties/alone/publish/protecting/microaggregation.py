@@ -111,7 +111,7 @@ def _distances(values: Floats, point: Floats) -> Floats:
 
 
 def univariate(values: Floats, k: int) -> Counts:
-    """Return the groups of k to 2 k - 1 rows with the least squared error, int64[rows].
+    """Return the number of each row's group, int64[rows], for groups of k to 2 k - 1 rows with the least squared error.
 
     Groups of the best partition are runs of the sorted values: the shortest path from the first to the last row.
 

@@ -40,12 +40,12 @@ class Boxes:
         return self.at(places, starts)
 
     def at(self, places: Counts, starts: Counts, counts: Counts | None = None) -> Boxes:
-        """Return boxes of selected pieces.
+        """Return new boxes, made of selected pieces of these boxes.
 
         Args:
-            places: indices of the pieces
-            starts: first piece of each new box
-            counts: rows of each piece; None: as before
+            places: indices of the selected pieces, box after box
+            starts: position in `places` at which each new box begins
+            counts: rows of each selected piece; None: unchanged
         """
         numbers = None if self.numbers is None else self.numbers[:, places]
         return Boxes(self.members[places], self.counts[places] if counts is None else counts, starts, numbers)

@@ -90,7 +90,8 @@ class Recoding:
         return [validated(ModelPlan, model).made() for model in self.models]
 
     def unchecked(self) -> list[str]:
-        """Return descriptions of the models for both parties' rows, which one party cannot check."""
+        """Return descriptions of the privacy models for both parties' rows together; one party alone cannot check these
+        models."""
         return [validated(ModelPlan, model).made().words for model in self.of_both]
 
     def plans(self) -> dict[str, ColumnPlan]:

@@ -46,7 +46,7 @@ class Space:
         return np.arange(len(self.cells.counts)), self.cells.counts
 
     def classes(self, members: Counts | ValueCodes, counts: Counts, groups: Counts, number: int) -> Classes:
-        """Return the classes of pieces of cells.
+        """Return the row counts of classes whose rows are given as pieces; a piece is all or some rows of one cell.
 
         Args:
             members: cell of each piece

@@ -114,7 +114,8 @@ class PublishLattice(Recoded):
 
     @cached_property
     def full_domain(self) -> FullDomain:
-        """Parameters of the protocol."""
+        """Public parameters of the search: columns and rules, the lattice of hierarchies, and the bound on suppressed
+        rows."""
         from protocols.publish.lattice import FullDomain
         from protocols.publish.lattice_search import Lattice
 

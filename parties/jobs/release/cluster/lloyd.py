@@ -29,7 +29,11 @@ FEW = 2  # a cluster with a noisy count below this many scales of its noise has 
 
 @dataclass(frozen=True)
 class Lloyd:
-    """Rounds of k-means: each opens one of `parts`, the first for `cells` cells. `most` bounds both parties' rows."""
+    """K-means in rounds, each of which opens noisy numbers.
+
+    `cells` is the number of cells of the grid that the first round counts. `most` is a bound on both parties' rows
+    together. `parts` has the opened numbers and the noise of each round.
+    """
 
     clusters: int
     dimensions: int

@@ -144,7 +144,7 @@ class Effects(Release):
 
     @cached_property
     def design(self) -> Design:
-        """Coordinates of the columns."""
+        """The coordinates that the columns give to each row's vector."""
         numeric = self.settings.numeric or ()
         return Design(
             tuple(column(name, self.where.values(name, self.schema), name in numeric) for name in self.settings.columns)

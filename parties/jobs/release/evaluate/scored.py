@@ -89,7 +89,11 @@ def _split(text: str) -> Split | None:
 
 @dataclass(frozen=True)
 class Scored:
-    """Layout of the counts of this party's rows: by group (if there are groups), label and score bin."""
+    """Layout of the counts of this party's rows: by group (if there are groups), label and score bin.
+
+    The label of a row is whether `target` has the value `positive`. The score is a value of `column`, or without one
+    comes from the public model of `task`. `edges` separate the bins; `by` is the column of the `groups`.
+    """
 
     target: str
     positive: str
