@@ -190,7 +190,6 @@ class _Lazy(click.Group):
         return {name.split()[-1]: name for name in kinds.names() if kinds.group(name) == self.within}
 
     def _others(self) -> dict[str, tuple[str, str]]:
-        """Return the other commands by name: module and function of each, and its line in the list."""
         return COMMANDS if self.within is None else IN_GROUPS.get(self.within, {})
 
 

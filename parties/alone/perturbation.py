@@ -110,7 +110,7 @@ def perturbed(
     """
     total, number = rows.total, rows.features.number
     if not total:
-        raise InputError("there are no rows to learn from")
+        raise InputError("there are no rows to learn from; give a table with rows")
     if way == "objective":
         remaining = left_epsilon(epsilon, loss, total, regularisation)
         minimum = minimise(rows, loss, regularisation, noises(1, number, 2 / remaining, rng)[0] / total)

@@ -206,7 +206,7 @@ def read_json(path: Path, **hooks: Any) -> Any:
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
     except RecursionError:
-        raise InputError(f"{path}: nested too deeply") from None
+        raise InputError(f"{path}: nested too deeply; use fewer levels") from None
 
 
 def _no_number(word: str) -> Any:
@@ -312,7 +312,7 @@ def held(folder: Path) -> Iterator[None]:
         with suppress(OSError):
             while not _is_taken(handle):
                 if time.monotonic() > deadline:
-                    raise InputError(f"{folder} is held by another process, and was for {HELD_SECONDS:g} s: try again")
+                    raise InputError(f"another process has locked {folder} for {HELD_SECONDS:g} s; try again later")
                 time.sleep(HELD_POLL_SECONDS)
         yield
     finally:

@@ -112,7 +112,7 @@ def _decrypted(path: Path, pem: bytes) -> tuple[bytes, str]:
     try:
         plain = as_written(pem, word)
     except Exception:  # the library raises many kinds of errors, and different ones for a wrong passphrase
-        raise InputError(f"{path}: the passphrase {place} does not open it") from None
+        raise InputError(f"{path}: the passphrase {place} does not open it; give the right one") from None
     return plain, word
 
 

@@ -242,7 +242,6 @@ def _bytes(cost: Cost) -> int:
 
 @contextmanager
 def _peer_session(shape: LinkShape, cases: Sequence[Case], repeats: int) -> Iterator[Session]:
-    """Open a session with a second process of this program, which runs the same cases."""
     with HeldDirectory("bench") as name:
         directory = Path(name)
         plan = {"link": str(shape), "repeats": repeats, "cases": [[case.title, *case.workload.call] for case in cases]}

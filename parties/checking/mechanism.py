@@ -102,7 +102,6 @@ def sample(
 
 
 def _concentrated(mechanism: Mechanism, first: Outcomes, second: Outcomes, error: float) -> Finding:
-    """Return the finding on a promise of rho, expressed as epsilon at the mechanism's delta."""
     of_first, of_second = first / evidence.ONE, second / evidence.ONE
     rho = rho_shown(of_first, of_second, mechanism.rho, error / 2)
     return Finding(

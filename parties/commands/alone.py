@@ -119,7 +119,6 @@ def _edges(path: Path) -> dict[str, list[object]]:
 
 
 def _bounded(text: str) -> tuple[str, range]:
-    """Return the column and the whole numbers from LOW to HIGH of a text COLUMN=LOW:HIGH."""
     match = re.fullmatch(rf"(.+)=({WHOLE}):({WHOLE})", text)
     low, high = (0, 0) if match is None else (int(match[2]), int(match[3]))
     if match is None or not low < high <= low + MOST_NUMBERS:

@@ -257,7 +257,6 @@ def _people(table: TableSettings) -> str:
 
 
 def _ports(file: NodeFile, running: bool) -> Iterator[Finding]:
-    """Check that each port can be opened, or is used by this party's own node."""
     shared = file.shared_ports()
     for key, text in file.ports().items():
         if key in shared:

@@ -46,7 +46,6 @@ def grpc_environment() -> Finding:
 
 
 def _space(state: Path) -> Finding:
-    """Check that the records' file system has room and is writable."""
     there = next(folder for folder in (state.absolute(), *state.absolute().parents) if folder.exists())
     usage, facts = shutil.disk_usage(there), os.statvfs(there)
     if facts.f_flag & os.ST_RDONLY:
@@ -78,7 +77,6 @@ def _locks(state: Path) -> Finding:
 
 
 def _temporary() -> Finding:
-    """Check that there is a folder for temporary files, with room."""
     try:
         folder = temporary.ensure()
     except InputError as error:

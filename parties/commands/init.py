@@ -243,7 +243,6 @@ def _opened(connect: str) -> str:
 
 
 def _make(plan: PartyDraft, host: str | None) -> None:
-    """Load the existing identity, or create one."""
     key, certificate = (plan.directory / f"{plan.name}.{ending}" for ending in ("key", "crt"))
     if key.exists() and certificate.exists():
         identity = load_identity(key, certificate)

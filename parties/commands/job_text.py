@@ -198,7 +198,6 @@ def listing(jobs: Sequence[JobView]) -> Report:
 
 
 def _awaited(job: JobView) -> str:
-    """Return whose consent a job waits for, as a short phrase."""
     return f"for the consent of {shown(', '.join(job.lacking), 60)}" if job.lacking else "for the peer's consent"
 
 

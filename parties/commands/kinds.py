@@ -116,7 +116,7 @@ def command_of(name: str) -> click.Command:
         if givers is not None and alone:
             raise InputError("--alone: uses only your rows; remove --holders")
         if alone and getattr(settings, "listener_columns", None) is not None:
-            raise InputError("--alone: columns that lie apart need both parties; remove --listener-columns")
+            raise InputError("--alone: cannot be combined with --listener-columns; remove one of them")
         if alone:
             without = {**flags, "report": settings.report}
             if on_rows and settings.own_table is not None and settings.own_table.person is not None:

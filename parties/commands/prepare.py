@@ -157,7 +157,6 @@ def _required(out: Path | None) -> Path:
 
 
 def _place(raw: str | None, table: str | None) -> tuple[str, PlaceSettings]:
-    """Return the name that a raw table gets in party.toml, and the place of its rows."""
     assert raw is not None
     kind = "duckdb" if "://" in raw else format_of(Path(raw), None)
     is_database = kind in ("duckdb", "excel")

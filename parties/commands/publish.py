@@ -79,7 +79,7 @@ def plan_command(
             where = where.model_copy(update={"format": looked_at.spelling})
             where.read_columns_as(column_formats(looked_at, choices))
         elif how.reading:
-            raise InputError(f"--reading: party.toml settles how {where.label} is read; remove --reading")
+            raise InputError(f"--reading: party.toml already sets the reading of {where.label}; remove --reading")
         with rows_of(where) as rows:
             proposal = propose(rows, _from(out, source), where.table, formats_of(where), codes, status.doing, _is_key)
     spelling = toml_lines(where.spelling.model_dump(exclude_defaults=True, exclude={"dates"}))
@@ -264,7 +264,6 @@ def _from(plan: Path, source: str) -> str:
 
 
 def _name(source: str) -> str:
-    """Return the name of a source for a page: without the directory of a file and the user of a URL."""
     from parties.sources.settings import public_place
 
     return public_place(source) if "://" in source else Path(source).name

@@ -71,7 +71,6 @@ def ask(
 
 
 def _given(settings: KindSettings, role: str) -> dict[str, Any]:
-    """Return the parameters in this role that the user has set, as JSON values by key."""
     fields = settings.model_dump(mode="json", by_alias=True, exclude_unset=True)
     keys = [parameter.key for parameter in parameters(type(settings)) if parameter.role == role]
     return {key: fields[key] for key in keys if key in fields}

@@ -81,7 +81,6 @@ def _start(directory: Path, name: str, peer: str | None, command: Sequence[str])
 
 
 def _address(listener: subprocess.Popen[str], name: str) -> str:
-    """Return the address in the line that the listening party writes once its port is open."""
     assert listener.stderr is not None
     last = "no output"
     while line := listener.stderr.readline():

@@ -93,7 +93,6 @@ def _names(model: BoostedModel) -> list[str]:
 
 
 def _range(column: Column) -> str:
-    """Return the range of a feature's values: the first and the last edge, or indices."""
     if column.edges is not None:
         return f"[{column.edges[0]!r}:{column.edges[-1]!r}]" if column.edges else "none"
     indices = range(len(column.values))

@@ -288,7 +288,6 @@ def _within(model: Scored) -> Element:
 
 
 def _among(node: Element, field: str, values: Sequence[str]) -> None:
-    """Add a predicate: the category is one of these, which may include a missing one."""
     parent = _or_missing(node, field) if MISSING in values else node
     chosen = SubElement(parent, "SimpleSetPredicate", field=field, booleanOperator="isIn")
     words = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)

@@ -215,7 +215,6 @@ class _Query:
         return f"CASE WHEN {self._is_known()} AND smc_s0 IS NOT NULL THEN {decided} END"
 
     def _largest(self, labels: Sequence[str]) -> str:
-        """Return the label of the largest score, the first among equals."""
         whens = []
         for place, label in enumerate(labels[:-1]):
             above = " AND ".join(f"smc_s{place} >= smc_s{other}" for other in range(place + 1, len(labels)))

@@ -193,7 +193,7 @@ def joined(data: Any, ask: Ask) -> Any:
         return SharedCounts(data, ask)
     if hasattr(data, "sums"):
         return SharedSums(data, ask)
-    raise InputError("this kind of job cannot read rows of holders")
+    raise InputError("this kind of job cannot read rows of holders; remove --holders")
 
 
 class Holders:

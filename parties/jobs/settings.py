@@ -387,7 +387,6 @@ def _parameter(name: str, info: FieldInfo) -> Parameter:
 
 
 def _type(annotation: Any) -> tuple[type, tuple[str, ...]]:
-    """Return the plain type behind an annotation, and the options of a choice."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _type(get_args(annotation)[0])

@@ -180,7 +180,6 @@ class BySchema(Kind):
     unread: ClassVar[str] = "not in the schema, ignored"  # message on a file's other columns; empty for none
 
     def __init__(self, settings: KindSettings, schema: Schema) -> None:
-        """Store settings in canonical form and the schema of the columns that are read."""
         super().__init__(settings)
         self.schema = schema
         self.on_shares = self.apart is not None
@@ -436,7 +435,7 @@ class BySchema(Kind):
             raise InputError(
                 f"at_most: is {self.at_most or 'missing'}, but {table.label} is "
                 + (f"of people, at most {table.at_most} rows of each" if table.at_most else "of rows, not of people")
-                + ": `person` and `at_most` of [tables.NAME] in --config say whose rows they are"
+                + "; set at_most as `person` and `at_most` of [tables.NAME] in --config do"
             )
         mapping = {name: column for name, column in table.columns.items() if name in schema.attributes}
         mapped = table.model_copy(update={"max_rows": bound, "columns": mapping}).only(self.rows_taken)

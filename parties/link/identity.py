@@ -358,7 +358,6 @@ def _general_name(host: str) -> x509.GeneralName:
 
 
 def _hosts(certificate: x509.Certificate) -> list[str]:
-    """Return the DNS names and IP addresses among the certificate's alternative names, as text."""
     try:
         names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:

@@ -177,7 +177,7 @@ class Listener:
             raise RefusedError("a single job listens at the dialled address, no node: start smc node there")
         with self._lock:
             if self._taken:
-                raise RefusedError("the listening party is in a session already")
+                raise RefusedError("the listening party is in another session: wait for its end")
             self._taken = True
         return self._outbox, self._accepted.put
 

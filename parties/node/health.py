@@ -37,7 +37,7 @@ class Health:
         try:
             port = self._server.add_insecure_port(str(address))
         except RuntimeError:
-            raise InputError(f"cannot serve health on {address}: the address is taken or not allowed") from None
+            raise InputError(f"cannot serve health on {address}: it is taken or not allowed; choose another") from None
         self._server.start()
         return Address(address.host, port)
 

@@ -181,7 +181,7 @@ class Proposal(BaseModel):
         except InputError as error:
             raise ValueError(str(error)) from None
         if len(self.tables) != 2 + len(self.holding.holders if self.holding else ()):
-            raise ValueError("it has not one table for each participant")
+            raise ValueError("it must have one table for each participant")
         if self.task.reads_table and any((name == "") == self.gives(i) for i, name in enumerate(self.tables)):
             raise ValueError("it names no table")
         if self.holding is not None and (why := self._without_holders(self.holding)):

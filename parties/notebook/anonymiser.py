@@ -106,7 +106,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         models = recoding.made()
         partition = recoding.partition(cells, models)
         if lost := broken(cells, partition, models):
-            raise InputError(f"the rows, recoded, do not satisfy {', '.join(lost)}")
+            raise InputError(f"the recoded rows do not satisfy {', '.join(lost)}; give more rows, or fit anew")
         if partition.suppressed > recoding.max_suppressed * cells.rows + 1e-9:
             raise InputError(
                 f"{partition.suppressed} of {cells.rows} rows do not fit the recoding and its models, "
@@ -115,7 +115,6 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self._recoded(frame, cells, places, partition)
 
     def _frame(self, X: Any) -> categories.Frame:
-        """Return the frame with its cells read by the formats of the parameters."""
         frame = categories.named_frame(X)
         for name, given in (self.formats or {}).items():
             if name in frame.columns:
@@ -173,7 +172,6 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return validated(PublishPlan, fields | {name: getattr(self, name) for name in names})
 
     def _recoded(self, frame: categories.Frame, cells: Cells, places: Any, partition: Partition) -> Any:
-        """Return the recoded frame, without suppressed rows, dropped columns and the index."""
         classes = _spread(places, partition)
         rows = np.flatnonzero(classes != SUPPRESSED)
         names = [name for name in frame.columns if name not in self.drop and self._comes_out(name)]

@@ -67,7 +67,7 @@ class BlurredTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             hint = instead(str(self.strategy), STRATEGIES)
             raise InputError(f"strategy: there is no {quoted(str(self.strategy))}{hint}")
         if self.min_rows < 1 or (self.max_depth is not None and self.max_depth < 1):
-            raise InputError("min_rows and max_depth must be 1 or more")
+            raise InputError("min_rows, max_depth: must be 1 or more")
         cells, labels = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(labels)
         self.classes_, classes = np.unique(labels, return_inverse=True)

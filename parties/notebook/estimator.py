@@ -253,7 +253,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         if agreed is not None:
             agreed = agreed.only(view.columns)
             if agreed.digest() != tree_file.schema_digest:
-                raise InputError(f"job {view.id} has another schema than the given one")
+                raise InputError(f"job {view.id} has another schema than the given one; give its schema")
         every = [place.node for tree in tree_file.trees for place in places(tree)]
         leaves = {node.label for node in every if isinstance(node, Leaf)}
         classes = sorted(leaves) if agreed is None else agreed.attributes[tree_file.target]

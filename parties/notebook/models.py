@@ -58,7 +58,7 @@ class ModelStudy(JointStudy):
         else:
             columns, target = coded.columns_of(X, features), categories.column(task.target, np.asarray(y).tolist())
         if len(target.cells) != len(columns[0].cells):
-            raise InputError(f"X has {len(columns[0].cells)} rows, y {len(target.cells)}")
+            raise InputError(f"X has {len(columns[0].cells)} rows, but y {len(target.cells)}; give equally many")
         self._labels = np.array(target.cells[:1] if y is None else np.asarray(y))
         return coded.counted(task, [*columns, target])
 

@@ -123,7 +123,6 @@ class Pseudonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _texts(frame: categories.Frame, names: Sequence[str]) -> list[pa.ChunkedArray]:
-    """Return columns as text, spelled as a CSV file would."""
     needed = list(dict.fromkeys(names))
     columns = {
         column.name: pa.chunked_array([pa.array([categories.spell(cell) for cell in column.cells], pa.string())])

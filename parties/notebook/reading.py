@@ -98,7 +98,7 @@ class Reading(BaseEstimator):  # type: ignore[misc]
             )
             width = cells.shape[1]
             if names is not None and len(names) != width:
-                raise InputError(f"X has {width} columns, but the schema {len(names)} attributes beside the target")
+                raise InputError(f"X has {width} columns; give {len(names)}, one for each attribute of the schema")
             names = names or self._column_names()
             return categories.array_columns(cells, names, names if wanted is None else wanted), len(cells)
         rows = len(table)
@@ -114,6 +114,5 @@ class Reading(BaseEstimator):  # type: ignore[misc]
         return [f"x{i}" for i in range(self.n_features_in_)] if named is None else list(named)
 
     def _take_names(self, names: Sequence[str]) -> None:
-        """Store the names of columns that a node or a source of counts reads."""
         self._by_name = True
         self.feature_names_in_, self.n_features_in_ = np.array(names, dtype=object), len(names)

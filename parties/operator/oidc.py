@@ -167,7 +167,7 @@ class Provider:
                 "this answer comes from a log-in provider that party.toml does not name; begin the log-in again"
             )
         if "error" in answer or "code" not in answer:
-            raise InputError(f"the log-in provider says {quoted(answer.get('error', 'nothing'))}")
+            raise InputError(f"the log-in provider reports {quoted(answer.get('error', 'nothing'))}; begin again")
         return self._named(self._claims(self._token(request, answer["code"]), request.nonce))
 
     def _token(self, request: Request, code: str) -> str:

@@ -59,7 +59,6 @@ def _of_table(table: TableSettings) -> dict[str, SourceSettings]:
 
 
 def _of_rule(rule: ColumnRule, table: FormatSettings) -> SourceSettings:
-    """Return a column's spelling of days, numbers and missing values under the rule of its attribute."""
     reads = None if rule.ranges is None else rule.ranges.reads
     fields: dict[str, Any] = {}
     if reads == "number":

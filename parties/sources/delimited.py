@@ -416,7 +416,7 @@ def _complain_of_bytes(path: Path, copy: Path | None = None) -> NoReturn:
         for number, line in enumerate(stream, 1):
             files.decode(path, line, number, offset)
             offset += len(line)
-    raise InputError(f"{path}: it was changed while it was read")
+    raise InputError(f"{path}: it was changed while it was read; try again")
 
 
 def line_of(path: Path, spelling: FormatSettings, column: str, text: str | None) -> int | None:

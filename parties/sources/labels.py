@@ -55,7 +55,7 @@ def _refuse(table: TableSettings, schema: Schema, rule: ColumnRule, rows: int, f
     except UnfitError as error:
         row = "" if str(error).startswith(f"{table.label}, line ") else f" (first in row {first})"
         raise UnfitError(f"{error}{row}", f"{error.loggable}{row}") from None
-    raise InputError(f"{table.label}: the rows have changed since they were read")
+    raise InputError(f"{table.label}: the rows have changed since they were read; try again")
 
 
 def _queried(table: TableSettings, rules: Sequence[ColumnRule]) -> list[NDArray[np.int32]]:

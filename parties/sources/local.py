@@ -110,7 +110,7 @@ def _is_finished(file: Path) -> bool:
 
 def _parquet(engine: Scratch, path: Path, files: Sequence[Path]) -> RowQuery:
     if not files:
-        raise InputError(f"{path}: there is no Parquet file")
+        raise InputError(f"{path}: there is no Parquet file; check the path")
     for file in files:
         require_regular(file)
     names = [glob.escape(str(file)) for file in files]

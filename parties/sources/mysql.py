@@ -103,7 +103,7 @@ def _options(settings: PlaceSettings) -> dict[str, Any]:
         if key not in OPTIONS:
             raise InputError(f"{settings.label}: the option {quoted(key)} is not known{instead(key, OPTIONS)}")
         if key == "ssl_mode" and value not in MODES:
-            raise InputError(f"{settings.label}: ssl_mode: {quoted(value)}{instead(value, MODES)}")
+            raise InputError(f"{settings.label}: ssl_mode: there is no mode {quoted(value)}{instead(value, MODES)}")
         if key in TLS:
             options.setdefault("ssl", {})[key.removeprefix("ssl_")] = value
         else:

@@ -177,7 +177,6 @@ def from_frame(
 
 
 def _chosen(schema: Schema, target: str, columns: Sequence[str] | None) -> list[str]:
-    """Return the attributes to count in schema order, and the target last."""
     for name in (target, *(columns or ())):
         if name not in schema.attributes:
             there = instead(name, schema.attributes)

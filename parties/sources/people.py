@@ -81,9 +81,9 @@ def person_of(rows: RowQuery, settings: TableSettings) -> exp.Expr:
         if (name := next((c.name for c in value.find_all(exp.Column) if not _is_known(c, rows)), None)) is not None:
             raise InputError(f"{where}: there is no column {quoted(name)}{instead(name, rows.types)}")
         if value.find(exp.AggFunc, exp.Window) is not None:
-            raise InputError(f"{where}: must follow from one row alone, not from several")
+            raise InputError(f"{where}: must be computed from one row; remove functions of several rows")
         if value.find(exp.Column) is None:
-            raise InputError(f"{where}: names no column; the person must follow from the row")
+            raise InputError(f"{where}: names no column; name the one that identifies the person")
         text = exp.Trim(this=exp.cast(value, "TEXT"), expression=exp.Literal.string(SPACE))
         with engine.reporting(": person"):
             engine.probe(exp.Select().select(text.as_("person")).from_(rows.query.subquery("t")))

@@ -139,7 +139,7 @@ def _consent(value: object) -> object:
 def _simple(files: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the files. Raise ValueError unless each name is a plain SQL name, and each source is a file."""
     if len({name.lower() for name in files}) < len(files):
-        raise ValueError("two names differ only in case")
+        raise ValueError("two names differ only in case; rename one")
     for name, file in files.items():
         if re.fullmatch(SIMPLE, name) is None:
             raise ValueError(f"{quoted(name)}: a name of letters, digits and _ is needed")
@@ -174,7 +174,7 @@ def is_encoding(name: str) -> bool:
 def _encoding(value: str) -> str:
     """Return an encoding's name; UTF-8 and UTF-16 in Python's form. Raise ValueError if Python has no such encoding."""
     if not is_encoding(value):
-        raise ValueError(f"{quoted(value)} is not a text encoding of Python, such as cp1251 or gb18030")
+        raise ValueError(f"must be a text encoding of Python, such as cp1251 or gb18030, not {quoted(value)}")
     name = codecs.lookup(value).name
     return name if name in ("utf-8", "utf-16") else value
 
@@ -248,7 +248,7 @@ class FormatSettings(Settings):
     @model_validator(mode="after")
     def _marks_differ(self) -> FormatSettings:
         if self.thousands == self.decimal:
-            raise ValueError(f"thousands: {quoted(self.decimal)} is the decimal mark")
+            raise ValueError(f"thousands: {quoted(self.decimal)} is the decimal mark; choose another mark")
         return self
 
 
@@ -357,7 +357,7 @@ class BudgetSettings(Settings):
     @model_validator(mode="after")
     def _apart_is_a_part(self) -> BudgetSettings:
         if self.apart > self.delta:
-            raise ValueError(f"apart: a part of delta, which is {self.delta:.3g}")
+            raise ValueError(f"apart: must be at most delta, {self.delta:.3g}")
         return self
 
     def shared(self, share: float) -> BudgetSettings:
@@ -665,7 +665,7 @@ def share_budgets(tables: dict[str, TableSettings]) -> dict[str, TableSettings]:
             try:
                 check_delta(other.budget.delta, table.max_rows)
             except InputError as error:
-                raise ValueError(f"{key}: of the budget of {quoted(holder)}: {error}") from None
+                raise ValueError(f"{key}: the budget of {quoted(holder)}: {error}") from None
         shared[name] = table.model_copy(update={"budget": other.budget})
     return tables | shared
 

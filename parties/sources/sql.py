@@ -199,16 +199,16 @@ def _check(node: exp.Expr, dialect: str, where: str, named: Collection[str] | No
                 f"{where}: WITH RECURSIVE is refused because it may never end; make a view in the database"
             )
         case exp.CTE() if re.fullmatch(SIMPLE, node.alias) is None:
-            raise InputError(f"{where}: {quoted(node.alias)} in WITH: a name of letters, digits and _ is needed")
+            raise InputError(f"{where}: WITH {quoted(node.alias)}: give a name of letters, digits and _")
         case exp.DataType() if node.this == exp.DataType.Type.USERDEFINED:
-            raise InputError(f"{where}: the type {_shown(node, dialect)} is not permitted here")
+            raise InputError(f"{where}: the type {_shown(node, dialect)} is not permitted here: {_WAY_OUT}")
         case exp.Limit() | exp.Fetch() | exp.Offset() if node.parent is None or not node.parent.args.get("order"):
             raise InputError(f"{where}: LIMIT without ORDER BY may give different rows each time; add ORDER BY")
         case _ if kind not in KINDS:
-            raise InputError(f"{where}: {kind.upper()} ({_shown(node, dialect)}) is not permitted here")
+            raise InputError(f"{where}: {kind.upper()} ({_shown(node, dialect)}) is not permitted here: {_WAY_OUT}")
 
 
-_WAY_OUT = "compute that in a view of the database, or before"
+_WAY_OUT = "put it into a view of the database, or compute it beforehand"
 
 
 def _check_table(table: exp.Table, where: str, named: Collection[str] | None) -> None:

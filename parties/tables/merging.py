@@ -294,7 +294,6 @@ def _listed_as(other: ColumnType | None, values: Sequence[str]) -> ColumnType:
 
 
 def _differences(ours: tuple[str, ...], theirs: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield the differences of two typed proposals of a column: kind and description."""
     sides = [{} if (column := type_of(values)) is None else column.public() for values in (ours, theirs)]
     for key in dict.fromkeys([*sides[0], *sides[1]]):
         if key in ("values", "groups") or sides[0].get(key) == sides[1].get(key):

@@ -101,7 +101,6 @@ def _pairs(value: object) -> object:
 
 
 def _listed(groups: Mapping[str, Sequence[str]]) -> list[list[Any]]:
-    """Return groups as pairs, which keep their order in any canonical form."""
     return [[label, list(members)] for label, members in groups.items()]
 
 
@@ -186,7 +185,7 @@ class CategoryType(ColumnType):
         known = [*self.values, *(text for group in self.groups.values() for text in group)]
         if len(known) > len(set(known)):
             twice = next(text for text, times in Counter(known).items() if times > 1)
-            raise ValueError(f"{quoted(twice)} is in two groups")
+            raise ValueError(f"{quoted(twice)} is in two groups; keep it in one")
         if self.prefix is not None and (long := [text for text in known if len(text) > self.prefix]):
             raise ValueError(f"prefix: {quoted(long[0])} is longer than the {self.prefix} letters that are compared")
         return self
@@ -574,7 +573,6 @@ def _between(low: Fraction, high: Fraction, width: Fraction) -> Iterable[Fractio
 
 
 def _years_before(day: date, years: int) -> date:
-    """Return the latest date of birth of a person who has this age on a day."""
     try:
         return day.replace(year=day.year - years)
     except ValueError:  # the 29th of February

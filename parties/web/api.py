@@ -154,7 +154,6 @@ def _why_if_any(request: Request, fields: Fields) -> str:
 
 
 def _peer(_: Request, fields: Fields) -> str:
-    """Return the peer's name in a body without other fields than a reason."""
     if not isinstance(peer := fields.get("peer"), str) or fields.keys() - {"peer", "why"}:
         raise InputError('the request must be {"peer": "NAME", "why": "TEXT"}')
     return peer
@@ -165,7 +164,6 @@ def _why_of_peer(request: Request, fields: Fields) -> str:
 
 
 def _typed(_: Request, fields: Fields) -> Fields | None:
-    """Return the inputs that an operator has typed, in a body without other fields."""
     typed = fields.get("typed", {})
     if not isinstance(typed, dict) or fields.keys() - {"typed"}:
         raise InputError('the request must be {"typed": {NAME: VALUE}}')
@@ -225,7 +223,6 @@ def _id(request: Request, _: Fields) -> str:
 
 
 def _refused(key: str, request: Request, error: Exception) -> Response:
-    """Return the answer to an unknown path or method, or to a request that is too long."""
     assert isinstance(error, HTTPException)
     return _stranger(request, key) or _error(
         error.status_code, "there is no such path" if error.status_code == 404 else error.detail

@@ -153,5 +153,5 @@ def _behind(jobs: list[JobView], last: str) -> list[JobView]:
     """Return the jobs after the last one of the page before. Raise InputError if it is not among them."""
     positions = [position for position, job in enumerate(jobs, 1) if job.id == last]
     if last and not positions:
-        raise InputError("this page of jobs no longer exists: start with the first one")
+        raise InputError("this page of jobs no longer exists: go to the first page")
     return jobs[positions[0] if positions else 0 :]

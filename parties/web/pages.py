@@ -157,7 +157,6 @@ class Pages:
         return RedirectResponse(f"/?{query}{'&' if query else ''}decided={job.id}", 303)
 
     def _back(self, visit: Visit, problem: str = "", more: Sequence[str] = ()) -> Response:
-        """Show the page with the submitted form again."""
         if _from_overview(visit):
             return self.overview(visit, problem, Choice.of(visit.form.get("query", "")), more)
         return self.job(visit, problem, more)

@@ -167,7 +167,6 @@ def read_list(text: str) -> list[str]:
 
 
 def _typed(form: Mapping[str, str]) -> dict[str, str]:
-    """Return a form whose ticked columns are appended to the texts of their fields."""
     fields = {name: text for name, text in form.items() if TICK not in name}
     for name in form:
         key, mark, column = name.partition(TICK)
@@ -255,7 +254,6 @@ def _job(form: dict[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 def _misnamed(fields: Mapping[str, Any], columns: list[str]) -> dict[str, str]:
-    """Return the settings that name a column that the table lacks, or a column twice."""
     wrong: dict[str, str] = {}
     for field in _fields(fields["protocol"]):
         if field.column and field.key in fields:

@@ -90,7 +90,6 @@ def _tree_file(document: dict[str, Any]) -> TreeFile:
 
 
 def _outline(root: Node, unfolded: int) -> list[Line]:
-    """Return all nodes in reading order, for nested lists without recursion."""
     nodes = places(root)
     lines = []
     for i, entry in enumerate(nodes):

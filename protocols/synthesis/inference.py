@@ -137,6 +137,5 @@ class _Clique:
         self.masses.sum()
 
     def end(self, result: Table) -> None:
-        """Write the marginals of the clique's own sets into the vector."""
         for _, masses, part in self._targets:
             result[part] = masses

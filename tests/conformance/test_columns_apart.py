@@ -131,5 +131,5 @@ def test_without_a_peer_and_by_a_node_it_is_a_line(tmp_path: Path) -> None:
     alone = here(tmp_path, "id3", "--alone", "--plain", *LISTENER, *files)
     node = here(tmp_path, "policy", "--job", "job.toml", "--config", "party.toml")
     assert (alone.code, node.code) == (2, 2)
-    assert alone.err == "smc: --alone: columns that lie apart need both parties; remove --listener-columns\n"
+    assert alone.err == "smc: --alone: cannot be combined with --listener-columns; remove one of them\n"
     assert node.err == "smc: listener_columns cannot be set in a job: only commands by hand have --listener-columns\n"

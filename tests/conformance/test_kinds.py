@@ -208,7 +208,7 @@ def test_typed_when_proposing_and_consenting(
         ({"protocol": "equality"}, "value=-", "standard input is empty or closed"),
         ({"protocol": "equality"}, "number=5", "--input: must be NAME=VALUE, with NAME from 'value'"),
         ({"protocol": "equality"}, "5", "--input: must be NAME=VALUE"),
-        ({"protocol": "majority", "classes": ["p", "q"]}, "counts=1", "--counts: 1 counts, but there are 2 classes"),
+        ({"protocol": "majority", "classes": ["p", "q"]}, "counts=1", "--counts: 1 counts; give 2, one for each class"),
         ({"protocol": "majority", "classes": ["p", "q"]}, "counts=1,-2", "--counts: must be whole numbers"),
         ({"protocol": "majority", "classes": ["p", "q"]}, "counts=", "counts"),
         ({"protocol": "circuit", "circuit": "adder"}, f"input={1 << WIDTH:#x}", f"--input: {WIDTH + 1} bits"),

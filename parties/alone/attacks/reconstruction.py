@@ -101,7 +101,7 @@ def programme(counts: Sequence[Count], slack: int = 0, most: int = MOST_UNKNOWNS
             possible &= ~_holds(indices, axes, count)
     unknowns = int(possible.sum())
     if not 0 < unknowns <= most:
-        raise InputError(f"{unknowns:,} combinations could have rows; the attack solves for 1 to {most:,}")
+        raise InputError(f"{unknowns:,} combinations could have rows; give tables that leave 1 to {most:,}")
     indices = indices[:, possible]
     shown = [count for count in counts if count.number is not None]
     rows = [np.flatnonzero(_holds(indices, axes, count)) for count in shown]

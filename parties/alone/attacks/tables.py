@@ -49,8 +49,8 @@ def _crossed(table: Columns, names: list[str]) -> Iterator[tuple[tuple[str, ...]
     first, *others = table.values
     if first != names[0] or len(names) > 2 or (len(names) == 1 and len(others) != 1):
         raise InputError(
-            f"{table.path}: not a table of {' and '.join(names)}: its first column is {quoted(first)}; a table of "
-            "more than two has a line for every count, with a column for each and the count"
+            f"{table.path}: not a table of {' and '.join(names)}: its first column is {quoted(first)}; with more "
+            "than two columns, write one count on each line, behind the values of all columns"
         )
     for row, other in itertools.product(range(len(table.lines)), others):
         yield (table.values[first][row], other)[: len(names)], table.values[other][row], table.where(row, other)

@@ -188,7 +188,7 @@ def at_privacy(kind: NoiseKind, privacy: float, low: float, high: float, confide
         InputError: a number is outside its range
     """
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise InputError(f"a range must have a low end below its high end, not {low:g} to {high:g}")
+        raise InputError(f"low must be below high, and {low:g} is not below {high:g}")
     if max(-low, high) > LARGEST:
         raise InputError(f"a range must lie between -{LARGEST:g} and {LARGEST:g}, not from {low:g} to {high:g}")
     if not 0 < privacy < math.inf:

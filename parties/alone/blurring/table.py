@@ -48,7 +48,7 @@ def blur(
             written += batch.num_rows
             on_progress(written)
         if not written:
-            raise InputError(f"{rows.engine.place}: there are no rows")
+            raise InputError(f"{rows.engine.place}: there are no rows; give a table with rows")
     return written
 
 
@@ -71,7 +71,7 @@ def read(rows: RowQuery, plan: BlurPlan, names: Sequence[str]) -> dict[str, Any]
         batches.append(batch)
     table = pa.concat_tables(batches)
     if not table.num_rows:
-        raise InputError(f"{rows.engine.place}: there are no rows")
+        raise InputError(f"{rows.engine.place}: there are no rows; give a table with rows")
     columns: dict[str, Any] = {}
     for i, name in enumerate(names):
         column, place = plan.columns[name], f"{rows.engine.place}, column {quoted(name)}"
@@ -130,5 +130,5 @@ def _categories(column: pa.ChunkedArray, how: ColumnBlur, place: str) -> Any:
     codes = codes_of(texts, values)
     if (codes < 0).any():
         wrong = texts[int(np.argmax(codes < 0))]
-        raise InputError(f"{place}: {quoted(wrong)} is not among the plan's values {listed(values)}")
+        raise InputError(f"{place}: {quoted(wrong)} is not one of the plan's values {listed(values)}; correct it")
     return codes

@@ -44,7 +44,7 @@ def unpack(reports: Reports, width: int) -> NDArray[np.uint8]:
         InputError: a bit beyond `width` is set
     """
     if width % 8 and (reports[:, width // 8] >> (width % 8)).any():
-        raise InputError("a report has bits beyond its last: it is damaged, or made by another plan")
+        raise InputError("a report has too many bits; leave it out, or give the plan of the reports")
     return np.unpackbits(reports, axis=1, count=width, bitorder="little")
 
 
@@ -59,5 +59,5 @@ def known(values: NDArray[Any], bound: int) -> NDArray[Any]:
         InputError: a value is too large
     """
     if len(values) and int(values.max()) >= bound:
-        raise InputError("a report is impossible under this plan: it is damaged, or made by another plan")
+        raise InputError("a report has an impossible value; leave it out, or give the plan of the reports")
     return values

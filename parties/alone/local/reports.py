@@ -68,7 +68,7 @@ def read_tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.
                     f"{path}: its lines end in CRLF, so a program changed the file; send the file as it was written"
                 )
             if first != header(plan):
-                raise InputError(f"{path}: its reports were made by another plan")
+                raise InputError(f"{path}: its reports were made by another plan; give that plan")
             return total(_tallied(stream, path, mechanism), mechanism)
     except OSError:
         files.read_bytes(path)  # raises the InputError that explains it
@@ -127,7 +127,7 @@ def _tallied(stream: IO[bytes], path: Path, mechanism: Mechanism) -> Iterator[ND
         bad = (digits > 15).any(axis=1) | (text[:, -1] != ord("\n"))
         if bad.any() or len(data) % length:
             line = number + (int(np.argmax(bad)) if bad.any() else count)
-            raise InputError(f"{path}: line {line}: is not a report of {length - 1} hexadecimal digits")
+            raise InputError(f"{path}: line {line}: is not a report of {length - 1} hexadecimal digits; remove it")
         try:
             yield mechanism.tally((digits[:, ::2] << 4 | digits[:, 1::2]).astype(np.uint8))
         except InputError as error:
@@ -140,16 +140,16 @@ def _tally(path: Path, plan: LocalPlan, mechanism: Mechanism) -> NDArray[np.int6
     try:
         digest, numbers = content["plan"], content["tally"]
     except (KeyError, TypeError):
-        raise InputError(f"{path}: is not a tally") from None
+        raise InputError(f"{path}: is not a tally; give a file of smc local tally") from None
     if digest != plan.digest():
-        raise InputError(f"{path}: its reports were made by another plan")
+        raise InputError(f"{path}: its reports were made by another plan; give that plan")
     empty = total((), mechanism)
     whole: Sequence[object] = numbers if isinstance(numbers, list) else ()
     if len(whole) != len(empty) or not all(type(n) is int and 0 <= n < 1 << 53 for n in whole):
-        raise InputError(f"{path}: is not a tally of this plan")
+        raise InputError(f"{path}: is not a tally of this plan; give the plan of the tally")
     tally = np.array(whole, dtype=np.int64)
     if not mechanism.possible(tally):
-        raise InputError(f"{path}: is an impossible tally: it is damaged, or made by another plan")
+        raise InputError(f"{path}: is an impossible tally: it is damaged, or of another plan; tally anew")
     if mechanism.count(tally) > MOST_REPORTS:
         raise InputError(f"{path}: is a tally of more than {MOST_REPORTS:,} reports, the limit; split the reports")
     return tally

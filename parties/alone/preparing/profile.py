@@ -306,7 +306,6 @@ class _Pieces:
 
 
 def _kept_as(dtype: dt.DataType) -> str:
-    """Return DuckDB's type for a declared column."""
     if dtype.is_date() or dtype.is_timestamp():
         return "DATE"
     if isinstance(dtype, dt.Decimal):

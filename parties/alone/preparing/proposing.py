@@ -152,7 +152,7 @@ def propose(
         why = next(p.aside for p in proposals if p.name == named)
         raise InputError(f"{table.place.label}: column {quoted(target)} cannot be the target: {why}")
     if not attributes:
-        raise InputError(f"{table.place.label}: no remaining column can be an attribute")
+        raise InputError(f"{table.place.label}: no other column can be an attribute; include more columns")
     schema = Schema(attributes, target, keys)
     mapping = {
         name: column_settings(c, table, name, attributes[name])[0]

@@ -103,7 +103,7 @@ def build(column: str, paths: Sequence[Sequence[str]]) -> Hierarchy:
     """
     where = f"the hierarchy of column {quoted(column)}"
     if not paths:
-        raise InputError(f"{where} has no values")
+        raise InputError(f"{where} has no values; list at least one")
     height = len(paths[0])
     for path in paths:
         if len(path) != height:
@@ -117,11 +117,11 @@ def build(column: str, paths: Sequence[Sequence[str]]) -> Hierarchy:
             parent = parents.setdefault(path[level], path[level + 1])
             if parent != path[level + 1]:
                 two = f"{quoted(parent)} and {quoted(path[level + 1])}"
-                raise InputError(f"{where}: {quoted(path[level])} of level {level} has two parents, {two}")
+                raise InputError(f"{where}: {quoted(path[level])} of level {level} has two parents, {two}; keep one")
     tops = list(dict.fromkeys(path[-1] for path in paths))
     if len(tops) > 1:
         two = f"{quoted(tops[0])} and {quoted(tops[1])}"
-        raise InputError(f"{where}: the top must be one value, such as '*', and there are {two}")
+        raise InputError(f"{where}: the top level must have one value, such as '*', but has {two}")
     distinct = list({path[0]: path for path in paths}.values())
     labels = [tuple(dict.fromkeys(path[level] for path in distinct)) for level in range(height)]
     groups = []

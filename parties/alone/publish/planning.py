@@ -164,7 +164,7 @@ def propose(
             "add trees and remove it for one level"
         )
     if not quasi:
-        raise InputError(f"{rows.engine.place}: every column identifies nearly all rows, so none could be published")
+        raise InputError(f"{rows.engine.place}: every column identifies nearly all rows; add a column of few values")
     if sounding := [names[i] for i in quasi if SENSITIVE.search(names[i])]:
         notes.append(
             f'{", ".join(sounding)}: the name suggests a sensitive column. If it is one, set role = "sensitive" and '

@@ -203,7 +203,7 @@ def write(rows: RowQuery, plan: PublishPlan, ring: Keyring | None, out: Path, es
     in_clear = {name: cell(rows, name, masks[name]) for name in rows.types if name in open_ones}
     order = [name for name in rows.types if name in in_clear or name in made_of_keys]
     if not order:
-        raise InputError('the plan leaves no column to write: role = "other" writes one as it is')
+        raise InputError('the plan drops every column; give one a pseudonym, or role = "other" to write it unchanged')
     selected = [text.as_(f"c{i}") for i, text in enumerate(texts.values())]
     selected += [column.as_(f"o{i}") for i, column in enumerate(in_clear.values())]
     query = exp.Select().select(*selected).from_(rows.query.subquery("t"))
@@ -281,6 +281,6 @@ def restored(keys: Mapping[int, ColumnKey], column: Any, ring: Keyring, place: s
         try:
             values.append(None if text is None or text == MISSING else value_of(keys, text, ring))
         except ValueError:
-            raise InputError(f"{place}: {quoted(text, 24)} is not a pseudonym of this key") from None
+            raise InputError(f"{place}: {quoted(text, 24)} is not a pseudonym of this key; give its key") from None
     lost = np.array([v is None and t not in (None, MISSING) for v, t in zip(values, texts, strict=True)], dtype=bool)
     return pa.array(values, pa.string()).take(pa.array(codes)), int(lost[codes].sum())

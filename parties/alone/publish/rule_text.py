@@ -36,7 +36,7 @@ Token: TypeAlias = tuple[str, bool]  # text, and whether it is a sign
 def parse(text: str) -> Rules:
     """Parse a text of rules; raise InputError that states the fault."""
     if len(text) > MAX_TEXT:
-        raise InputError(f"rules: the text has {len(text)} characters, at most {MAX_TEXT} are read")
+        raise InputError(f"rules: the text has {len(text)} characters, more than {MAX_TEXT}; shorten the rules")
     rules: Rules = {}
     for part in _split(_tokens(text), ";"):
         if not part:
@@ -93,7 +93,7 @@ def _tokens(text: str) -> Iterator[Token]:
     while place < len(text):
         match = _TOKEN.match(text, place)
         if match is None:
-            raise InputError(f"rules: cannot read {quoted(text[place:], 30)}: a quote that does not end")
+            raise InputError(f"rules: cannot read {quoted(text[place:], 30)}: close the quote")
         place = match.end()
         if match.lastgroup == "quoted":
             mark = match.group()[0]

@@ -102,7 +102,7 @@ class ColumnPlan(Rule):
         if self.mask is not None and self.pseudonym is not None:
             raise ValueError("a column has a mask or a pseudonym, not both")
         if self.unmask and self.mask is None:
-            raise ValueError("unmask is for a column that has a mask")
+            raise ValueError("unmask is for a column with a mask; add a mask, or remove unmask")
         return self
 
     @property

@@ -58,7 +58,7 @@ def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
         elif settings.mask is not None:
             columns.append(masked(rows, column, settings.mask).as_(column, quoted=True))
     if not columns:
-        raise InputError("the view would show nothing: the plan drops all columns")
+        raise InputError("the view would show nothing, because the plan drops all columns; keep at least one")
     is_chosen = plan.chosen_as is not None
     is_changed = is_chosen or plan.derives or formats_of(plan)
     select = exp.Select().select(*columns).from_(_chosen(rows, table) if is_changed else table)
@@ -74,7 +74,6 @@ def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
 
 
 def _chosen(rows: RowQuery, table: exp.Table) -> exp.Subquery:
-    """Return the rows that are not left out, from the table by its name in its database."""
     query = rows.query.copy()
     for table_copy in list(query.find_all(exp.Table)):
         table_copy.replace(table)

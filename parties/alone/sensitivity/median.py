@@ -39,7 +39,7 @@ class Table:
         self.low, self.high = low, high
         self.numbers: Numbers = np.sort(np.clip(np.asarray(numbers, dtype=np.int64), low, high))
         if not len(self):
-            raise InputError("there are no numbers, so there is no median")
+            raise InputError("there are no numbers, so there is no median; give at least one row")
 
     def __len__(self) -> int:
         return len(self.numbers)

@@ -138,7 +138,7 @@ class Alignment(Kind):
 
     @override
     def of_nobody(self) -> Any:
-        raise InputError("align: both parties need rows")
+        raise InputError("align: both parties need rows; give yours with --data or a table")
 
     @contextmanager
     @override

@@ -170,7 +170,6 @@ class Growing:
         self.level += 1
 
     def _close(self, tree: Tree, places: Places | None) -> None:
-        """Turn the nodes that are still open into leaves."""
         if tree.level and places is not None:
             inside = places >= 0
             places[inside] = -1 - len(tree.leaves) - places[inside]

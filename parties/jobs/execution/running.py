@@ -136,7 +136,6 @@ class Connection:
     def _holders(
         self, givers: Givers, specification: Report, link: Link, status: StatusLine
     ) -> AbstractContextManager[Holders]:
-        """Open the links to the holders, after both nodes have agreed on the job."""
         from parties.jobs.holders import open_holders
 
         def check_peer() -> None:

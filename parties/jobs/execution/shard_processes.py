@@ -123,7 +123,7 @@ class Processes(Shards):
         assert self._options.connect is not None
         try:
             if not door[-1]:
-                raise LinkError("the peer's process could not start")
+                raise LinkError("a shard of the peer could not start; ask its operator for the reason")
             place = met_at(door, parse_address(self._options.connect), self._options.shards_at)
         except LinkError as error:
             self._begun[number] += 1
@@ -278,7 +278,6 @@ def met_at(door: Door, session: Address, shards_at: Sequence[str] = ()) -> Addre
 
 
 def _networks(shards_at: Sequence[str]) -> Iterator[_Network]:
-    """Yield the networks in the setting, and each address of its host names as a network."""
     for name in shards_at:
         try:
             yield ipaddress.ip_network(name)
@@ -310,7 +309,6 @@ class _Dead:
 
 
 def _work(main: Connection, order: Order) -> None:
-    """Run as a shard until there are no more tasks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the job's process ends this one
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_leave_with_parent, daemon=True).start()

@@ -147,7 +147,11 @@ class Circuit(Batched):
             arity = len(self.netlist(inputs).input_widths)
         except InputError as error:
             return str(error)
-        return None if 1 <= arity <= 2 else f"the circuit has {arity} inputs; two parties can hold one or two"
+        return (
+            None
+            if 1 <= arity <= 2
+            else f"the circuit has {arity} inputs; give a circuit with one or two, for the two parties"
+        )
 
     @override
     def batch_program(self, batch: int, inputs: Inputs) -> Program:
@@ -158,7 +162,7 @@ class Circuit(Batched):
         def program(engine: Any) -> object:
             netlist = self.netlist(inputs)
             if not 1 <= len(netlist.input_widths) <= 2:
-                raise InputError(f"the circuit has {len(netlist.input_widths)} inputs; two parties can hold one or two")
+                raise InputError(f"the circuit has {len(netlist.input_widths)} inputs; give one with one or two")
             width = netlist.input_widths[engine.party] if engine.party < len(netlist.input_widths) else None
             zeros = None if width is None else np.zeros((width, batch), dtype=np.uint8)
             return evaluate(engine, netlist, zeros)
@@ -220,7 +224,7 @@ def parse_bits(text: str | None, widths: tuple[int, ...], party: int) -> BitMatr
     from smc.primitives import bits as bitpack
 
     if len(widths) > 2:
-        raise InputError(f"the circuit has {len(widths)} inputs; two parties can hold one or two")
+        raise InputError(f"the circuit has {len(widths)} inputs; give one with one or two")
     if party >= len(widths):
         if text is not None:
             raise InputError(f"--input: the circuit has no input for party {party}")

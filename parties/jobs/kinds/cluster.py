@@ -76,7 +76,7 @@ class Cluster(Release):
                 f"bounds: are missing: give LOW:HIGH for each of {listed(columns)}, not taken from the rows"
             )
         if len(settings.bounds) != len(columns):
-            raise InputError(f"bounds: there are {len(settings.bounds)} for {len(columns)} columns")
+            raise InputError(f"bounds: {len(settings.bounds)} for {len(columns)} columns; give LOW:HIGH for each")
         order = list(schema.attributes)
         pairs = sorted(
             zip(columns, settings.bounds, strict=True),
@@ -185,7 +185,6 @@ class Cluster(Release):
 
     @property
     def _last(self) -> Part:
-        """The numbers that the round after a grid opens, with their noise."""
         from protocols.release.clusters import change
 
         size = len(self.axes)

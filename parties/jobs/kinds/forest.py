@@ -131,5 +131,5 @@ class Forest(ExactTree):
     @override
     def state_of_trees(self, tree_file: TreeFile) -> State:
         if tree_file.noise is not None or len(tree_file.trees) != self.settings.trees:
-            raise InputError(f"this is not a result of {self.settings.trees} trees without noise")
+            raise InputError(f"this is not a result of {self.settings.trees} trees without noise; give one")
         return self.indexed(tree_file)

@@ -173,7 +173,7 @@ class Majority(Batched):
         if not all(re.fullmatch("[0-9]{1,19}", part) for part in parts):
             raise InputError("--counts: must be whole numbers from 0 up, with commas between them")
         if len(parts) != len(self.classes):
-            raise InputError(f"--counts: {len(parts)} counts, but there are {len(self.classes)} classes")
+            raise InputError(f"--counts: {len(parts)} counts; give {len(self.classes)}, one for each class")
         if any(int(part) >> self.settings.bits for part in parts):
             raise InputError(f"--counts: a count does not fit {self.settings.bits} bits; raise --bits at both parties")
         return [int(part) for part in parts]

@@ -66,7 +66,9 @@ class Scorecard(NaiveBayes):
         if len(classes) != 2:
             raise InputError(f"target: a scorecard needs two classes, not {len(classes)}; choose two with where")
         if good is not None and good not in classes:
-            raise InputError(f"good: {good!r} is not a class of {self.settings.target!r}")
+            raise InputError(
+                f"good: {good!r} is not a class of {self.settings.target!r}; name one of {' or '.join(classes)}"
+            )
         counted = question.show
         place = classes.index(good) if good is not None else 0
 

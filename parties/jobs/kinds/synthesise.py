@@ -86,7 +86,7 @@ class Synthesise(Release):
         check_cells(self.sets, self.where, self.schema)
         self.cells()  # refused here if there are too many
         if (least := sum(map(len, self.values))) > settings.model_cells:
-            raise InputError(f"model_cells: single columns alone have {least:,} values together: give more")
+            raise InputError(f"model_cells: the columns have {least:,} values together; give at least this number")
         return Question(
             self._learnt(),
             sum(self.work.sizes),
@@ -174,7 +174,6 @@ class Synthesise(Release):
     # Cost.
 
     def _program(self, engine: Any) -> None:
-        """Count a run with the likely number of rounds on a counting engine."""
         from parties.jobs.release.synthesise import expected
         from protocols.release import aim, mst
 
@@ -259,7 +258,6 @@ class Synthesise(Release):
         return States(Synthesis(), steps, lambda state: state.rows is not None, cut, Synthesis.encode, Synthesis.decode)
 
     def _ends(self, state: State) -> list[int]:
-        """Return the number of measurements after each step."""
         many, single = len(state.measured), len(self.names)
         if not many:
             return []

@@ -41,7 +41,7 @@ def features_of(
     predictors = schema.features(target)
     for key, names in (("columns", columns or ()), ("numeric", numeric or ())):
         if target in names:
-            raise InputError(f"{key}: {quoted(target)} is the target: name others")
+            raise InputError(f"{key}: {quoted(target)} is the target; name other columns")
         check_names(key, names, predictors)
     chosen = predictors if columns is None else tuple(name for name in predictors if name in columns)
     if not chosen:

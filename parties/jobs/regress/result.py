@@ -100,7 +100,6 @@ def text(document: Document) -> str:
 
 
 def _subject(document: Document) -> str:
-    """Return the class or the target that positive weights favour."""
     return str(document["classes"][1] if "classes" in document else document["target"])
 
 

@@ -100,7 +100,6 @@ class Squares(OpenedOnce):
 
     @property
     def _sigma(self) -> float:
-        """Standard deviation of a moment's noise, with its rounding."""
         return (float(self.noise.scale) + 1) / (1 << self.POINT)
 
     def _opened(self, opened: Opened) -> Floats:

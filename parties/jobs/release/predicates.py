@@ -69,7 +69,7 @@ def parse(text: str, schema: Schema) -> tuple[Predicate, ...]:
         schema: The agreed schema.
     """
     if len(text) > MAX_TEXT:
-        raise InputError(f"where: it has {len(text)} characters, at most {MAX_TEXT} are read")
+        raise InputError(f"where: it has {len(text)} characters, more than {MAX_TEXT}; shorten it")
     parts: list[list[_Token]] = [[]]
     for token in _tokens(text):
         if token.is_sign(";"):
@@ -77,7 +77,7 @@ def parse(text: str, schema: Schema) -> tuple[Predicate, ...]:
         else:
             parts[-1].append(token)
     if len(parts) > 1 and not all(parts):
-        raise InputError("where: there is nothing before or behind a ';'")
+        raise InputError("where: there is nothing before or behind a ';'; remove it")
     return tuple(_Reader(part, schema).predicate() for part in parts)
 
 

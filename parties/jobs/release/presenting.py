@@ -132,7 +132,6 @@ def _answers(document: Document) -> list[str]:
 
 
 def _sums(document: Document, columns: int) -> list[list[str]]:
-    """Return the lines of a table's margins and total."""
     lines = []
     if columns > 1:
         for answer in document.get("margins", ()):
@@ -179,7 +178,6 @@ def _spread(numbers: Sequence[Document]) -> str:
 
 
 def _model(document: Document) -> list[str]:
-    """Return a naive Bayes model: the counts of each class, then of each column's values."""
     classes = document["classes"]
     lines = [[f"{shown(document['target'])}", *map(shown, classes)], ["rows", *map(amount, classes.values())]]
     for column, values in document["columns"].items():

@@ -123,6 +123,5 @@ def _predicate(text: str | None, schema: Schema) -> Predicate:
 
 
 def _split(text: str, sign: str) -> list[str]:
-    """Return the nonempty parts between the separators outside quotes."""
     parts = (part.strip() for part in re.findall(_PIECE.format(sign=re.escape(sign)), text))
     return [part for part in parts if part]

@@ -97,7 +97,7 @@ class ExactRules(RulesOfBoth, StoppingKind):
         if self.settings.first is not None:
             raise InputError("first needs epsilon; give epsilon, or remove first")
         if (items := len(self.items)) > (self.settings.most or MOST_CANDIDATES):
-            raise InputError(f"most: the columns have {items:,} values already: give more, or name fewer columns")
+            raise InputError(f"most: is less than the {items:,} values of the columns; raise it, or name fewer columns")
         if self.pairs > MOST_CANDIDATES:
             limit = f"at most {MOST_CANDIDATES:,} are decided"
             raise InputError(f"columns: their values make {self.pairs:,} pairs, {limit}: name fewer columns")
@@ -134,7 +134,6 @@ class ExactRules(RulesOfBoth, StoppingKind):
         return {"decision": sum(self._asked(self.states.cut(state, at)) + (at == 0) for at in steps)}
 
     def _asked(self, state: Found) -> int:
-        """Return the number of decisions, of a bit each, that the step from this state opens."""
         from protocols.association import number_of_rules
 
         sets = len(self.problem.candidates(state.levels))

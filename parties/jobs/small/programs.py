@@ -87,7 +87,6 @@ def check_arguments(function: ProgramFunction, values: Sequence[Any]) -> None:
 
 
 def _is_list(hint: Any) -> bool:
-    """Return whether a type hint allows lists only."""
     if get_origin(hint) in (Union, UnionType):
         return all(map(_is_list, get_args(hint)))
     kind = get_origin(hint) or hint

@@ -386,7 +386,7 @@ class JointTree(BySchema):
     def state_of(self, tree_file: TreeFile) -> State:
         """Return the state in a tree file, the inverse of `tree_file`. Raise InputError if schema or target differ."""
         if (tree_file.schema_digest, tree_file.target) != (self.schema.digest(), self.target):
-            raise InputError(f"the tree is for another schema or target than this one with target {self.target}")
+            raise InputError(f"the tree is for another schema or target; give a tree with target {self.target}")
         return self.state_of_trees(tree_file)
 
     @abstractmethod

@@ -145,7 +145,6 @@ class PrivateTree(JointTree):
 
     @property
     def _losses(self) -> tuple[Loss, ...]:
-        """One loss for all levels with choices, and one for the classes of all leaves."""
         problem, adjacency = self.problem, self.settings.adjacency
         leaves = PureLoss("leaf classes by noisy max", problem.leaf_epsilon, adjacency=adjacency)
         if not problem.levels:
@@ -254,5 +253,5 @@ class PrivateTree(JointTree):
     @override
     def state_of_trees(self, tree_file: TreeFile) -> State:
         if tree_file.noise is None or len(tree_file.trees) != self.settings.trees:
-            raise InputError(f"this is not a result of {self.settings.trees} trees with epsilon")
+            raise InputError(f"this is not a result of {self.settings.trees} trees with epsilon; give one")
         return self.indexed(tree_file)

@@ -96,7 +96,7 @@ def indexed(tree: Node, schema: Schema, target: str, questions: Questions) -> Tr
         children = tuple(indexed(tree.branches[word], schema, target, questions) for word in labels)
         return indices.Split(questions.asked.index((features.index(tree.attribute), tree.edge)), children)
     except (ValueError, KeyError):
-        raise InputError("the tree does not fit the schema and --splits (--plain has multiway)") from None
+        raise InputError("the tree has other splits; give the --splits of its job (--plain has multiway)") from None
 
 
 def indexed_counts(tree: Node, schema: Schema, target: str) -> tuple[tuple[int, ...], ...]:

@@ -285,7 +285,6 @@ def _tree_file(fields: object) -> TreeFile:
 
 
 def _orders(value: object) -> dict[str, tuple[str, ...]]:
-    """Parse the ordered values of the columns that are split by an edge."""
     if not isinstance(value, dict) or not value:
         raise ValueError("$.ordered: must be an object with the values of a column at least")
     orders: dict[str, tuple[str, ...]] = {}

@@ -127,7 +127,6 @@ class Decisions:
         return self._jobs.tell(record, say)
 
     def _refusal(self, record: Record, why: str) -> Sequence[Event]:
-        """Return the events by which the operator refuses a waiting job."""
         self._check_waits(record)
         misfit = self._gate.misfit(record.proposal, record.party, record.peer)
         why = why.strip() or misfit or "the operator gave no reason"

@@ -187,7 +187,7 @@ class Runs:
             limit = self._offers.tries(record.table)
             tries = max(0, record.tries - self._spared[identifier])
             if profile and tries >= limit:
-                raise ProtocolError(f"{limit} sessions were cut short without progress: the job is not tried again")
+                raise ProtocolError(f"{limit} sessions broke without progress, so the job has failed; propose it anew")
             job, who, version = record.proposal, self._jobs.who(record), self._offers.version(record.table)
             address = self._parts.address(record.peer)
             started = kinds.Started(digest=job.digest, depth=depth, profile=profile, address=address)
@@ -461,7 +461,7 @@ class Runs:
         common = min(task.states.steps(stored), steps)
         if task.states.cut(stored, common) != task.states.cut(state, common):
             raise ProtocolError(
-                f"a different {task.about.noun} than before: a party's rows have changed since the job began"
+                f"a different {task.about.noun} than before: a party's rows have changed; propose the job anew"
             )
         if record.depth == steps == task.states.steps(stored):
             return record

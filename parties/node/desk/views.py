@@ -242,7 +242,6 @@ def job_result(record: Record, state: State) -> JobResult:
 
 
 def _withdrawn(record: Record) -> list[str]:
-    """Return the withdrawals of the result, with party, time and reason, a line each."""
     names = record.titles | {"us": "us"}
     return [f"by {names[side]}, {word.at}: {word.why}" for side, word in withdrawals(record)]
 

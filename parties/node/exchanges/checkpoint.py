@@ -40,7 +40,7 @@ def common(session: Session, task: Kind, state: State, stored: Stored) -> tuple[
         theirs, *their_openings = session.receive("checkpoint.levels", np.int64, (4,)).tolist()
         their_digest = session.receive("checkpoint.digest", np.uint8, (32,)).tobytes()
         if abs(theirs - steps) > 1:
-            raise ProtocolError(f"the peer has decided {theirs} levels and this party {steps}: the job cannot go on")
+            raise ProtocolError(f"the peer has decided {theirs} levels and this party {steps}; propose the job anew")
         if theirs != steps:
             start = states.cut(state, min(steps, theirs))
             our_digest = digest(task, start)
@@ -48,7 +48,7 @@ def common(session: Session, task: Kind, state: State, stored: Stored) -> tuple[
             their_digest = session.receive("checkpoint.digest", np.uint8, (32,)).tobytes()
         if their_digest != our_digest:
             raise ProtocolError(
-                f"the two parties' {task.about.noun}s differ above level {states.steps(start)}: the job cannot go on"
+                f"the two parties' {task.about.noun}s differ above level {states.steps(start)}; propose the job anew"
             )
         if states.is_done(start):
             return start, Stored()

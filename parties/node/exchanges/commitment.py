@@ -81,4 +81,4 @@ def check(commitments: Commitments, known: str, job: Proposal, peer: x509.Certif
     if not commitments.theirs.is_signed_by(peer, job.digest):
         raise ProtocolError("the peer's signature under the commitment to its rows is wrong")
     if known not in ("", commitments.theirs.rows):
-        raise ProtocolError("the peer's rows have changed since the job began: it cannot go on")
+        raise ProtocolError("the peer's rows have changed since the job began: it cannot go on; propose it anew")

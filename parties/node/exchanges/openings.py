@@ -117,7 +117,7 @@ class WrittenFirst(AnnouncedOpenings):
         if self.is_repeated:
             stored = np.frombuffer(self._repeated.shares[self._place], dtype=np.uint8)
             if stored.shape != share.shape:
-                raise ProtocolError("the opened value differs from the stored one, so the job cannot go on")
+                raise ProtocolError("the opened value differs from the stored one; propose the job anew")
             return stored
         self._keep(Written(self._step, self._place, share.tobytes(), self._seed))
         return share

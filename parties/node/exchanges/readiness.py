@@ -86,7 +86,7 @@ def hear(session: Session, waiting: Callable[[], object] = lambda: None) -> bool
     while (answer := int(session.receive(STEP, np.uint8, (1,))[0])) == STILL:
         waiting()
         if time.monotonic() > deadline:
-            raise LinkError(f"the peer has not opened its table within {LONGEST_SECONDS:g} s")
+            raise LinkError(f"the peer has not opened its table within {LONGEST_SECONDS:g} s; ask its operator")
     if answer not in (READY, AWAY):
         raise ProtocolError("the peer's answer about its table is neither yes nor no")
     return answer == READY

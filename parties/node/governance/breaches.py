@@ -128,7 +128,6 @@ def _draft(breach: Breach, file: NodeFile, log: Log, now: datetime) -> Iterator[
 
 
 def _table(name: str, file: NodeFile, log: Log) -> Iterator[str]:
-    """Yield the facts about a table, and the computations on it with others."""
     table = file.tables.get(name)
     rights = None if table is None else table.rights
     yield from ("", f"Table {text(name)}:", "")

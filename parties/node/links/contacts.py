@@ -86,7 +86,6 @@ class Contacts:
         return who, replace(options, peer=who.peer)
 
     def _succeed(self, name: str) -> None:
-        """Replace a peer's certificate by its successor, with which the peer has connected."""
         with self._succeeding:
             contact = self.of[name]
             if contact.who.successor is None:
@@ -159,7 +158,7 @@ class Contacts:
             return contact.control.admit()
         if label.startswith(sessions.LABEL):
             if contact.control.held:
-                raise RefusedError("jobs wait: the two nodes' records are not compared yet, or one's were rolled back")
+                raise RefusedError("jobs wait until both nodes have compared their records, or accepted a rollback")
             if not contact.begun.allows():
                 why = too_many_sessions(self._node.limits)
                 self._events.log("session held back", peer=name, why=why)

@@ -434,7 +434,7 @@ def _profile(link: Link, order: Order) -> Profile:
         theirs = list(bytes(channel.receive("checkpoint.profile", 2)))
         before = {ours[0], theirs[0]} - {none}
         if len(before) > 1 or max(before, default=0) > none or (not before and ours[1] != theirs[1]):
-            raise ProtocolError("the two parties have used different profiles of the job: it cannot go on")
+            raise ProtocolError("the two parties have used different profiles; propose the job anew")
         if before:
             return contenders[before.pop()]
     return profile_for(link, choice)

@@ -405,7 +405,6 @@ class Sessions:
         )
 
     def _end(self, identifier: str) -> None:
-        """End the session: no session of this job is under way any more."""
         with self._idle:
             doors = self._running.pop(identifier).doors
             self._idle.notify_all()

@@ -207,7 +207,6 @@ class NodeLog:
                     raise MisnamedError(problem)
 
     def _names(self) -> dict[str, str]:
-        """Return the names by which the log knows peers' certificates: the last name of each fingerprint."""
         # not those of archived jobs
         entries = [entry.fields for entry in self.audit.of_kind("connected", "proposed") if entry.fields]
         prints = [fields.get("fingerprint") or fields.get("peer_fingerprint") for fields in entries]

@@ -136,7 +136,6 @@ class Spendings:
         return kinds.BitsCharge.model_validate(entry), Unlogged({"bits": (*record.bits, charge)})
 
     def _counts_from(self, record: Record) -> datetime:
-        """Return the time from which a charge made now counts."""
         certificate = self._jobs.who(record).identity.certificate
         own_times = [self._log.audit.latest(), certificate.not_valid_before_utc, record.ours.at]
         job_times = [record.proposal.proposed_at, *(other.at for other in record.others if other is not None)]

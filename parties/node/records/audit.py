@@ -167,7 +167,7 @@ class AuditLog:
         Raise InputError if the log, checked with the former certificate, is not intact.
         """
         if problems := verify(self._connection, former).problems:
-            raise InputError(f"the audit log is not whole: {problems[0]}")
+            raise InputError(f"the audit log is not whole: {problems[0]}; run `smc audit verify`")
         self._known = sign_head(self._identity, self._end(former))
         database.put_head(self._connection, self._known)
         seal.renew(self._connection, self._identity, former)
@@ -256,4 +256,4 @@ def entry(row: Row) -> AuditEntry:
         fields = {name: logged[name] for name in kind.model_fields if name in logged}
         return AuditEntry(number=row.number, at=row.at, kind=row.kind, job=row.job, fields=fields, hash=row.hash)
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise InputError(f"entry {row.number} of the audit log was changed and cannot be read") from None
+        raise InputError(f"entry {row.number} of the audit log was changed; run `smc audit verify`") from None

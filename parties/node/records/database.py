@@ -167,12 +167,12 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     Raise InputError if it does not exist, is damaged, or has no audit log, and for database errors inside the block.
     """
     if not path.is_file():
-        raise InputError(f"there are no records: {path} does not exist")
+        raise InputError(f"there are no records: {path} does not exist; start the node once, or name its state")
     sidecar_files.refuse_plain(path)
     with usable(path), closing(_open(path, "ro")) as connection:
         connection.execute("BEGIN")
         if not _has_log(connection):
-            raise InputError(f"{path} holds no audit log")
+            raise InputError(f"{path} holds no audit log; name the state of a node")
         yield connection
 
 

@@ -54,7 +54,7 @@ BAD = [
     ),
     (
         "evaluate report --scores logit --target ill --epsilon 1",
-        "--scores: 'logit' goes from -3 to 8.5 in the schema, scores are from 0",
+        "--scores: 'logit' goes from -3 to 8.5 in the schema, not from 0",
     ),
     (
         "evaluate report --model tree.json --epsilon 1",

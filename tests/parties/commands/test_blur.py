@@ -133,7 +133,7 @@ def test_one_column_can_be_attacked_and_none_cannot(place: Path, capsys: pytest.
             ("low = 0, high = 50", "high = 50"),
             "column 'bonus': noise gaussian: set low, high and privacy for this column",
         ),
-        (('"Trent", ', ""), "column 'city': 'Trent' is not among the plan's values 'Padua', 'Verona'"),
+        (('"Trent", ', ""), "column 'city': 'Trent' is not one of the plan's values 'Padua', 'Verona'"),
         (('"Trent"', '"Padua"'), "values: one value is listed twice; remove it"),
         (("keep = 0.6", "keep = 1.6"), "keep must be between 0 and 1, not 1.6"),
         (("salary", "salry"), "there is no column 'salry' (did you mean 'salary'?)"),

@@ -104,8 +104,8 @@ WRONG = [
     *(
         (f"majority --classes p,q --counts {counts}", message)
         for counts, message in (
-            ("1", "--counts: 1 counts, but there are 2 classes"),
-            ("1,2,3", "--counts: 3 counts, but there are 2 classes"),
+            ("1", "--counts: 1 counts; give 2, one for each class"),
+            ("1,2,3", "--counts: 3 counts; give 2, one for each class"),
             ("1,-2", "--counts: must be whole numbers from 0 up, with commas between them"),
             ("-1,2", "--counts: must be whole numbers from 0 up, with commas between them"),
             ("''", "--counts: must be whole numbers from 0 up, with commas between them"),

@@ -91,7 +91,7 @@ def test_presence_is_not_counted_in_what_it_does_not_fit(table: list[dict[str, s
     presence_plan("flash")
     for labels, problem in (
         (["*,*,*", "53***,*,*"], "presence needs classes that do not overlap"),
-        (["5372x,*,*"], "column 'zip': no value of the public table matches '5372x'"),
+        (["5372x,*,*"], "column 'zip': the public table lacks the value '5372x'"),
     ):
         rows = [f"{label},{disease}\n" for label in labels for disease in DISEASES]
         Path("out.csv").write_text("zip,age,sex,disease\n" + "".join(rows))

@@ -150,7 +150,7 @@ def test_the_table_of_party_toml_settles_readings(truth: list[Any], capsys: Any)
     assert shown["?"] == counted["?"]
     capsys.readouterr()
     assert run(["publish", "plan", "--data", "raw.csv", "--out", "b.toml", *by_config, *READINGS]) == 2
-    assert "--reading: party.toml settles how raw.csv is read; remove --reading" in capsys.readouterr().err
+    assert "--reading: party.toml already sets the reading of raw.csv; remove --reading" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("truth")

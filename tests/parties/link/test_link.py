@@ -283,7 +283,7 @@ def test_second_trusted_stream_is_refused_and_the_first_lives_on(parties):
     assert ready.wait(PATIENCE)
     second = parties.connect(address, nothing).outcome()
     assert isinstance(second, LinkError)
-    assert "in a session already" in str(second)
+    assert "is in another session" in str(second)
     release.set()
     assert (listening.outcome(), first.outcome()) == (b"x", None)
 

@@ -51,7 +51,7 @@ def test_it_says_so_until_it_is_told_otherwise(health: Health) -> None:
     with pytest.raises(grpc.RpcError):
         said(address, "else")
     other = Health()
-    with pytest.raises(InputError, match=f"cannot serve health on {address}: the address is taken or not allowed"):
+    with pytest.raises(InputError, match=f"cannot serve health on {address}: it is taken or not allowed"):
         other.serve(address)
     health.stop()
     eventually(lambda: not listens(address))

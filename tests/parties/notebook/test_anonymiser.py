@@ -128,7 +128,7 @@ def test_presence_among_the_people_of_a_frame() -> None:
         known = people["zip"].str.startswith(code.rstrip("*")) & people["sex"].isin(["m", "f"] if sex == "*" else [sex])
         assert 0.3 <= len(own) / known.sum() <= 0.8
     assert len(anonymiser.transform(rows)) == len(rows)
-    with pytest.raises(InputError, match="rows, recoded, do not satisfy"):
+    with pytest.raises(InputError, match="the recoded rows do not satisfy"):
         anonymiser.transform(rows.iloc[:4])
     with pytest.raises(InputError, match="needs a public table"):
         Anonymiser(models).fit(rows)

@@ -140,7 +140,7 @@ def test_arrays_have_the_schemas_columns(make: Any) -> None:
     assert classifier.attributes_ == tuple(names)
     assert not hasattr(classifier, "feature_names_in_")
     assert classifier.predict(cells).tolist() == WEATHER["play"].tolist()
-    with pytest.raises(InputError, match="X has 3 columns, but the schema 4 attributes beside the target"):
+    with pytest.raises(InputError, match="X has 3 columns; give 4, one for each attribute"):
         classifier.fit(WEATHER[names[:3]].to_numpy(), WEATHER["play"])
 
 

@@ -113,7 +113,7 @@ def test_a_damaged_file_lets_nobody_in(tmp_path: Path, text: str) -> None:
     (tmp_path / FILE_NAME).write_text(text)
     known = Accounts(tmp_path)
     for call in (known.all, lambda: known.now(UNNAMED), lambda: known.on_terminal("smc")):
-        with pytest.raises(InputError, match="not what smc operator writes"):
+        with pytest.raises(InputError, match="not of smc operator"):
             call()
 
 

@@ -196,8 +196,8 @@ def test_numbers_name_people(tmp_path: Path, identity: Path) -> None:
 REFUSED = [
     ({"person": "persom"}, "person: there is no column 'persom' (did you mean 'person'?)"),
     ({"person": "PERSOM || 1"}, "person: there is no column 'PERSOM'"),
-    ({"person": "row_number() over (order by person)"}, "person: must follow from one row alone"),
-    ({"person": "min(person)"}, "person: must follow from one row alone"),
+    ({"person": "row_number() over (order by person)"}, "person: must be computed from one row"),
+    ({"person": "min(person)"}, "person: must be computed from one row"),
     ({"person": "1 + 1"}, "person: names no column"),
     ({"person": "person || (SELECT '1')"}, "person: a condition must not contain SELECT"),
     ({"person": "read_text(person)"}, "person: the function 'read_text'"),

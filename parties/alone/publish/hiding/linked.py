@@ -88,7 +88,9 @@ def linked(axes: Sequence[Axes], tables: Sequence[Tabulated], needs: Sequence[Ne
             sums += 1
     size = len(numbers)
     if size > MOST_CELLS:
-        raise InputError(f"the tables have {size} different cells: at most {MOST_CELLS} are allowed, totals included")
+        raise InputError(
+            f"the tables have {size} different cells with totals, more than {MOST_CELLS}; give fewer tables"
+        )
     with needing("hiding cells"):
         import scipy.sparse as sparse
     rows, columns, signed = (np.concatenate(part) for part in zip(*entries, strict=True))

@@ -101,7 +101,8 @@ def tabulate(rows: RowQuery, by: str, across: str | None, summed: str | None = N
     shape = (len(axes[0]), len(axes[1]) if across is not None else 1)
     if (shape[0] + 1) * (shape[1] + 1) > MOST_CELLS:
         raise InputError(
-            f"a table of {shape[0]} x {shape[1]} cells is too large: at most {MOST_CELLS} are allowed, totals included"
+            f"a table of {shape[0]} x {shape[1]} cells is too large: at most {MOST_CELLS} are allowed, "
+            "totals included; choose columns with fewer values"
         )
     if across is not None and shape[1] == 1:
         raise InputError(f"{rows.engine.place}, column {quoted(across)}: has only one value; leave this column out")
@@ -114,7 +115,8 @@ def tabulate(rows: RowQuery, by: str, across: str | None, summed: str | None = N
     each = numbers[table.codes[-1]]
     if float(each.astype(float) @ table.counts) >= LARGEST:
         raise InputError(
-            f"{rows.engine.place}, column {quoted(summed)}: the numbers are too large, or too fine, to add"
+            f"{rows.engine.place}, column {quoted(summed)}: the numbers are too large, or have too many decimals, "
+            "to add; round them"
         )
     sums = with_totals(_summed(codes, table.counts * each, shape))
     return Tabulated(*titles, counts, sums, _largest(codes, each, table.counts, counts.shape, largest), digits)
@@ -135,19 +137,19 @@ def _numbers(values: list[str], place: str) -> tuple[Counts, int]:
         except InvalidOperation:
             number = Decimal("NaN")
         if not number.is_finite():
-            raise InputError(f"{place}: {quoted(text)} is not a number")
+            raise InputError(f"{place}: {quoted(text)} is not a number; correct the cell")
         if number < 0:
             raise InputError(
                 f"{place}: {quoted(text)} is negative; the rules need numbers of 0 or more; leave out "
                 f"--dominance and --p-percent, or correct the number"
             )
         if number >= LARGEST:
-            raise InputError(f"{place}: {quoted(text)} is too large")
+            raise InputError(f"{place}: {quoted(text)} is too large to add; give the column a larger unit")
         parsed.append(number.normalize())
     digits = max((-int(number.as_tuple().exponent) for number in parsed), default=0)
     digits = max(digits, 0)
     if digits > MOST_DIGITS or any(number.scaleb(digits) >= LARGEST for number in parsed):
-        raise InputError(f"{place}: the numbers are too large, or too fine, to add")
+        raise InputError(f"{place}: the numbers are too large, or have too many decimals, to add; round them")
     return np.array([int(number.scaleb(digits)) for number in parsed], dtype=np.int64), digits
 
 

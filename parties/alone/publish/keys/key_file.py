@@ -77,7 +77,6 @@ def connected(path: Path) -> Iterator[KeyFile]:
 
 @contextmanager
 def _usable(path: Path) -> Iterator[None]:
-    """Convert SQLite's errors to an InputError that names the file."""
     try:
         yield
     except sqlite3.OperationalError as error:

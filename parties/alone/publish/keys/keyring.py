@@ -201,11 +201,11 @@ class Keyring:
             except TypeError:  # a code with non-ASCII letters
                 is_intact = False
             if not is_intact:
-                raise InputError(f"{self.path}: record {len(records) + 1} was changed or removed")
+                raise InputError(f"{self.path}: record {len(records) + 1} was changed or removed; restore a backup")
             records.append({"number": row[0], "at": row[1], "what": row[2], "fields": json.loads(row[3])})
             previous = mac
         if [self._head(len(records), previous)] != [mac for (mac,) in self._file.all("SELECT mac FROM head", (str,))]:
-            raise InputError(f"{self.path}: records at the end were removed or added")
+            raise InputError(f"{self.path}: records at the end were removed or added; restore a backup")
         return records
 
     def _add(self, name: str, version: int, mode: Mode) -> None:

@@ -132,7 +132,9 @@ class LevelOfDetail(Method):
             return counted
         for value in values:
             if value not in self.population:
-                raise InputError(f"{rows.place}, column {quoted(name)}: population has no number for {quoted(value)}")
+                raise InputError(
+                    f"{rows.place}, column {quoted(name)}: population lacks {quoted(value)}; add its number"
+                )
         return np.array([self.population[value] for value in values], dtype=np.float64)
 
 

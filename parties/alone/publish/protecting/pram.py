@@ -78,7 +78,7 @@ class Pram(Method):
             return values, made_invariant(first, shares) if self.invariant else first
         for value in values:
             if value not in self.matrix:
-                raise InputError(f"{place}, column {quoted(column)}: matrix has no line for {quoted(value)}")
+                raise InputError(f"{place}, column {quoted(column)}: matrix has no line for {quoted(value)}; add it")
         names = list(dict.fromkeys([*values, *(name for value in values for name in self.matrix[value])]))
         return names, np.array([[self.matrix[value].get(name, 0.0) for name in names] for value in values])
 

@@ -64,7 +64,7 @@ class Rows:
         parsed = [np.nan if text == MISSING else number(text) for text in texts.tolist()]
         for text, value in zip(texts.tolist(), parsed, strict=True):
             if value is None or np.isinf(value):
-                raise InputError(f"{self.place}, column {quoted(name)}: {quoted(text)} is not a number")
+                raise InputError(f"{self.place}, column {quoted(name)}: {quoted(text)} is not a number; correct it")
         return np.array(parsed, dtype=np.float64)[codes]
 
     def matrix(self, names: Sequence[str]) -> Floats:

@@ -45,7 +45,7 @@ def check(plan: PublishPlan, data: str | None) -> dict[str, Any]:
         public = None if plan.public is None else opened.enter_context(rows_of(plan.public))
         cells = read(rows, quasi, plan.named("sensitive"), rules, public if data is None else None)
         if not cells.rows:
-            raise InputError(f"{place.label}: the table has no rows")
+            raise InputError(f"{place.label}: the table has no rows; give a table with rows")
         rollup, bottom = Rollup(cells), (0,) * len(quasi)
         classes, labels = rollup.classes(bottom), [*rollup.groups(bottom).astype(np.int64)]
         if data is not None and public is not None:
@@ -110,5 +110,7 @@ def spans_of(hierarchy: Hierarchy, labels: Sequence[str]) -> list[Span]:
         elif match is not None and (low := number(match[1])) is not None and (high := number(match[2])) is not None:
             spans.append(Span(label, 0, low, high, True))
         else:
-            raise InputError(f"column {quoted(hierarchy.column)}: no value of the public table matches {quoted(label)}")
+            raise InputError(
+                f"column {quoted(hierarchy.column)}: the public table lacks the value {quoted(label)}; add it"
+            )
     return spans

@@ -43,7 +43,7 @@ class Search:
         self, cells: Cells, models: Sequence[PrivacyModel], most: int = 0, layout: Layout | None = None
     ) -> None:
         if not cells.rows:
-            raise InputError("the table has no rows")
+            raise InputError("the table has no rows; give a table with rows")
         require_searchable(cells)
         self.cells = cells
         self.models = models

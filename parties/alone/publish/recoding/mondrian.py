@@ -159,7 +159,7 @@ def mondrian(
         InputError: the whole table does not fit, or relaxed classes, which overlap, would have to bound presence
     """
     if not cells.rows:
-        raise InputError("the table has no rows")
+        raise InputError("the table has no rows; give a table with rows")
     if relaxed and any(model.name == "presence" for model in models):
         raise InputError(
             "presence needs classes that do not overlap; set algorithm to mondrian, flash, samarati or incognito"

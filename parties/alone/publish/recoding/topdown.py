@@ -34,7 +34,7 @@ def topdown(cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool
         InputError: The table has no rows or does not fit as one class, or a model bounds presence.
     """
     if not cells.rows:
-        raise InputError("the table has no rows")
+        raise InputError("the table has no rows; give a table with rows")
     if any(model.name == "presence" for model in models):
         raise InputError(
             "presence needs classes that do not overlap; set algorithm to mondrian, flash, samarati or incognito"

@@ -63,7 +63,7 @@ class Report(Scoring):
             low, high = float(known.edges[0]), float(known.edges[-1])
             raise InputError(
                 f"scores: {quoted(str(known.column))} goes from {low:g} to {high:g} in the schema, "
-                "scores are from 0 to 1"
+                "not from 0 to 1; choose a column of scores"
             )
         number = max(1, len(known.groups)) * 2 * (len(known.edges) - 1)
         noise = self.noise(2 if self.replaced else 1)

@@ -193,12 +193,12 @@ def _read(table: str, column: str, values: tuple[str, ...]) -> tuple[tuple[str, 
     for part in filter(str.strip, table.split(";")):
         name, colon, entries = part.partition(":")
         if not colon or not name.strip():
-            raise InputError(f"scores: {quoted(part.strip())} is no 'candidate: value=score, ...'")
+            raise InputError(f"scores: {quoted(part.strip())} must be 'candidate: value=score, ...'")
         row = dict.fromkeys(values, Fraction(0))
         for entry in filter(str.strip, entries.split(",")):
             value, equals, score = (text.strip() for text in entry.rpartition("="))
             if not equals or value not in row:
-                raise InputError(f"scores: {quoted(entry.strip())} is no VALUE=SCORE of a value of {quoted(column)}")
+                raise InputError(f"scores: {quoted(entry.strip())} must be VALUE=SCORE of a value of {quoted(column)}")
             row[value] = _number(score, "scores")
         names.append(name.strip())
         rows.append(list(row.values()))

@@ -117,7 +117,6 @@ class Marginals(Release):
 
 
 def _read(text: str) -> list[tuple[str, ...]]:
-    """Return sets of columns from a text: commas between names, semicolons between sets."""
     sets = [tuple(name.strip() for name in part.split(",") if name.strip()) for part in text.split(";") if part.strip()]
     for names in sets:
         if not 1 <= len(names) <= MOST_WAYS:

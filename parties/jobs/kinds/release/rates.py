@@ -140,7 +140,6 @@ class Rates(Comparison):
 
 
 def _products(x: Any) -> tuple[Any, Any]:
-    """Return the parts of each stratum in numerator and denominator of the common rate ratio."""
     time = x[1].sum(axis=1)
     return x[0, :, 1] * x[1, :, 0] / time, x[0, :, 0] * x[1, :, 1] / time
 

@@ -115,7 +115,6 @@ def _odds(x: Any) -> Any:
 
 
 def _products(x: Any) -> tuple[Any, Any]:
-    """Return the parts of each stratum in numerator and denominator of the common odds ratio."""
     rows = x.sum(axis=(0, 2))
     return x[1, :, 1] * x[0, :, 0] / rows, x[0, :, 1] * x[1, :, 0] / rows
 

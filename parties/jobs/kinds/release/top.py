@@ -53,7 +53,7 @@ class Top(Release):
         of, candidates, groups = cells.by[-1], cells.domains[-1], cells.groups.number
         size, width = len(candidates), self.settings.max_rows.bit_length()
         if first > size:
-            raise InputError(f"first: there are {size} values of {of!r} only")
+            raise InputError(f"first: {of!r} has only {size} values; ask for {size} at most")
         noise = self.noisy_max(change(first, size, self.replaced))  # one for all positions
         law = None if noise is None else noise.law(size * groups)
 

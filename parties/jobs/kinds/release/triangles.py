@@ -186,7 +186,6 @@ class Triangles(Release):
         return list(dict.fromkeys(v for name in ends for v in self.schema.attributes[name] if v != MISSING))
 
     def _ends(self) -> tuple[str, str]:
-        """Return the two columns that hold an edge's vertices."""
         columns = self.named(self.settings)
         if len(columns) != 2:
             raise InputError(f"columns: name two, the vertices of each row's edge, not {len(columns)}")

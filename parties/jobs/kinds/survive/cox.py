@@ -59,7 +59,6 @@ class CoxRegression(Effects):
 
     @cached_property
     def _order(self) -> tuple[int, ...]:
-        """Indices of the bins of time among the schema's values, in order."""
         time = self.settings.time
         if time in self.where.columns:
             raise InputError("where: must not restrict the column of time, since all times are needed; remove it")

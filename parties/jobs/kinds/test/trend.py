@@ -133,7 +133,6 @@ class Trend(Significance):
 
 
 def _least(opened: Reals) -> float:
-    """Return the expected number of rows in the rarest cell."""
     table = np.maximum(opened, 0).reshape(-1, 2)
     return float(table.sum(axis=1).min() * table.sum(axis=0).min() / max(table.sum(), 1))
 

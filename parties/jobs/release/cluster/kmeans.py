@@ -132,7 +132,6 @@ def inertia(places: Points, rows: PlaceCounts, centroids: Points) -> int:
 
 
 def _drawn(places: Points, rows: PlaceCounts, clusters: int, draw: random.Random) -> Points:
-    """Return first centroids, each drawn in proportion to a point's rows and its squared distance from those before."""
     centroids: list[Points] = []
     distances, weights = np.full(len(places), np.iinfo(np.int64).max), rows
     for _ in range(clusters):

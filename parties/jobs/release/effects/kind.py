@@ -107,7 +107,7 @@ class Effects(Release):
         check_names("columns", columns, schema.attributes)
         for name in outcome:
             if name in columns:
-                raise InputError(f"columns: {name!r} is the outcome: name others")
+                raise InputError(f"columns: {name!r} is the outcome; name other columns")
         ordered = tuple(name for name in schema.attributes if name in columns)
         numeric = settings.numeric
         if numeric is None:

@@ -147,7 +147,6 @@ def _p(p: float, equals: str = "") -> str:
 
 
 def _counted(document: Document) -> str:
-    """Return the noisy numbers of rows, or the sum of exposures, and of events as text."""
     parts = [
         f"{key.replace('_', ' ')} {document[key]:,} ± {document[f'{key}_within']:,}"
         for key in ("rows", "total_exposure", "events")

@@ -58,7 +58,7 @@ def check(model: Model, schema: Schema, positive: str) -> None:
         if name not in schema.attributes:
             raise InputError(f"model: {ANOTHER}: there is no column {quoted(name)}")
     if is_of_numbers(model):
-        raise InputError("model: it predicts numbers; give a model that predicts classes, or ask smc evaluate error")
+        raise InputError("model: it predicts numbers; give a model that predicts classes, or use smc evaluate error")
     classes = model.classes if not isinstance(model, TreeFile) else None
     if classes is not None and positive not in classes:
         raise InputError(f"model: {ANOTHER}: it has no class {quoted(positive)}")
@@ -111,7 +111,7 @@ def check_numbers(model: Model, schema: Schema) -> None:
         schema: The schema.
     """
     if not is_of_numbers(model):
-        raise InputError("model: it predicts classes; give a model that predicts numbers, or ask smc evaluate report")
+        raise InputError("model: it predicts classes; give a model that predicts numbers, or use smc evaluate report")
     assert not isinstance(model, TreeFile)
     for name, column in form_of(model).columns.items():
         _read(name, column, schema.attributes[name])

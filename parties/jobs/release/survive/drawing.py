@@ -36,7 +36,6 @@ def draw_svg(document: Mapping[str, Any]) -> str:
 
 
 def _line(axes: Any, edges: list[float], table: Mapping[str, Any], colour: str) -> None:
-    """Draw survival after each bin: a step down at its end."""
     points = table["points"]
     survival, low, high = ([1.0, *(point[name] for point in points)] for name in ("survival", "low", "high"))
     axes.fill_between(edges, low, high, step="post", color=colour, alpha=0.25, linewidth=0, zorder=2)

@@ -39,7 +39,7 @@ def test_a_line_for_every_count(tmp_path: Path) -> None:
     [
         (["b", "a"], "a,u,Total\nx,1,2\n", "not a table of b and a: its first column is 'a'"),
         (["a"], "a,u,v\nx,1,2\n", "not a table of a"),
-        (["a", "b", "c"], "a,u,v\nx,1,2\n", "more than two has a line for every count"),
+        (["a", "b", "c"], "a,u,v\nx,1,2\n", "than two columns, write one count on each line"),
         (["a", "b"], "a,u,Total\nx,1.5,2\n", "column 'u': '1.5' is not a number of rows"),
     ],
 )

@@ -83,7 +83,7 @@ def test_private_noise_is_new_each_time() -> None:
     ("numbers", "words"),
     [
         ((0.0, 0, 1), "privacy must be over 0, not 0"),
-        ((0.5, 1, 1), "low end below its high end, not 1 to 1"),
+        ((0.5, 1, 1), "low must be below high, and 1 is not below 1"),
         ((0.5, 0, 1, 1.0), "confidence must be over 0 and below 1"),
         ((0.5, -1e200, 1e200), "a range must lie between -1e\\+100 and 1e\\+100"),
         ((1e308, 0, 100), "privacy 1e\\+308 at confidence 0.95: the noise would be too large"),

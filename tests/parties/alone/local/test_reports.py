@@ -56,7 +56,7 @@ def test_pieces_of_a_file_tally_as_the_whole(
         (reports.header(PLAN) + b"00\n0\n01\n", "line 3: is not a report of 2 hexadecimal digits"),
         (reports.header(PLAN) + b"00\n01", "line 3: is not a report of 2 hexadecimal digits"),
         (reports.header(PLAN) + b"00\n0G\n", "line 3: is not a report"),
-        (reports.header(PLAN) + b"00\n03\n", "lines 2 to 3: a report is impossible under this plan"),
+        (reports.header(PLAN) + b"00\n03\n", "lines 2 to 3: a report has an impossible value"),
         (reports.header(PLAN).replace(b"\n", b"\r\n") + b"00\r\n", "its lines end in CRLF"),
         (b"{" * 100_000, "line 1: not valid JSON"),
         (b'{"tally":' * 50_000, "nested too deeply"),
@@ -191,7 +191,7 @@ def test_bits_beyond_a_reports_last_are_refused(tmp_path: Path, name: str, row: 
     row = [0] * (made.width - 1) + [4] if row is None else row
     assert len(row) == made.width
     path = write(tmp_path / "reports", ASKED[name], [row])
-    with pytest.raises(InputError, match="lines 2 to 2: a report has bits beyond its last"):
+    with pytest.raises(InputError, match="lines 2 to 2: a report has too many bits"):
         reports.read_tally(path, ASKED[name], made)
 
 

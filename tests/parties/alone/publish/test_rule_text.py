@@ -65,7 +65,7 @@ def test_paths_make_the_hierarchy(whole: object) -> None:
         ("birth dates ymd", "column 'birth': dates"),
         ("sex tree m", "a value and its ancestors"),
         ("sex tree m < , f < *", "a value and its ancestors"),
-        ("sex tree 'm < *", "a quote that does not end"),
+        ("sex tree 'm < *", "close the quote"),
         ("x" * 200_001, "at most 200000 are read"),
     ],
 )

@@ -120,7 +120,7 @@ def test_what_the_peers_shard_is_met_at(options: LinkOptions) -> None:
     shards = Begun(replace(options, listen=None, connect="peer.example:7000"))
     answer = shards._calling(2, NOWHERE).recv()
     assert isinstance(answer, Failed)
-    assert str(answer.error) == "the peer's process could not start"
+    assert str(answer.error) == "a shard of the peer could not start; ask its operator for the reason"
     for host in ("127.0.0.1", "192.0.2.8", "198.51.100.1"):
         with pytest.raises(MachineError, match=f"has the address {host}, which is not the host of the session"):
             shards._calling(2, door(Address(host, 80)))

@@ -133,7 +133,7 @@ def test_the_canonical_text(text: str, canonical: str | None) -> None:
         ("age = old and", "ends too early; a column is expected"),
         ("and = 'a b'", "a column is expected instead of 'and'"),
         ("age ! old", "'!' must be '!='"),
-        ("age = 'old", "a quote that does not end"),
+        ("age = 'old", "close the quote"),
         ("age = old;", "there is nothing before or behind a ';'"),
         ("age = old; ;sex = male", "there is nothing"),
         ("age = old or sex = male", "conditions are joined by 'and' only; instead of 'or' list the values"),

@@ -206,7 +206,7 @@ def test_whoever_is_admitted_is_so_by_opendps_filter(asked: list[float]) -> None
         ({}, "required"),
         ({"epsilon": 1, "delta": 1}, "less than 1"),
         ({"epsilon": 1, "delta": -1e-9}, "greater than or equal to 0"),
-        ({"epsilon": 1, "delta": 1e-9, "apart": 2e-9}, "apart: a part of delta, which is 1e-09"),
+        ({"epsilon": 1, "delta": 1e-9, "apart": 2e-9}, "apart: must be at most delta, 1e-09"),
         ({"epsilon": 1, "per": "years"}, "'year'"),
     ],
 )

@@ -80,7 +80,7 @@ def test_a_table_that_says_so_shares_the_budget(tmp_path: Path) -> None:
         ("", 'same_rows_as = "b"', "b.same_rows_as: names the table itself; remove it"),
         ('same_rows_as = "b"', "", "a.same_rows_as: the budget of 'b' counts; remove [tables.a.budget]"),
         ('same_rows_as = "b"', 'same_rows_as = "a"', "a.same_rows_as: name 'a', as 'b' does"),
-        ("", 'same_rows_as = "a"\nmax_rows = 1000000', "b.same_rows_as: of the budget of 'a': delta"),
+        ("", 'same_rows_as = "a"\nmax_rows = 1000000', "b.same_rows_as: the budget of 'a': delta"),
         ("", 'same_rows_as = ""', "b.same_rows_as: "),
     ],
 )

@@ -415,7 +415,7 @@ def test_a_peer_that_is_not_reached(coins: Orders, error: Exception) -> None:
 def test_states_that_cannot_meet(coins: Orders) -> None:
     """Nothing is opened, and nobody is told of a session, if the two have different coins or are two steps apart."""
     one, other = [[1, 2, 3, 4]], [[1, 2, 3, 5]]
-    for states, words in (((one, other), "differ"), ((None, one * 2), "the job cannot go on")):
+    for states, words in (((one, other), "differ"), ((None, one * 2), "propose the job anew")):
         for heard in worked(coins(states)):
             assert heard.kinds == ["Linked", *ENDS]
             assert isinstance(error_of(heard), ProtocolError)

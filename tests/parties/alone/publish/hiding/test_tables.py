@@ -306,8 +306,8 @@ SUM = ["patients.csv", "--by", "sex", "--sum", "cost"]
             "negative.csv, column 'd': has only one value; leave this column out",
         ),
         (["negative.csv", "--by", "a", "--sum", "e"], "column 'e': '1e9999999' is too large"),
-        (["negative.csv", "--by", "a", "--sum", "f"], "the numbers are too large, or too fine, to add"),
-        (["negative.csv", "--by", "a", "--sum", "g"], "the numbers are too large, or too fine, to add"),
+        (["negative.csv", "--by", "a", "--sum", "f"], "the numbers are too large, or have too many decimals, to add"),
+        (["negative.csv", "--by", "a", "--sum", "g"], "the numbers are too large, or have too many decimals, to add"),
         (["empty.csv", "--by", "a"], "empty.csv: there are no rows"),
     ],
 )

@@ -271,7 +271,7 @@ def of_model(fields: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"scores": "logit"}, "scores: 'logit' goes from -3 to 8 in the schema, scores are from 0 to 1"),
+        ({"scores": "logit"}, "scores: 'logit' goes from -3 to 8 in the schema, not from 0 to 1"),
         ({"scores": "sex"}, "scores: an order needs bounds"),
         ({"target": "stage"}, "target: 'stage' has 3 values"),
         ({"target": "sex"}, "target_value: name the value of 'sex' that means yes"),

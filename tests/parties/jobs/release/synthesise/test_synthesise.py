@@ -146,7 +146,7 @@ def test_too_many_values_are_refused() -> None:
     with pytest.raises(InputError, match="'a', 'b' has 90,000 cells"):
         task_of(wide)
     long = Schema({"a": tuple(map(str, range(2000)))})
-    with pytest.raises(InputError, match="model_cells: single columns alone have 2,000 values"):
+    with pytest.raises(InputError, match="model_cells: the columns have 2,000 values together"):
         task_of(long, ways=1, model_cells=1024)
 
 
