@@ -375,7 +375,9 @@ def _token(place: Place) -> Any:
     except (pkcs11.PKCS11Error, RuntimeError, OSError) as error:
         raise TokenError(f"{place.name}: the module {place.module} cannot be used: {_words(error)}") from None
     if len(tokens) != 1:
-        raise TokenError(f"{place.name}: there {'are several such tokens' if tokens else 'is no such token'}")
+        raise TokenError(
+            f"{place.name}: there {'are several such tokens' if tokens else 'is no such token'}; check token="
+        )
     return tokens[0]
 
 

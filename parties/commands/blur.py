@@ -40,7 +40,7 @@ class Blurred:
 
     @functools.cached_property
     def plan(self) -> BlurPlan:
-        """The plan."""
+        """The blur plan, read from its file."""
         from parties.alone.blurring.plan import load
 
         return load(self.plan_file)

@@ -72,7 +72,7 @@ Word = Annotated[str, Field(min_length=1, max_length=256)]
 
 
 class OidcSettings(Settings):
-    """The table [node.oidc]."""
+    """The table [node.oidc] of `party.toml`: log-in by an outside provider."""
 
     issuer: Annotated[str, AfterValidator(_issuer)]
     client_id: Word

@@ -93,7 +93,7 @@ def _application(settings: PlaceSettings) -> SparkSession:
     from parties.sources.databases import one_line
 
     if "JAVA_HOME" not in os.environ and shutil.which("java") is None:
-        raise InputError(f"{settings.label}: Spark needs Java 17 or newer, and there is none")
+        raise InputError(f"{settings.label}: Spark needs Java 17 or newer, and there is none; install it")
     builder = SparkSession.builder.appName("smc")
     if settings.source == LOCAL:
         master, options = "local[*]", ALWAYS | ALONE

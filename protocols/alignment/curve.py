@@ -58,7 +58,7 @@ def in_threads(work: Callable[[Octets, Octets], None], values: Octets) -> Octets
 
 
 class Curve:
-    """Operations on many points."""
+    """Operations on many points of Curve25519 at once."""
 
     def points(self, digests: Octets) -> Octets:
         """Return the points of uniform digests, uint8[digests, 32]."""

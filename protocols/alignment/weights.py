@@ -75,7 +75,7 @@ class Comparison:
 
     @property
     def thresholds(self) -> list[Fraction]:
-        """The thresholds of Dice's coefficient."""
+        """Least Dice coefficient of each level that has one."""
         return [level.least for level in self.levels if level.least is not None]
 
     @property

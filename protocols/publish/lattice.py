@@ -54,7 +54,8 @@ MOST_POSSIBLE = 1 << 25  # possible classes of all nodes of a height: half a gig
 class FullDomain:
     """Public settings of a search: `problem`, the lattice of the hierarchies, and MaxSup (`max_suppressed`).
 
-    Raises InputError if the settings do not fit, or if a growing class may break the rules.
+    Raises InputError if the settings do not fit, or if rows may be suppressed under rules that larger classes may
+    break.
     """
 
     problem: Problem

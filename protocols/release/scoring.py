@@ -53,7 +53,8 @@ Sums: TypeAlias = tuple[int, ...]  # opened numbers of a step
 
 @dataclass(frozen=True)
 class Estimate:
-    """Parameters and their covariance; None if the noise is too great. Unused parameters have no meaning."""
+    """Parameters `theta` and their covariance; the covariance is None if the noise is too great. Only `used` parameters
+    count."""
 
     theta: Floats
     covariance: Floats | None

@@ -91,7 +91,7 @@ class CountingSession(Session):
         self.agreement.expect()
 
     def masked(self, share: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return zeros as they are."""
+        """Return the share unchanged: shares are zeros here, and nothing is masked."""
         return share
 
     def sent(self, size: int) -> None:

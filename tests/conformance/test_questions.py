@@ -289,7 +289,7 @@ def test_what_a_node_refuses(pair: Nodes) -> None:
         ({"protocol": "release histogram", "epsilon": 1}, "by"),
         (
             {"protocol": "release top", "column": "age", "first": 4, "epsilon": 1},
-            "first: there are 3 values of 'age' only",
+            "first: 'age' has only 3 values; ask for 3 at most",
         ),
     ):
         with pytest.raises(Exception, match=message) as failed:

@@ -203,10 +203,11 @@ def true_counts(problem: Programme, rows: Sequence[Sequence[str]]) -> Counts:
 
 
 def by_chance(problem: Programme, rows: Sequence[Sequence[str]], draws: int, random: np.random.Generator) -> float:
-    """Return how many of these rows equally many random rows reproduce on average, each column drawn independently.
+    """Return the average number of these rows that equally many random rows contain; each column is drawn
+    independently.
 
     Args:
-        problem: the programme
+        problem: the integer programme of the attack
         rows: rows with a value for every axis
         draws: number of repetitions
         random: source of randomness

@@ -74,7 +74,8 @@ def reach_of(steps: int, parts: int) -> int:
 
 
 def law_of(steps: int, parts: int) -> tuple[Weights, int]:
-    """Return a discrete Gaussian law as `noise.kernel` does: its weights k, uint64[2R + 1], and its number b.
+    """Return a discrete Gaussian law: its weights k, uint64[2R + 1], and the weight b added to every position (see
+    `noise`).
 
     Args:
         steps: steps of the grid

@@ -43,7 +43,7 @@ Weights = NDArray[np.uint64]
 
 
 def kernel(half: Weights, steps: int) -> tuple[Weights, int]:
-    """Return the weights k, uint64[2R + 1], and b of a law (see the module).
+    """Return a law: its weights k, uint64[2R + 1], and the weight b added to every position (see the module).
 
     Args:
         half: falling weights of 0, ..., R, R + 1, uint64[R + 2]

@@ -124,7 +124,7 @@ class Synthesise(Release):
 
     @cached_property
     def work(self) -> Workload:
-        """Parameters of the protocol."""
+        """Public parameters of the choice and measurement of marginals."""
         from protocols.release.selection import Workload
 
         place = {name: number for number, name in enumerate(self.names)}

@@ -141,7 +141,7 @@ class Recoded(BySchema):
 
     @cached_property
     def problem(self) -> Problem:
-        """Columns and rules as the protocol takes them."""
+        """Public parameters of the search: columns, bound on rows, and rules for classes."""
         return self._problem()
 
     def _problem(self) -> Problem:

@@ -157,7 +157,7 @@ class TableOfBoth(BySchema):
 
     @cached_property
     def problem(self) -> CellProblem:
-        """Small-cell problem of the protocol."""
+        """Public parameters by which small cells are hidden."""
         from protocols.publish.small_cells import CellProblem
 
         s = self.settings

@@ -58,7 +58,7 @@ class Gradient(Stepwise):
 
     @cached_property
     def problem(self) -> Descent:
-        """Problem of the protocol."""
+        """Public parameters of the descent, on which both parties must agree."""
         assert self.settings.rate is not None
         return Descent(
             change=self.change,

@@ -37,12 +37,12 @@ class Values:
 
     @cached_property
     def least(self) -> Fraction:
-        """Lower bound."""
+        """Least number of a value."""
         return min(self.present)
 
     @cached_property
     def greatest(self) -> Fraction:
-        """Upper bound."""
+        """Greatest number of a value."""
         return max(self.present)
 
     @cached_property

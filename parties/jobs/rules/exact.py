@@ -45,7 +45,8 @@ class Found:
 
 
 def counted_once(data: Any) -> Callable[[Sequence[Items]], Numbers]:
-    """Return a function from sets of items to own row counts, int64[sets], which `data` counts once for each set."""
+    """Return a function that maps sets of items to own row counts, int64[sets]. It asks `data` for each set only
+    once."""
     known: dict[Items, int] = {}
 
     def count(sets: Sequence[Items]) -> Numbers:

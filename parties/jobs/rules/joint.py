@@ -137,7 +137,7 @@ class RulesOfBoth(BySchema):
 
     @cached_property
     def problem(self) -> association.Problem:
-        """Problem of the protocol."""
+        """Public parameters of the search for rules, on which both parties must agree."""
         from protocols.association import Problem
 
         settings = self.settings

@@ -109,7 +109,7 @@ class NoisyRules(RulesOfBoth):
 
     @property
     def laws(self) -> tuple[Law, Law]:
-        """Laws of both noises."""
+        """Distributions of the noise: in the choice of sets, and on their counts."""
         from protocols.release.frequent_sets import most_samples
 
         choice, numbers = self.mechanisms

@@ -58,7 +58,7 @@ class PrivateTree(JointTree):
 
     @cached_property
     def problem(self) -> Problem:
-        """Problem of the protocol."""
+        """Public parameters of the noisy trees, on which both parties must agree."""
         from protocols.release.tree_problem import Problem
 
         settings = self.settings

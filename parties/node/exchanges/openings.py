@@ -130,5 +130,4 @@ class WrittenFirst(AnnouncedOpenings):
     @property
     @override
     def is_repeated(self) -> bool:
-        """See `Openings.is_repeated`."""
         return self._step == self._repeated.step and self._place < len(self._repeated.shares)

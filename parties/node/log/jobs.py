@@ -84,15 +84,17 @@ class Jobs:
         everyone = terms.holding.everyone
         own = next((one for one in self.log.own_fingerprints() if one in everyone), "")
         if not own:
-            raise InputError("the job does not list this node, neither as computing nor as a holder")
+            raise InputError("the job lists this node neither as computing nor as a holder; list its certificate")
         number = everyone.index(own)
         needed = everyone if number < 2 else terms.holding.nodes  # a holder has no dealings with other holders
         names = {fingerprint(one): who.peer_name for who in peers if (one := who.listed(needed)) is not None}
         if unknown := [one for one in needed if one not in names and one != own]:
-            raise InputError(f"{unknown[0][:23]} takes part in the job and is no peer of this node")
+            raise InputError(
+                f"{unknown[0][:23]} takes part in the job, but is no peer in party.toml; add it"
+            )
         other = everyone[1 - number if number < 2 else 0]
         if number < 2 and peers.named(names[other]).party != number:
-            raise InputError("the job lists the two that compute in another order than their link has")
+            raise InputError("the job lists the computing nodes in the wrong order: the one that listens is first")
         further = {one: Further(name=names.get(one, "")) for one in everyone if one not in (own, other)}
         number_here = number if number > 1 else None
         record = Record(proposed_by=proposed_by, peer=names[other], ours=ours, keys=keys)

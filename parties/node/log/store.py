@@ -275,7 +275,7 @@ class Store:
         self.changes = 0  # number of changes, those taken back included
 
     def begin(self) -> int:
-        """Begin a transaction; return the mark for `go_back` and `done`."""
+        """Begin a transaction. Return a mark of this moment, with which `go_back` undoes all later changes."""
         return len(self._undo)
 
     def done(self, mark: int) -> None:

@@ -67,7 +67,7 @@ def make_place(path: Path) -> None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        raise InputError(f"cannot open {path}: a file stands where its directory should be") from None
+        raise InputError(f"cannot open {path}: a file stands where its directory should be; move it") from None
     except OSError as error:
         raise InputError(f"cannot open {path}: {error.strerror or 'the system refused'}") from error
 

@@ -120,7 +120,7 @@ class NodeStarted(Blinded, kind="node started"):
 
 
 class NodeStopped(Fields, kind="node stopped"):
-    """The node stops in order."""
+    """The node stopped regularly, in contrast to a crash."""
 
     why: Text = ""
 

@@ -78,7 +78,7 @@ class ShipSettings(Settings):
 
 
 class RecordsSettings(Settings):
-    """The table [records]."""
+    """The table [records] of `party.toml`: the targets to which log entries are shipped."""
 
     ship: tuple[ShipSettings, ...] = ()
 

@@ -38,7 +38,7 @@ MOST_SEQUENCE = 2**31 - 1  # RFC 5424, 7.3.1
 
 
 class Target(Protocol):
-    """A place where entries go."""
+    """A destination to which log entries are shipped, such as a file or a server."""
 
     def send(self, rows: Sequence[Row]) -> None:
         """Send these entries, in this order, and return once they have arrived. After an error they are sent again."""

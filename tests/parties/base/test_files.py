@@ -244,7 +244,7 @@ def test_outputs_are_checked_against_inputs_and_each_other(tmp_path: Path) -> No
         ("[" + "9" * 5000 + "]", ": not valid JSON: a number is too long"),
         ("[1e999]", ": not valid JSON: the number 1e999 is too large"),
         ("[NaN]", ": not valid JSON: NaN is no number there"),
-        ("[" * 100_000, ": nested too deeply"),
+        ("[" * 100_000, ": nested too deeply; use fewer levels"),
     ],
 )
 def test_json_that_is_none_is_told_in_one_line(tmp_path: Path, text: str, message: str) -> None:

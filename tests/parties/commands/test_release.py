@@ -48,7 +48,7 @@ WRONG = [
     ("mean --epsilon 1 --column age", "--column: a mean needs bounds, which are public"),
     ("median --epsilon 1 --column outcome", "--column: a median needs bounds, which are public"),
     ("mean --epsilon 1 --column visits --by visits", "--column: name another column than those of by"),
-    ("top --epsilon 1 --column age --first 4", "--first: there are 3 values of 'age' only"),
+    ("top --epsilon 1 --column age --first 4", "--first: 'age' has only 3 values; ask for 3 at most"),
     ("top --epsilon 1 --column age --first 0", "--first: must be >= 1, not 0"),
     ("naive-bayes --epsilon 1", "no target: give --target COLUMN"),
     ("naive-bayes --epsilon 1 --target age --columns age", "--columns: name at least one, and not the target"),

@@ -44,7 +44,7 @@ class PoissonRegression(Effects):
 
     @property
     def counted(self) -> str:  # type: ignore[override]
-        """Field of the number of rows, or of the sum of exposures."""
+        """Name of the field of a result that has the number of rows, or with an exposure the sum of exposures."""
         return "total_exposure" if self.settings.exposure else "rows"
 
     @classmethod

@@ -168,7 +168,7 @@ class Effects(Release):
 
     @property
     def scoring(self) -> Scoring:
-        """The protocol's public settings."""
+        """Public parameters of Newton's steps."""
         return self._mechanism[1]
 
     @property

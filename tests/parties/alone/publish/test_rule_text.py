@@ -66,7 +66,7 @@ def test_paths_make_the_hierarchy(whole: object) -> None:
         ("sex tree m", "a value and its ancestors"),
         ("sex tree m < , f < *", "a value and its ancestors"),
         ("sex tree 'm < *", "close the quote"),
-        ("x" * 200_001, "at most 200000 are read"),
+        ("x" * 200_001, "more than 200000; shorten the rules"),
     ],
 )
 def test_what_is_wrong_is_named(text: str, message: str) -> None:

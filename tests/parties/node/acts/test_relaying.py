@@ -341,7 +341,7 @@ def test_the_two_that_compute_have_the_numbers_of_their_link(group: Group, ident
     group["b"].hearing.hear("a", Statement(proposal=other, verdict="approved").authentic(identities["a"]).to_bytes())
     (answer,) = map(Statement.from_bytes, group.said["b", "a"])
     assert (answer.verdict, group["b"].jobs.known(terms.id)) == ("refused", None)
-    assert "in another order than their link has" in answer.why
+    assert "lists the computing nodes in the wrong order" in answer.why
 
 
 @pytest.mark.parametrize("node", ["a", "b"])

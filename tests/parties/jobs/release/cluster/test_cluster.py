@@ -261,7 +261,7 @@ def test_what_is_shown() -> None:
 
 WRONG = [
     ({"bounds": None}, "bounds: are missing: give LOW:HIGH for each of 'x', 'y'"),
-    ({"bounds": ("0:1",)}, "bounds: there are 1 for 2 columns"),
+    ({"bounds": ("0:1",)}, "bounds: 1 for 2 columns; give LOW:HIGH for each"),
     ({"bounds": ("1:1", "0:1")}, "bounds: '1:1' must be LOW:HIGH"),
     ({"bounds": ("0:inf", "0:1")}, "bounds: '0:inf' must be LOW:HIGH"),
     ({"columns": ("x", "sex")}, "columns: the values that the schema gives 'sex' must be numbers, but 'male' is not"),
