@@ -23,7 +23,7 @@ def client_context(ca: Path | None, certificate: Path | None, key: Path | None) 
     try:
         context = ssl.create_default_context(cafile=ca)
     except OSError:
-        raise InputError(f"{ca} cannot be read as certificates in PEM") from None
+        raise InputError(f"{ca}: not a file of certificates in PEM; give one") from None
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # a server's own certificate is enough, whoever signed it
     if certificate is not None and key is not None:
@@ -32,5 +32,5 @@ def client_context(ca: Path | None, certificate: Path | None, key: Path | None) 
         try:
             context.load_cert_chain(certificate, key, keyfile.passphrase(key))
         except OSError:
-            raise InputError(f"{certificate}, {key}: cannot be read as a certificate and its key in PEM") from None
+            raise InputError(f"{certificate}, {key}: not a certificate and its key in PEM; give such files") from None
     return context

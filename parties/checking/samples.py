@@ -44,7 +44,7 @@ def samples(law: Law, shape: tuple[int, ...], rng: np.random.Generator) -> Numbe
 
 
 def simulated(draw: Simulated) -> Callable[[Engine, int, int], Outcomes]:
-    """Return a sampler for a mechanism from `draw`: party 0 returns its outcomes, party 1 zeros."""
+    """Return a mechanism's sampler as a program of two parties: party 0 returns what `draw` gives, party 1 zeros."""
 
     def outcomes(engine: Engine, table: int, copies: int) -> Outcomes:
         if engine.party:

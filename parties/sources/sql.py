@@ -73,7 +73,7 @@ def checked_query(text: str, dialect: str, place: str, named: Collection[str] | 
     try:
         tokens = Dialect.get_or_raise(dialect).tokenize(text)
     except (SqlglotError, RecursionError):
-        raise InputError(f"{where}: not valid SQL: a quote or a comment does not end") from None
+        raise InputError(f"{where}: not valid SQL: close the quote or comment") from None
     if not tokens or tokens[0].token_type.name not in ("SELECT", "WITH"):
         begin = printable(tokens[0].text)[:SHOWN].upper() if tokens else "nothing"
         raise InputError(f"{where}: must be one SELECT, or WITH ... SELECT, but begins with {begin}")
@@ -170,7 +170,7 @@ def _understood(text: str, dialect: str, kind: type[exp.Expr], where: str, named
         what = at.get("description") or "it cannot be read"
         raise InputError(f"{where}: not valid SQL{line}: {printable(str(what))[:200].rstrip('.')}") from None
     except (SqlglotError, ValueError):
-        raise InputError(f"{where}: not valid SQL: a quote or a comment does not end") from None
+        raise InputError(f"{where}: not valid SQL: close the quote or comment") from None
     except RecursionError:
         raise InputError(f"{where}: nested too deeply: write it with WITH") from None
     return tree

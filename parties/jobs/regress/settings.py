@@ -163,7 +163,7 @@ def completed(settings: RegressSettings, features: Features) -> RegressSettings:
         if settings.regularisation is not None or settings.loss != "logistic":
             name = "lambda" if settings.regularisation is not None else "loss"
             raise InputError(
-                f"{name}: does not apply to method choice with steps, or with other columns than one number; remove it"
+                f"{name}: applies to method choice only with a single column, of numbers, and without steps; remove it"
             )
         return settings.model_copy(update={"steps": settings.steps or features.number})
     if settings.method in SQUARES:

@@ -107,7 +107,7 @@ def _tokens(text: str) -> Iterator[_Token]:
         match = _TOKEN.match(text, position)
         if match is None:
             unread = quoted(text[position:], 30)
-            why = "a quote that does not end" if text[position] in "'\"" else "'!' must be '!=', or stand in quotes"
+            why = "close the quote" if text[position] in "'\"" else "'!' must be '!=', or stand in quotes"
             raise InputError(f"where: cannot read {unread}: {why}")
         position = match.end()
         kind = match.lastgroup or ""

@@ -67,7 +67,7 @@ class StagedTree(ExactTree):
         Args:
             engine: The counting engine.
             sizes: Number of items that each stage handles.
-            largest: Maximum number of counts of a part.
+            largest: Largest number of counts that are simulated at once; a larger stage is counted in equal parts.
         """
 
     @override

@@ -89,9 +89,7 @@ class Jobs:
         needed = everyone if number < 2 else terms.holding.nodes  # a holder has no dealings with other holders
         names = {fingerprint(one): who.peer_name for who in peers if (one := who.listed(needed)) is not None}
         if unknown := [one for one in needed if one not in names and one != own]:
-            raise InputError(
-                f"{unknown[0][:23]} takes part in the job, but is no peer in party.toml; add it"
-            )
+            raise InputError(f"{unknown[0][:23]} takes part in the job, but is no peer in party.toml; add it")
         other = everyone[1 - number if number < 2 else 0]
         if number < 2 and peers.named(names[other]).party != number:
             raise InputError("the job lists the computing nodes in the wrong order: the one that listens is first")

@@ -41,9 +41,9 @@ JOINT = [
     ("--epsilon 1 --least-rows 9 --max-rows 8", "--least-rows: is more than max_rows"),
     (
         "--epsilon 1 --method choice --lambda 0.1",
-        "lambda: does not apply to method choice with steps, or with other columns than one number",
+        "lambda: applies to method choice only with a single column, of numbers, and without steps",
     ),
-    ("--epsilon 1 --method choice --columns age --loss huber", "loss: does not apply to method choice with steps"),
+    ("--epsilon 1 --method choice --columns age --loss huber", "loss: applies to method choice only with a single column"),
     ("--epsilon 1 --method choice --columns visits --delta 1e-9", "delta: does not apply to method choice"),
     ("--epsilon 1 --clip 0", "--clip: must be >= 0.01, not 0"),
     ("--epsilon 1 --lambda 2", "--lambda: must be <= 1, not 2"),

@@ -50,7 +50,7 @@ _RECORD_KINDS = (int, str, str, str, str, str)
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """Key of a subject, the person that rows are about, and its handle."""
+    """A person that rows are about: the person's key, and its handle, the public name of the key in pseudonyms."""
 
     handle: bytes
     key: bytes

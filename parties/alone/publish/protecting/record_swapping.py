@@ -84,7 +84,7 @@ def swapped(
     column = rows.column(name)
     areas = np.unique(column.astype(str), return_inverse=True)[1]
     if not len(areas) or areas.max() == 0:
-        raise InputError(f"column {name}: all rows have one value, so there is nothing to swap")
+        raise InputError(f"column {name}: all rows have one value to swap; name another column")
     partner = partners(areas, rows.codes(similar), candidates, least, most, random)
     without_partner = int((partner[candidates[:least]] == candidates[:least]).sum())
     figures = {"swapped": int((partner != np.arange(len(rows))).sum()), "without_partner": without_partner}

@@ -153,7 +153,7 @@ def test_exact_choices_are_the_best(seed: int) -> None:
         ({"prices": "1,1"}, "prices: name 2 to 1000 candidates, none twice"),
         ({"prices": "1,x"}, "prices: 'x' is not a decimal number"),
         ({"scores": "a 0=1; b: 1=1"}, "scores: 'a 0=1' must be 'candidate: value=score, ...'"),
-        ({"scores": "a: 7=1; b: 1=1"}, "scores: '7=1' must be VALUE=SCORE, with a value of 'bid'"),
+        ({"scores": "a: 7=1; b: 1=1"}, "scores: '7=1' must be VALUE=SCORE of a value of 'bid'"),
         ({"scores": "a: 0=much; b: 1=1"}, "scores: 'much' is not a decimal number"),
         ({"scores": "a: 0=1e9; b: 1=1"}, "scores: '1e9' is not a decimal number"),
         ({"column": "sex", "prices": "1,2"}, "column: a price needs bounds"),

@@ -202,5 +202,5 @@ def test_settings_that_are_right() -> None:
 
 
 def test_a_file_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="none cannot be read as certificates"):
+    with pytest.raises(InputError, match="none: not a file of certificates"):
         DecisionPoint(DecisionSettings(url="https://localhost:1", ca=tmp_path / "none"))

@@ -164,7 +164,7 @@ def test_nobody_swaps_twice() -> None:
 def test_no_partner_is_alike() -> None:
     partner = record_swapping.partners(np.array([0, 1]), np.array([0, 1]), np.array([0, 1]), 2, 2, coins())
     assert partner.tolist() == [0, 1]
-    with pytest.raises(InputError, match="nothing to swap"):
+    with pytest.raises(InputError, match="all rows have one value to swap"):
         RecordSwapping(column="a").run(rows_of(a=["x", "x"]), coins())
 
 
