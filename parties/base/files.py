@@ -54,7 +54,7 @@ def refuse_device(path: Path) -> None:
             return
         with path.open("rb") as stream:
             if not stream.isatty():
-                raise InputError(f"cannot read {path}: it is a device, not a file")
+                raise InputError(f"cannot read {path}: it is a device, not a file; give a file")
 
 
 def require_regular(path: Path) -> None:

@@ -295,7 +295,7 @@ class TokenKey(ec.EllipticCurvePrivateKey):
         try:
             known = ec.EllipticCurvePublicKey.from_encoded_point(self.curve, point)
         except ValueError:
-            raise TokenError(f"{self.place.name}: its public key in the token is not valid") from None
+            raise TokenError(f"{self.place.name}: its public key in the token is not valid; make a new key") from None
         if self._known not in (None, known):  # it would sign with a key that others do not expect
             raise TokenError(f"{self.place.name}: the token has another key of this name than before")
         return _Session(session, private, known)

@@ -76,7 +76,7 @@ class AlignedRows:
         if len(head) < 2 or not head[-1].startswith(NUMBERED):
             raise InputError(f"{label}: its last column is not named '{NUMBERED}...'; give the file of smc align exact")
         if not lines:
-            raise InputError(f"{label}: no row is aligned, so there is nothing to learn")
+            raise InputError(f"{label}: no row is aligned; align by other keys")
         for number, line in enumerate(lines, 1):
             if len(line) != len(head) or line[-1] != str(number):
                 raise InputError(f"{label}: row {number} is missing or moved; keep all rows in their order")

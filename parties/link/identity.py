@@ -229,7 +229,7 @@ def parse_certificate(pem: bytes, path: Path) -> x509.Certificate:
         certificate, names = certificates[0], _hosts(certificates[0])
         key = certificate.public_key()
     except Exception:  # the library raises many kinds of errors for a malformed file
-        raise InputError(f"{path} holds no readable certificate in PEM form") from None
+        raise InputError(f"{path} holds no readable certificate in PEM form; give the .crt file") from None
     if len(certificates) != 1:
         raise InputError(
             f"{path} holds {len(certificates)} certificates, expected one; give a file with one certificate"
@@ -247,7 +247,7 @@ def read_certificate(path: Path) -> x509.Certificate:
     try:
         return x509.load_pem_x509_certificate(read_bytes(path))
     except ValueError:
-        raise InputError(f"{path} holds no readable certificate in PEM form") from None
+        raise InputError(f"{path} holds no readable certificate in PEM form; give the .crt file") from None
 
 
 def fingerprint(certificate: x509.Certificate) -> str:
@@ -306,7 +306,7 @@ def _private_key(path: Path, pem: bytes) -> PrivateKeyTypes:
     try:
         return load_pem_private_key(pem, password=None)
     except Exception:  # the library raises many kinds of errors for a malformed file
-        raise InputError(f"{path} holds no readable private key in PEM form") from None
+        raise InputError(f"{path} holds no readable private key in PEM form; give the .key file") from None
 
 
 def _self_issue(

@@ -89,7 +89,7 @@ class Preparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 table = profile_derived(rows, table, derived, self.target, place, choices)
         for name in self.exclude:
             if name not in rows.types:
-                raise InputError(f"exclude: there is no column {quoted(name)}")
+                raise InputError(f"exclude: there is no column {quoted(name)}; check the name")
         proposal = proposing.propose(table, self.target, self.exclude) if agreed is None else fitting.fit(table, agreed)
         self.schema_, self.spelling_, self.derived_ = proposal.schema, table.spelling, dict(table.derived)
         self.mapping_ = {name: validated(ColumnSettings, fields) for name, fields in proposal.mapping.items()}

@@ -56,7 +56,7 @@ class Reading(BaseEstimator):  # type: ignore[misc]
         if schema is not None:
             return schema, target, columns, labels
         if not rows:
-            raise InputError("there are no rows to learn from")
+            raise InputError("there are no rows to learn from; give at least one")
         check_classification_targets(labels)
         attributes = {column.name: self._domain(column) for column in columns}
         if target in attributes:

@@ -328,7 +328,7 @@ def propose(
         else:
             notes.append(f"left out column {quoted(name)}: it has {problem}")
     if not attributes:
-        raise InputError(f"{path}: no remaining column can be an attribute")
+        raise InputError(f"{path}: no remaining column can be an attribute; leave out fewer columns")
     if target is not None and table.lines and MISSING in attributes[target]:
         count = table.values[target].count(MISSING)
         notes.append(f"target {quoted(target)} is missing in {count} rows: '?' is a class of its own")

@@ -110,7 +110,7 @@ def test_by_hand_each_party_has_its_matched_rows_in_one_order(processes: Process
         ("--comparisons", "ssn=exact:20+else:0", "there is no column 'ssn'"),
         ("--blocking-rules", "name:", "'name:' must be COLUMN or COLUMN:STEP, joined by +: name:soundex"),
         ("--blocking-rules", "name:metaphone", "'name:metaphone': there is no step 'metaphone'"),
-        ("--blocking-rules", "a,b,c,d,e", "names 5 rules; at most 4 are tried"),
+        ("--blocking-rules", "a,b,c,d,e", "names 5 rules; name at most 4"),
         ("--threshold-match-weight", "-9", "the comparisons give -8.3125 to 21.5625; name a number above -8.3125"),
         ("--threshold-match-weight", "22", "name a number above -8.3125, and at most 21.5625"),
         ("--learns", "dialler", "several rules need learns = both"),

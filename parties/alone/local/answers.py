@@ -38,7 +38,7 @@ def answer(mechanism: Mechanism, values: Sequence[Any], coins: Coins) -> Reports
         codes = np.array([index.get(str(value), -1) for value in values], dtype=np.int64)
         if (codes < 0).any():
             wrong = str(values[int(np.argmax(codes < 0))])
-            raise InputError(f"{quoted(wrong)} is not among the plan's values {listed(names)}")
+            raise InputError(f"{quoted(wrong)} is not among the plan's values {listed(names)}; correct it")
         return mechanism.report(codes, coins)
     return mechanism.report(np.array([_number(value) for value in values]), coins)
 

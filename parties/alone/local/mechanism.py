@@ -71,8 +71,8 @@ class Estimates:
 class Mechanism(Declared, ABC):
     """A mechanism that randomises the answers to one question, for all rows at once.
 
-    Its fields are the settings of a plan. With the setting `memoise`, a device keeps its randomness: equal values give
-    equal answers for ever. A mechanism of categories has their `names`.
+    Its fields are the settings of a plan. With the setting `memoise`, a device keeps coins of earlier answers: only
+    then `lasting` holds. A mechanism of categories has their `names`.
 
     Attributes:
         epsilon: local differential privacy of one report, for the exact probabilities of the coins

@@ -61,7 +61,7 @@ def texts(rows: RowQuery, names: Sequence[str]) -> Texts:
             column.add(batch.column(i))
         counts.append(batch.column("n").combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64))
     if not sum(map(len, counts)):
-        raise InputError(f"{rows.engine.place}: there are no rows")
+        raise InputError(f"{rows.engine.place}: there are no rows; give a table with rows")
     values, codes, totals = [column.values for column in columns], [c.codes() for c in columns], np.concatenate(counts)
     order, starts = grouped(codes, [len(column_values) for column_values in values])
     if len(starts) < len(order):  # some cells differ only in surrounding space

@@ -124,7 +124,9 @@ def read_tree(file: Path) -> list[list[str]]:
     paths = [[field.strip() for field in record] for record in records if record]
     for line in paths:
         if len(line) != len(paths[0]) or len(line) < 2:
-            raise InputError(f"{file}: {quoted(line[0])} has {len(line)} levels, the first line has {len(paths[0])}")
+            raise InputError(
+                f"{file}: {quoted(line[0])} has {len(line)} levels; give {len(paths[0])}, as on the first line"
+            )
     return paths
 
 

@@ -66,7 +66,7 @@ class Rule:
 def rules_of(texts: Sequence[str]) -> list[Rule]:
     """Return the blocking rules. Raise InputError if a rule is not made of columns and steps."""
     if len(texts) > MOST_RULES:
-        raise InputError(f"blocking_rules: names {len(texts)} rules; at most {MOST_RULES} are tried")
+        raise InputError(f"blocking_rules: names {len(texts)} rules; name at most {MOST_RULES}")
     return [Rule(tuple(_part(text, part) for part in text.split("+"))) for text in texts]
 
 
@@ -83,7 +83,7 @@ def _part(text: str, part: str) -> tuple[str, Form | None]:
 def comparisons_of(texts: Sequence[str]) -> dict[str, Comparison]:
     """Return the comparison of each column. Raise InputError if a text is no comparison."""
     if len(texts) > MOST_COMPARISONS:
-        raise InputError(f"comparisons: names {len(texts)} columns; at most {MOST_COMPARISONS} are compared")
+        raise InputError(f"comparisons: names {len(texts)} columns; name at most {MOST_COMPARISONS}")
     found: dict[str, Comparison] = {}
     for text in texts:
         name, sign, levels = (part.strip() for part in text.partition("="))

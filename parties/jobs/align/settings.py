@@ -96,7 +96,7 @@ def key_columns(by: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the columns of each key. Raise InputError if a key is not made of columns."""
     keys = [tuple(part.strip() for part in key.split("+")) for key in by]
     if len(keys) > MOST_KEYS:
-        raise InputError(f"by: names {len(keys)} keys; at most {MOST_KEYS} are tried")
+        raise InputError(f"by: names {len(keys)} keys; name at most {MOST_KEYS}")
     for key in keys:
         if "" in key or len(set(key)) < len(key):
             raise InputError(f"by: {quoted('+'.join(key))} is no list of columns; write it as name+born")

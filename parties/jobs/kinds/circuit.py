@@ -235,7 +235,7 @@ def parse_bits(text: str | None, widths: tuple[int, ...], party: int) -> BitMatr
     if re.fullmatch("0[xX][0-9a-fA-F]+", text):
         value = int(text, 16)
         if value >> width:
-            raise InputError(f"--input: {value.bit_length()} bits, but party {party}'s input has {width}")
+            raise InputError(f"--input: {value.bit_length()} bits, but party {party}'s input has {width}; give fewer")
     elif re.fullmatch("[01]*", text):
         if len(text) != width:
             raise InputError(

@@ -143,7 +143,7 @@ def joint_in(path: Path, schema: Schema, recode: Sequence[str], command: str) ->
         recoded = [name for name, about in content["columns"].items() if about["role"] == "quasi-identifier"]
         fits = (joint["schema"], recoded) == (schema.digest(), list(recode))
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{path}: not a recoding that smc publish {command} wrote") from None
+        raise InputError(f"{path}: not a recoding that smc publish {command} wrote; give one") from None
     if not fits:
         raise InputError(
             f"{path}: the recoding has different columns, or another schema; give one of these columns and this schema"
@@ -169,4 +169,4 @@ def cuts_in(path: Path, schema: Schema, recode: Sequence[str]) -> Cuts:
             return cuts
     except (ValueError, KeyError, TypeError, IndexError):
         pass
-    raise InputError(f"{path}: not a recoding that smc publish joint wrote")
+    raise InputError(f"{path}: not a recoding that smc publish joint wrote; give one")

@@ -80,7 +80,7 @@ class JointTree(BySchema):
             target: Column of the classes.
         """
         if len(values := schema.attributes[target]) < 2:
-            raise InputError(f"target: {quoted(target)} has one value, {listed(values)}: there is nothing to learn")
+            raise InputError(f"target: {quoted(target)} has one value, {listed(values)}; choose another target")
         task = cls.of(settings, schema, target)
         if task.apart is not None:
             task.check_apart()

@@ -76,7 +76,9 @@ def read_archives(paths: Iterable[Path], read: Callable[[Path], bytes] = files.r
                     rows[row.number] = row
                 jobs[job] += f"{line}\n"
             except (ValueError, TypeError, KeyError, RecursionError, InputError):
-                raise InputError(f"{path}, line {number}: not a line of an archive, or it was changed") from None
+                raise InputError(
+                    f"{path}, line {number}: not a line of an archive, or changed; give the original file"
+                ) from None
     return Archive(rows, {job: hashlib.sha256(lines.encode()).hexdigest() for job, lines in jobs.items()})
 
 
@@ -99,7 +101,9 @@ def read_lines(path: Path) -> tuple[list[Row], SignedHead | None]:
             else:
                 rows.append(_row(value))
         except (ValueError, TypeError, KeyError, RecursionError, InputError):
-            raise InputError(f"{path}, line {number}: not a line of an export, or it was changed") from None
+            raise InputError(
+                f"{path}, line {number}: not a line of an export, or changed; give the original file"
+            ) from None
     return rows, head
 
 

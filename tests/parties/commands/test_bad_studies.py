@@ -39,8 +39,8 @@ BAD = [
         "--time: 'fine' has 1000 bins, more than 256; give the column",
     ),
     ("survive compare --time score --event stage --arm arm", "--event: 'stage' has 3 values ('1', '2', '3'), an event"),
-    ("id3 --target same", "--target: 'same' has one value, 'x': there is nothing to learn"),
-    ("forest --target same", "--target: 'same' has one value, 'x': there is nothing to learn"),
+    ("id3 --target same", "--target: 'same' has one value, 'x'; choose another target"),
+    ("forest --target same", "--target: 'same' has one value, 'x'; choose another target"),
     ("boost --target same --epsilon 1", "--target: 'same' has 1 class; softmax is for 2 to 64"),
     ("rank --target same", "--target: no two values of 'same' remain to compare; change where or the schema"),
     (

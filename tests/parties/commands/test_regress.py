@@ -43,7 +43,10 @@ JOINT = [
         "--epsilon 1 --method choice --lambda 0.1",
         "lambda: applies to method choice only with a single column, of numbers, and without steps",
     ),
-    ("--epsilon 1 --method choice --columns age --loss huber", "loss: applies to method choice only with a single column"),
+    (
+        "--epsilon 1 --method choice --columns age --loss huber",
+        "loss: applies to method choice only with a single column",
+    ),
     ("--epsilon 1 --method choice --columns visits --delta 1e-9", "delta: does not apply to method choice"),
     ("--epsilon 1 --clip 0", "--clip: must be >= 0.01, not 0"),
     ("--epsilon 1 --lambda 2", "--lambda: must be <= 1, not 2"),

@@ -47,7 +47,7 @@ def test_the_name_of_the_column_of_numbers_names_the_alignment() -> None:
         ("", "its last column is not named 'row of ...'; give the file of smc align exact"),
         ("tax\n1\n", "its last column is not named 'row of ...'"),
         ("row of ab\n1\n", "its last column is not named 'row of ...'"),
-        ("tax,row of ab\n", "no row is aligned, so there is nothing to learn"),
+        ("tax,row of ab\n", "no row is aligned; align by other keys"),
         ("tax,row of ab\n5,2\n4,1\n", "row 1 is missing or moved; keep all rows in their order"),
         ("tax,row of ab\n5,1\n4\n", "row 2 is missing or moved"),
         (f"tax,row of ab\n{'x' * 200_000},1\n", "is no CSV file"),

@@ -84,7 +84,7 @@ def tabulate(rows: RowQuery, by: str, across: str | None, summed: str | None = N
         raise InputError("a column can be used only once: in --by, --across or --sum; name another one")
     table = texts(rows, names + ([summed] if summed is not None else []))
     if not len(table.counts):
-        raise InputError(f"{rows.engine.place}: there are no rows")
+        raise InputError(f"{rows.engine.place}: there are no rows; give a table with rows")
     axes, codes = [], []
     for name, values, places in zip(names, table.values, table.codes, strict=False):
         axis = in_order(values)

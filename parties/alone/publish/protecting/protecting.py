@@ -95,7 +95,7 @@ def read(rows: RowQuery, plan: PublishPlan) -> Rows:
         for i, piece in enumerate(pieces):
             piece += map(spelled, batch.column(i).to_pylist())
     if not pieces[0]:
-        raise InputError(f"{rows.engine.place}: there are no rows")
+        raise InputError(f"{rows.engine.place}: there are no rows; give a table with rows")
     number = len(pieces[0])
     columns = {name: np.array(piece, dtype=object) for name, piece in zip(names, pieces, strict=True)}
     quasi = tuple(plan.named("quasi-identifier"))

@@ -324,7 +324,7 @@ def load(path: Path) -> Recoding:
         raise InputError(what)
     if content["smc_recoding"] != FORMAT:
         version = quoted(str(content["smc_recoding"]))
-        raise InputError(f"{path}: format {version} of a recoding is not supported, only {FORMAT}")
+        raise InputError(f"{path}: format {version} of a recoding is not supported, only {FORMAT}; make it anew")
     try:
         file = _File.model_validate(content)
         recoding = Recoding(

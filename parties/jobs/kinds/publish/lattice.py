@@ -202,7 +202,7 @@ class PublishLattice(Recoded):
                     "give the recoding of an earlier run with these"
                 )
         except (KeyError, TypeError, ValueError, IndexError):
-            raise InputError(f"{path}: not a recoding that smc publish lattice wrote") from None
+            raise InputError(f"{path}: not a recoding that smc publish lattice wrote; give one") from None
         node: Node = state.node
         return node
 

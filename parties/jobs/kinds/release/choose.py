@@ -208,5 +208,5 @@ def _read(table: str, column: str, values: tuple[str, ...]) -> tuple[tuple[str, 
 def _number(text: str, key: str) -> Fraction:
     number = decimal(text)
     if number is None:
-        raise InputError(f"{key}: {quoted(text)} is not a decimal number")
+        raise InputError(f"{key}: {quoted(text)} is not a decimal number; write it as 0.5")
     return number

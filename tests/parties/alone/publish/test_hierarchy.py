@@ -78,7 +78,7 @@ def test_trees_of_arx_and_anjana(tmp_path: Path, mark: str) -> None:
         ("a,x,*\nb,y,*\na,y,*\n", "'a' of level 0 has two parents, 'x' and 'y'"),
         ("a,x,u,*\nb,x,v,*\n", "'x' of level 1 has two parents, 'u' and 'v'"),
         ("a,x\nb,y\n", "the top level must have one value, such as '*', but has 'x' and 'y'"),
-        ("a,x,*\nb,*\n", "'b' has 2 levels, the first line has 3"),
+        ("a,x,*\nb,*\n", "'b' has 2 levels; give 3, as on the first line"),
         ("a\nb\n", "'a' has 1 levels"),
         ("\n", "the file is empty"),
         ('"a,*\n', "not valid CSV"),

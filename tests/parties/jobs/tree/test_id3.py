@@ -87,7 +87,7 @@ def test_a_tree_that_could_not_be_read_back_is_refused() -> None:
 
 
 def test_a_target_of_one_value_is_refused() -> None:
-    with pytest.raises(InputError, match=r"^target: 'class' has one value, 'no': there is nothing to learn$"):
+    with pytest.raises(InputError, match=r"^target: 'class' has one value, 'no'; choose another target$"):
         Id3.canonical(Id3Settings(), Schema({"a": ("x", "y"), "class": ("no",)}, "class"))
 
 

@@ -96,7 +96,7 @@ def test_changed_lines_are_found(name: str, exported: str, tmp_path: Path, ident
 def test_what_is_no_export_is_refused_with_its_line(change: object, exported: str, tmp_path: Path) -> None:
     path = tmp_path / "audit.jsonl"
     path.write_text(change(exported), newline="")  # type: ignore[operator]
-    with pytest.raises(InputError, match=r"audit\.jsonl, line \d+: not a line of an export, or it was changed"):
+    with pytest.raises(InputError, match=r"audit\.jsonl, line \d+: not a line of an export, or changed"):
         read_lines(path)
 
 
