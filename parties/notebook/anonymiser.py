@@ -143,7 +143,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for name in quasi:
             if name in apart:
                 raise InputError(
-                    f"column {quoted(name)} is a quasi-identifier, so it cannot be sensitive, dropped or kept"
+                    f"column {quoted(name)} is a quasi-identifier, and cannot be sensitive, dropped or kept"
                 )
         rules = dict(self.rules or {})
         formats = {name: validated(SourceSettings, own) for name, own in (self.formats or {}).items()}
