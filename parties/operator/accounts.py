@@ -117,7 +117,7 @@ class Accounts:
             if self._seen[0] != stamp:
                 self._seen = stamp, _FILE.validate_json(self._keeping.read(self._path))
         except (OSError, ValidationError):
-            raise InputError(f"{self._path} is damaged, or not of smc operator; restore a backup") from None
+            raise InputError(f"{self._path} cannot be read, or is not of smc operator; restore a backup") from None
         return self._seen[1]
 
     def write(self, accounts: dict[str, Account]) -> None:
