@@ -169,7 +169,7 @@ class JointTree(BySchema):
 
     @abstractmethod
     def check(self) -> None:
-        """Raise InputError before the run if the settings cannot be met."""
+        """Raise InputError before the run if the settings contradict each other or need numbers that are too large."""
 
     def check_depth(self) -> None:
         """Raise InputError for a tree too deep to be read back."""

@@ -260,7 +260,7 @@ class _Side:
 
 
 def broken(cells: Cells, partition: Partition, models: Sequence[PrivacyModel]) -> list[str]:
-    """Return descriptions of the models that no longer hold after suppression: those that count missing people.
+    """Return descriptions of the models that suppressed rows break, such as presence, which counts missing people.
 
     Args:
         cells: the table
