@@ -26,7 +26,7 @@ SCHEMA = "schema.toml"
 
 
 def prepare_omop(raw: str, rules_file: Path, within: str | None, out: Path, force: bool) -> Report:
-    """Write the schema of the rules, and a table of party.toml that follows them. Return a report on each column's values.
+    """Write the schema of the rules, and a table of party.toml that follows them. Report on each column.
 
     Args:
         raw: A folder with a file for each table, a DuckDB file, or the URL of a database.
