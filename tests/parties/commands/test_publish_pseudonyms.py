@@ -357,5 +357,5 @@ def test_a_plan_that_leaves_no_column_is_refused(capsys: Any) -> None:
     Path("publish.toml").write_text('source = "visits.csv"\n[columns]\npatient = { role = "identifier" }')
     capsys.readouterr()
     assert smc("mask", "--plan", "publish.toml", "--out", "out.csv") == 2
-    assert "the plan leaves no column to write" in complaint(capsys)
+    assert "the plan drops every column; give one a pseudonym" in complaint(capsys)
     assert not Path("out.csv").exists()
