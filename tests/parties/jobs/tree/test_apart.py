@@ -126,7 +126,7 @@ def test_settings_that_do_not_fit_are_a_line(tmp_path: Path, more: dict[str, Any
 
 def test_holders_of_rows_cannot_join(tmp_path: Path) -> None:
     task = Id3.alone(Two(tmp_path, people(), "play", ("a", "d")).settings(0, **PLAIN), 0)[0]
-    with pytest.raises(InputError, match="--holders: cannot be combined with --listener-columns"):
+    with pytest.raises(InputError, match="--holders: columns that lie apart are those of two parties"):
         task.take_shares()
 
 
