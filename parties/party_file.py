@@ -127,7 +127,6 @@ def _as_written(key: str) -> str:
 
 @cache
 def _with_its_tables(model: type[BaseModel], tables: frozenset[str]) -> type[BaseModel]:
-    """Return the model with fields for the given tables: own rows and kinds of jobs. Other kinds are not loaded."""
     named = sorted(tables.difference(model.model_fields))
     fields = {name: kinds.find(name).Settings for name in named}
     definitions: dict[str, tuple[Any, Any]] = {

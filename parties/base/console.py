@@ -31,7 +31,6 @@ class _Lines:
         self.name = name
 
     def print(self, *what: Any, end: str = "\n", **form: Any) -> None:
-        """Print a text, or an object that only rich can print."""
         (text, *more) = what or ("",)
         if form or more or _shown or not isinstance(text, str) or FORMS.search(text):
             _screen(self.name).print(*what, end=end, **form)

@@ -204,7 +204,6 @@ class TokenKey(ec.EllipticCurvePrivateKey):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pass the key's URI and the PIN to another process of this program."""
         return TokenKey, (self.place, self._pin)
 
     def check(self) -> None:

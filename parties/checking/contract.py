@@ -271,7 +271,6 @@ def _rungs(graph: tuple[int, int], along: tuple[int, int]) -> int:
 
 
 def _worst(case: Case, task: Any, path: int) -> Iterator[tuple[Adjacency, Loss]]:
-    """Yield the losses of all pairs of neighbours around one table, along one path."""
     rng = np.random.default_rng(path)
     domain = list(product(*(range(len(values)) for values in task.schema.attributes.values())))
     rows = [domain[place] for place in np.sort(rng.permutation(len(domain))[:MOST_ROWS])] if path else _corners(domain)

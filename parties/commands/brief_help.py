@@ -62,5 +62,4 @@ def example_line(command: str) -> str:
 
 
 def _whole_options(line: str) -> str:
-    """Return a line wrapped between words, never inside an option."""
     return textwrap.fill(line, _WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False)

@@ -179,7 +179,6 @@ def _link(post_quantum: bool | None, key_exchange: str | None) -> dict[str, Any]
 
 
 def _asked(file: NodeFile, request: Request | None) -> DecisionPointAnswer:
-    """Return the answer of the decision point about the job, whatever the rules decide."""
     from parties.node.point.decision_point import DecisionPoint
 
     if request is None:

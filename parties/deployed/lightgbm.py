@@ -84,7 +84,6 @@ def _lines(fields: Mapping[str, object]) -> str:
 
 
 def _names(model: BoostedModel) -> list[str]:
-    """Return distinct names of the features, without characters that LightGBM reserves."""
     names: list[str] = []
     for index, name in enumerate(model.columns):
         plain = NOT_IN_A_NAME.sub("_", name)

@@ -295,7 +295,6 @@ def _among(node: Element, field: str, values: Sequence[str]) -> None:
 
 
 def _or_missing(node: Element, field: str) -> Element:
-    """Add a predicate "the cell is missing, or ..." to a node, and return the element for the other condition."""
     predicate = SubElement(node, "CompoundPredicate", booleanOperator="or")
     SubElement(predicate, "SimplePredicate", field=field, operator="isMissing")
     return predicate

@@ -165,7 +165,6 @@ def givers_in(files: Sequence[str], address: str, rows: int, compute_only: bool,
 
 
 def _same_door(one: str, other: str | None) -> bool:
-    """Return whether two listening addresses have one port, and hosts that overlap."""
     if other is None:
         return False
     ours, theirs = (parse_address(text, lowest_port=0) for text in (one, other))

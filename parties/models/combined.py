@@ -105,7 +105,6 @@ def _models(paths: Sequence[Path], keys: Sequence[str], frame: Callable[[Any], o
 
 
 def _frame(column: Document) -> Document:
-    """Return a linear column without its weights: the known values, or the bounds of its numbers."""
     return {k: sorted(v) if isinstance(v, Mapping) else v for k, v in column.items() if k != "weight"}
 
 

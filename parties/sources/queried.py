@@ -93,7 +93,6 @@ class QueriedSource(Source):
         return total
 
     def _checked_pieces(self) -> tuple[int, Sequence[bool]]:
-        """Return the number of rows, and for each column whether the schema has all its values, by one pass."""
         total, least = 0, np.zeros(len(self._names), dtype=np.int64)
         for lines in self._pieces:
             total += int(lines[:, -1].sum())
@@ -101,7 +100,6 @@ class QueriedSource(Source):
         return total, (least >= 0).tolist()
 
     def _checked_counts(self) -> tuple[int, Sequence[bool]]:
-        """Return the number of rows, and for each column whether the schema has all its values, by queries."""
         rows = exp.cast(exp.Coalesce(this=exp.Sum(this=exp.column("n")), expressions=[exp.convert(0)]), "BIGINT")
         known = [exp.Count(this=exp.column(name)) for name in self._names]
         query = exp.Select().select(rows, exp.Count(this=exp.Star()), *known).from_(self._rows().subquery("t"))

@@ -231,7 +231,6 @@ def _check_table(table: exp.Table, where: str, named: Collection[str] | None) ->
 
 
 def _with_names(table: exp.Table) -> set[str]:
-    """Return the names, in small letters, that WITH defines where this table occurs."""
     names: set[str] = set()
     inner: exp.Expr = table
     while (outer := inner.parent) is not None:

@@ -185,7 +185,6 @@ class _Local:
 
 
 def _by_group(column: Column, published: Floats, groups: Places, rng: np.random.Generator) -> IntervalCodes:
-    """Return intervals or categories, reconstructed separately for the rows of each group."""
     codes = np.empty(len(groups), dtype=np.int32)
     for group in np.unique(groups).tolist():
         rows = groups == group

@@ -53,7 +53,6 @@ class SubsetSelection(Mechanism):
 
     @property
     def _chances(self) -> tuple[float, float]:
-        """Probability that a set contains the person's category, and that it contains any given other category."""
         truth = self._truth / ONE
         return truth, (truth * (self.size - 1) + (1 - truth) * self.size) / (len(self.names) - 1)
 

@@ -163,7 +163,6 @@ class _Recorded(Rule):
         return (self.table, *([ANCESTORS] if self.descendants else []))
 
     def records(self, *conditions: str) -> str:
-        """Return the end of a query, from FROM on, for the records that fulfil further conditions."""
         among = ", ".join(map(str, self.concepts))
         if self.descendants:
             among = f"SELECT descendant_concept_id FROM {ANCESTORS} WHERE ancestor_concept_id IN ({among})"
@@ -282,7 +281,6 @@ class Rules:
         return f"SELECT {', '.join(values)} FROM {' '.join(joins)}"
 
     def _written(self, query: str, model: Model) -> str:
-        """Return a query in the dialect of the tables, over converted cells or the tables of a schema."""
         if model.converted:
             tables = ", ".join(f"{table} AS ({_converted(table)})" for table in self.tables)
             query = f"WITH {tables} {query}"

@@ -562,7 +562,6 @@ class _Looker:
         return _measured(self._ask, changed_columns, self._cells, total, again)
 
     def _other_marks(self, column: ColumnProfile) -> ColumnProfile:
-        """Return the profile after asking: are cells with the other decimal mark missing, or is the column text?"""
         others = FormatSettings(decimal="," if column.spelling.decimal == "." else ".")
         texts = tuple(text for text in column.odd if number_of(text, others) is not None)
         if not texts:
@@ -911,7 +910,6 @@ def _measure(column: ColumnProfile, cell: _Cell, x: str) -> tuple[str, ...]:
 
 
 def _odd(column: ColumnProfile, texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the texts that do not fit the column's kind or mean no value, without spaces around them."""
     bare = dict.fromkeys(text.strip() for text in texts)
     kind = "real" if column.reads == "integer" else column.reads
     reading = Reading(kind, "", column.spelling)

@@ -303,7 +303,6 @@ def names_people(column: ColumnProfile) -> bool:
 
 
 def _doubled(column: ColumnProfile) -> str:
-    """Return a remark on the number of rows that repeat a value of a key column."""
     return (
         f"{column.rows - column.distinct:,} rows repeat a value of {quoted(column.name)}: if it names people, "
         f"give --person {shlex.quote(f'{column.name}=1')}"

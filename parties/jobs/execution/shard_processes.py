@@ -203,7 +203,6 @@ class Processes(Shards):
 
 
 def _take(host: str, ports: range) -> int:
-    """Return a free port of the range, and reserve it within this process."""
     with _beginning:
         for port in ports:
             if port not in _taken and not taken(Address(host, port)):
@@ -352,7 +351,6 @@ def serve(main: Any, order: Order) -> None:
 
 
 def _plain(answer: Any) -> Any:
-    """Return an answer that can be pickled: errors of this project unchanged, other errors as their text."""
     if isinstance(answer, Failed) and not isinstance(answer.error, SmcError):
         return Failed(RuntimeError(f"{type(answer.error).__name__}: {answer.error}"))
     return answer

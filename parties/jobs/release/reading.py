@@ -140,7 +140,6 @@ class Cells:
         return counts.reshape(-1, number)
 
     def _grouped(self, rows: Rows) -> Iterator[tuple[Indices, Indices, Indices]]:
-        """Yield own rows in pieces: group, value of the last column, and number of such rows."""
         for codes, numbers in pieces(rows, self.schema, self.by[-1], self.where, self.by):
             group = np.zeros(len(numbers), dtype=np.int64)
             for name, domain in zip(self.groups.by, self.groups.domains, strict=True):

@@ -116,7 +116,6 @@ class Error(Scoring):
 
 
 def _fineness(values: Values) -> int:
-    """Return the number of steps of a unit, in which numbers and predictions are compared."""
     return math.ceil(FINE / values.span)
 
 

@@ -150,7 +150,6 @@ class PublishLattice(Recoded):
         return [*sentences, *nothing_else_of_rows(peer, self.settings.max_rows), *self.promises(peer)]
 
     def _bits_of_step(self, step: Step) -> int:
-        """Return the bits of an answer: on a height of the lattice, on a node there, or on the published classes."""
         if step.state.node is not None:
             return self.full_domain.lattice.possible(step.state.node)
         begun = 0 if step.number else 1 + len(self.columns)

@@ -70,7 +70,6 @@ class Table(Histogram):
         return document | {"margins": self._margins(noisy, whole, cells, noise)}
 
     def _shares(self, noisy: Any, whole: Any, cells: Cells, noise: Noise | None) -> list[dict[str, float | None]]:
-        """Return the percentages of the cells: of all rows, or of the rows with equal values in given columns."""
         within = [place for place, column in enumerate(cells.by) if column in (self.settings.within or ())]
         shape = tuple(map(len, cells.domains))
         places = np.arange(whole.size).reshape(shape)

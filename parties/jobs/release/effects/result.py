@@ -84,7 +84,6 @@ def effects(design: Design, theta: Floats, covariance: Floats, bins: int) -> dic
 
 
 def _wald(slopes: Floats, spread: Floats) -> dict[str, float]:
-    """Return the Wald test that all of some coefficients are 0, from their covariance."""
     from protocols.quantiles import chi2_tail
     from protocols.release.elimination import eliminated
 
