@@ -4,9 +4,9 @@ All suitable profiles are counted in advance from public data. If some of them l
 (less than the link's measurement would cost), the size of the job decides: both parties take the profile with the
 lowest weighted sum of time and bytes on a usual link. Nothing is measured then, and the profile is agreed on as if the
 operator had named it. Otherwise both parties measure the link together, exchange the speed of their machines, and take
-the fastest profile there. Counting the profiles of the other engines is left until then if it takes time, and is left
-out if it takes longer than the fastest counted profile: it could save no more. A job that is too large to count takes its kind's usual profile. A profile that the operator
-names is always used.
+the fastest profile there. If counting the profiles of other engines takes time, it is left until then. It is left out
+if the job is foretold to take less time than this counting, which could save no more. A job that is too large to count
+takes its kind's usual profile. A profile that the operator names is always used.
 """
 
 from __future__ import annotations
