@@ -8,7 +8,6 @@ the processor seconds of both processes are medians of the runs; each work runs 
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from collections import defaultdict
@@ -23,6 +22,7 @@ import numpy as np
 from benchmarks.gates import delta
 from parties.bench import machine, pair
 from parties.bench.cases import multiplication
+from parties.bench.json_rows import json_rows
 from protocols.millionaires import strict
 from smc.circuit.library import aes128
 from smc.engines import make_engine
@@ -159,7 +159,7 @@ def main(runs: int, only: str, as_json: bool, peer: tuple[str, str] | None) -> N
         for name, ways in figures.items()
     }
     if as_json:
-        click.echo(json.dumps({"machine": machine.facts(), "runs": runs, "seconds_and_processor": rows}, indent=2))
+        click.echo(json_rows({"machine": machine.facts(), "runs": runs, "seconds_and_processor": rows}))
         return
     click.echo(f"{'seconds (processor of both)':40}" + "".join(f"{way:>24}" for way in WAYS))
     for name, ways in rows.items():

@@ -14,6 +14,7 @@ import argparse
 import io
 import json
 import os
+import re
 import shlex
 import statistics
 import subprocess
@@ -78,7 +79,9 @@ def halves(raw: Path, place: Path, target: str = TARGET) -> int:
     bound = row_bound(-(-len(lines) // 2))
     for party, name in enumerate("ab"):
         (place / f"{name}.csv").write_text("\n".join([head, *lines[party::2], ""]))
-        settings = f'[tables.rows]\nsource = "{name}.csv"\nschema = "out/schema.toml"\nmax_rows = {bound}\n'
+        settings = (place / "out" / "party.toml").read_text()
+        for key, value in {"source": f'"{name}.csv"', "schema": '"out/schema.toml"', "max_rows": str(bound)}.items():
+            settings = re.sub(rf"^{key} = .*", f"{key} = {value}", settings, flags=re.MULTILINE)
         (place / f"{name}.toml").write_text(settings)
         create(name, ["127.0.0.1"], place)
     return bound

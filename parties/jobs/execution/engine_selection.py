@@ -4,14 +4,16 @@ All suitable profiles are counted in advance from public data. If some of them l
 (less than the link's measurement would cost), the size of the job decides: both parties take the profile with the
 lowest weighted sum of time and bytes on a usual link. Nothing is measured then, and the profile is agreed on as if the
 operator had named it. Otherwise both parties measure the link together, exchange the speed of their machines, and take
-the fastest profile there. A job that is too large to count takes its kind's usual profile. A profile that the operator
-names is always used.
+the fastest profile there. If counting the profiles of other engines takes time, it is left until then. It is left out
+if the job is foretold to take less time than this counting, which could save no more. A job that is too large to count
+takes its kind's usual profile. A profile that the operator names is always used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from parties.base import memory
@@ -25,6 +27,7 @@ from parties.link.measurement import measuring_seconds
 from parties.link.pace import USUAL, own_pace_of
 from smc.counting import Forecast, Program, forecasts
 from smc.counting.rates import SHARD_BYTES
+from smc.counting.session import BUILDING
 from smc.engines import Profile
 from smc.errors import MachineError
 from smc.link_shape import PRESETS, LinkShape
@@ -43,6 +46,9 @@ UNNOTICED = 0.015
 TINY = {"mixed": (1 << 20, 3 << 23), "yao": (0, 1 << 21)}
 # bytes in both directions; a job with more under any profile never counts as one that loses very little
 SMALL = 1 << 27
+# seconds to count the profiles of all other engines, as a multiple of building the circuits of the first one, and those
+# that are counted before the link is known
+OTHERS_TIMES, AT_ONCE_SECONDS = 6, 0.1
 SLOW_SECONDS = 120  # a named profile that takes longer is warned of
 MOST_KEPT = 4  # choices in the cache: their events take up to some MB each
 
@@ -52,16 +58,23 @@ class Choice:
     """Profile fixed before the peer is reached, or the forecasts among which the link decides.
 
     With "auto", a job settled by its size has both; a job too large to be counted has no forecasts. A named profile
-    with several shards has both as well: its forecast gives the memory that they take.
+    with several shards has both as well: its forecast gives the memory that they take. The profiles
+    `uncounted` are counted, by `program`, once the link is known, and only if that pays.
     """
 
     profile: Profile | None
     forecasts: tuple[Forecast, ...] = ()
+    uncounted: tuple[Profile, ...] = ()
+    program: Program | None = field(default=None, repr=False, compare=False)
 
     @property
     def possible(self) -> tuple[Profile, ...]:
         """Profiles that the job may run on."""
-        return (self.profile,) if self.profile else tuple(counted.profile for counted in self.forecasts)
+        return (self.profile,) if self.profile else (*(counted.profile for counted in self.forecasts), *self.uncounted)
+
+    @cached_property
+    def _others(self) -> tuple[Forecast, ...]:
+        return tuple(forecasts(self.program, self.uncounted)) if self.program else ()
 
     def quickest(self, shape: LinkShape, pace: float = 1.0) -> Profile:
         """Return the fastest profile on a link.
@@ -70,7 +83,13 @@ class Choice:
             shape: Speed and latency of the link.
             pace: Time that the machines take, as a multiple of the usual machine's.
         """
-        return self.profile or min(self.forecasts, key=lambda counted: counted.seconds(shape, pace)).profile
+        if self.profile:
+            return self.profile
+        seconds = partial(Forecast.seconds, shape=shape, pace=pace)
+        best = min(self.forecasts, key=seconds)
+        if self.uncounted and seconds(best) > others_seconds(self.forecasts):
+            best = min((best, *self._others), key=seconds)
+        return best.profile
 
 
 def warning_of(choice: Choice) -> str:
@@ -149,10 +168,18 @@ def choice(
         stages.setdefault((profile.engine == suited[0].engine, profile.garbles), []).append(profile)
     counted: tuple[Forecast, ...] = ()
     for stage in sorted(stages, reverse=True):
+        if counted and others_seconds(counted) > AT_ONCE_SECONDS:
+            rest = {*suited} - {one.profile for one in counted}
+            return Choice(None, counted, tuple(one for one in suited if one in rest), conversation)
         counted += tuple(forecasts(conversation, stages[stage]))
         if (best := tiny(counted)) is not None:
             return Choice(best, counted)
     return Choice(settled(counted), counted)
+
+
+def others_seconds(counted: tuple[Forecast, ...]) -> float:
+    """Return the approximate seconds to count the profiles of the other engines, by those of the first one."""
+    return OTHERS_TIMES * counted[0].lines().get(BUILDING, 0.0)
 
 
 def usual(settings: KindSettings) -> Profile:

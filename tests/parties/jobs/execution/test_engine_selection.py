@@ -183,6 +183,29 @@ def test_a_small_tree_is_counted_by_few_profiles_and_loses_little(rows: int, val
     assert 3 * every[found.profile].bytes < every[Profile("yao", garbling="three-halves")].bytes
 
 
+def test_other_engines_are_counted_once_and_only_where_they_can_save_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow link the choice is that among all; on a fast one, what is not counted could save less than counting."""
+    agreed = schemas.Schema({f"c{n}": tuple(map(str, range(9))) for n in range(12)} | {"t": tuple("abcdefgh")}, "t")
+    task = ExactTree(Id3Settings(max_rows=20_000), agreed, "t")
+    found, slow, fast = choice_for(task, Inputs()), LinkShape.parse("10mbit,10ms"), LinkShape.parse("loopback")
+    assert found.profile is None
+    assert {counted.profile.engine for counted in found.forecasts} == {"mixed"}
+    assert {*found.possible} == {*profiles.contenders(True)}
+    counting: list[Any] = []
+    monkeypatch.setattr(
+        engine_selection, "forecasts", lambda program, some: counting.append(some) or forecasts(program, some)
+    )
+    near = found.quickest(fast)
+    assert counting == []
+    assert min(one.seconds(fast) for one in found.forecasts) <= engine_selection.others_seconds(found.forecasts)
+    far = found.quickest(slow), found.quickest(slow)
+    assert counting == [found.uncounted]
+    every = Choice(None, tuple(forecasts(task.cost_of_run(Inputs()).program, profiles.contenders(True))))
+    assert near.engine == "mixed"
+    assert far == (every.quickest(slow), every.quickest(slow))
+    assert far[0].engine == "lean"
+
+
 @pytest.mark.slow
 def test_a_tree_of_all_cases_takes_the_fewest_bytes_near_and_the_fewest_rounds_of_silent_ot_far() -> None:
     """A chess endgame's. Exact forecasts for its tree rank the profiles alike."""
