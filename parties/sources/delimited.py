@@ -1,4 +1,4 @@
-"""The one reader of CSV files: DuckDB, with cells equal to those of Python's `csv` module (strict).
+"""The readers of CSV files: Python's `csv` module (strict) for cells, and DuckDB with equal cells for queries.
 
 A file has a header row. Blank lines are not rows. In a file of several columns, lines of spaces are not rows either.
 DuckDB guesses nothing: the table's format and a look at all bytes decide the dialect. It reads a regular file in place.
@@ -11,12 +11,13 @@ import codecs
 import csv
 import gzip
 import shutil
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TextIO
+from typing import TYPE_CHECKING, BinaryIO, NoReturn, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,15 +33,8 @@ if TYPE_CHECKING:
     from parties.sources.opened import RowQuery
 
 CHUNK = 1 << 20  # bytes checked, or letters copied, at a time
-BLOCK = 1 << 14  # rows turned into columns at a time: their objects fit into the processor's cache
 LF, CR = 10, 13
 PLAIN = FormatSettings()
-OPTIONS: dict[str, Any] = {  # of a DuckDB that reads a file once and keeps nothing
-    "memory_limit": "2GB",
-    "temp_directory": "",
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-}
 
 
 @dataclass(frozen=True)
@@ -74,7 +68,7 @@ def open_csv(path: Path, spelling: FormatSettings, resources: ExitStack) -> CsvF
     if spelling.skip or spelling.drop_rows:
         copy, records = _written_anew(path, spelling, resources)
         return CsvFile(names, records, _call(copy, len(names), PLAIN, 0, None), copy, True)
-    readable = path if spelling.encoding == "utf-8" else _in_utf8(path, spelling, resources)
+    readable = _in_utf8(path, spelling, resources)
     look = _Look(len(names), spelling)
     with _open_bytes(readable) as stream:
         look.through(stream)
@@ -82,7 +76,7 @@ def open_csv(path: Path, spelling: FormatSettings, resources: ExitStack) -> CsvF
         call = _call(readable, len(names), spelling, header, look)
         return CsvFile(names, look.records - 1, call, readable, look.has_breaks)
     if look.has_nul:
-        _complain_of_bytes(path, readable)
+        _complain_of_bytes(path, spelling)
     copy, records = _written_anew(path, spelling, resources)
     return CsvFile(names, records, _call(copy, len(names), PLAIN, 0, None), copy, True)
 
@@ -200,11 +194,13 @@ class _Look:
 
 
 def _in_utf8(path: Path, spelling: FormatSettings, resources: ExitStack) -> Path:
-    """Return a copy of a file in UTF-8.
+    """Return a file of UTF-8, or a copy in UTF-8 of any other.
 
     Raises:
         InputError: The bytes are not in the given encoding.
     """
+    if spelling.encoding == "utf-8":
+        return path
     copy = _copy_of(path, resources)
     try:
         with open_text(path, spelling) as stream, copy.open("w", encoding="utf-8", newline="") as utf8:
@@ -290,58 +286,37 @@ def csv_columns(path: Path, spelling: FormatSettings = PLAIN, max_rows: int | No
     Raises:
         InputError: The file is not CSV of this format, or has more than `max_rows` rows.
     """
-    import duckdb  # its own interface loads faster than Ibis
-
     files.refuse_other(path, files.read_bytes(path, 64))
-    with ExitStack() as resources:
-        file = open_csv(path, spelling, resources)
-        lines = _Lines(path, spelling, file.records)
-        if max_rows is not None and file.records > max_rows:
-            raise InputError(
-                f"{path}, line {lines[max_rows]}: more than {max_rows} rows, the agreed bound; raise max_rows"
-            )
-        clean = _Cleaner()
-        cells: list[list[str]] = [[] for _ in file.names]
-        engine = resources.enter_context(duckdb.connect(":memory:", config=OPTIONS))
-        answer = engine.execute(f"SELECT * {file.rows}")
-        while block := answer.fetchmany(BLOCK):
-            for column, fields in zip(cells, zip(*block, strict=True), strict=True):
-                column.extend(map(clean.__getitem__, fields))
-        _compare(path, spelling, file, len(cells[0]))
-    named = {name: column for name, column in zip(file.names, cells, strict=True) if name}
-    return Columns(path, named, lines, len(file.names) - len(named))
+    names, _ = read_header(path, spelling)
+    clean, lines = _Cleaner(), array("q")
+    cells: list[list[str]] = [[] for _ in names]
+    for line, record in records_of(path, spelling):
+        if len(lines) == max_rows:
+            raise InputError(f"{path}, line {line}: more than {max_rows} rows, the agreed bound; raise max_rows")
+        lines.append(line)
+        for column, field in zip(cells, record, strict=True):
+            column.append(clean[field])
+    if any("\0" in text for text in (*names, *clean)):
+        _complain_of_bytes(path, spelling)
+    named = {name: column for name, column in zip(names, cells, strict=True) if name}
+    return Columns(path, named, lines, len(names) - len(named))
 
 
 def _compare(path: Path, spelling: FormatSettings, file: CsvFile, rows: int) -> None:
     """Raise InputError if DuckDB found other rows than the records of the file; name the first line that differs."""
     if rows != file.records:
-        line = _Lines(path, spelling, file.records)[min(rows, file.records - 1)] if file.records else 1
+        records = islice(records_of(path, spelling), min(rows, max(file.records - 1, 0)), None)
+        line, _ = next(records, (1, []))
         raise InputError(
             f"{path}, line {line}: DuckDB read {rows:,} rows, but the file has {file.records:,}; check this line"
         )
 
 
-class _Lines(Sequence[int]):
-    """Lines on which the rows of a file begin, looked up when a message needs one."""
-
-    def __init__(self, path: Path, spelling: FormatSettings, rows: int) -> None:
-        self._path, self._spelling, self._rows = path, spelling, rows
-
-    def __len__(self) -> int:
-        return self._rows
-
-    def __iter__(self) -> Iterator[int]:
-        return (line for line, _ in records_of(self._path, self._spelling))
-
-    def __getitem__(self, row: Any) -> Any:
-        return next(islice(self, row, None))
-
-
-class _Cleaner(dict[str | None, str]):
+class _Cleaner(dict[str, str]):
     """Cache from raw field to cell: each spelling is cleaned once, and equal cells share a string."""
 
-    def __missing__(self, raw: str | None) -> str:
-        cell = (raw or "").strip() or MISSING
+    def __missing__(self, raw: str) -> str:
+        cell = raw.strip() or MISSING
         self[raw] = cell = self.setdefault(cell, cell)
         return cell
 
@@ -398,8 +373,8 @@ def records_of(path: Path, spelling: FormatSettings) -> Iterator[tuple[int, list
                 line = reader.line_num + 1 + spelling.skip
     except csv.Error as error:
         raise InputError(f"{path}, line {line}: not valid CSV: {error}") from None
-    except UnicodeDecodeError:
-        _complain_of_bytes(path)
+    except UnicodeError:
+        _complain_of_bytes(path, spelling)
     except (OSError, EOFError) as error:
         raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
 
@@ -409,10 +384,10 @@ def _skip(stream: TextIO, spelling: FormatSettings) -> None:
         stream.readline()
 
 
-def _complain_of_bytes(path: Path, copy: Path | None = None) -> NoReturn:
-    """Raise InputError with the first line of a file or copy that is not UTF-8 or has a NUL byte."""
+def _complain_of_bytes(path: Path, spelling: FormatSettings) -> NoReturn:
+    """Raise InputError with the first line of a file that is not in its encoding or has a NUL byte."""
     offset = 0
-    with _open_bytes(copy or path) as stream:
+    with ExitStack() as resources, _open_bytes(_in_utf8(path, spelling, resources)) as stream:
         for number, line in enumerate(stream, 1):
             files.decode(path, line, number, offset)
             offset += len(line)
@@ -447,7 +422,7 @@ def read_header(path: Path, spelling: FormatSettings) -> tuple[list[str], int]:
     """
     records = 0
     try:
-        # DuckDB finds bytes below the header that are not UTF-8, and names their line.
+        # Bytes below the header that are not UTF-8 are refused later, with their line.
         with open_text(path, spelling, "surrogateescape") as stream:
             _skip(stream, spelling)
             reader = csv.reader(stream, delimiter=spelling.separator, quotechar=spelling.quote, strict=True)

@@ -193,9 +193,18 @@ def test_a_record_that_is_none_is_named_by_its_line(tmp_path: Path, text: bytes,
 def test_a_nul_byte_in_another_encoding_is_named_by_the_own_file(tmp_path: Path) -> None:
     """Not by the copy in UTF-8 that is read, nor by the byte of a letter that is not UTF-8."""
     path = write(tmp_path / "x.csv", "a,b\nä,2\n1,\0\n".encode("cp1252"))
-    with ExitStack() as resources, pytest.raises(InputError) as caught:
-        open_csv(path, FormatSettings(encoding="cp1252"), resources)
-    assert str(caught.value) == f"{path}, line 3: a NUL byte; this is not a text file"
+    spelling = FormatSettings(encoding="cp1252")
+    with ExitStack() as resources:
+        for read_file in (lambda: open_csv(path, spelling, resources), lambda: csv_columns(path, spelling)):
+            with pytest.raises(InputError) as caught:
+                read_file()
+            assert str(caught.value) == f"{path}, line 3: a NUL byte; this is not a text file"
+
+
+def test_bytes_outside_the_encoding_are_refused_with_the_remedy(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", b"a,b\n1,\x81\n")
+    with pytest.raises(InputError, match=r"x\.csv: not cp1252: give another `encoding` in its format$"):
+        csv_columns(path, FormatSettings(encoding="cp1252"))
 
 
 @pytest.mark.parametrize("chunk", [7, 64, 1 << 20])
@@ -234,8 +243,5 @@ def test_rows_that_are_not_the_records_are_an_error(tmp_path: Path, monkeypatch:
         return re.sub("skip = 1", "skip = 2", call(*arguments))  # type: ignore[arg-type]
 
     monkeypatch.setattr(delimited, "_call", one_less)
-    for reader in (cells, lambda path: open_rows(PlaceSettings(source=str(path)))):
-        with pytest.raises(
-            InputError, match=r"x\.csv, line 5: DuckDB read 2 rows, but the file has 3; check this line$"
-        ):
-            reader(path)
+    with pytest.raises(InputError, match=r"x\.csv, line 5: DuckDB read 2 rows, but the file has 3; check this line$"):
+        open_rows(PlaceSettings(source=str(path)))
