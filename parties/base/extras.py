@@ -21,6 +21,7 @@ DISTRIBUTION = "smc-two-party"  # `smc` on the package index is another project
 EXTRA_OF = {
     **dict.fromkeys(("numba", "llvmlite"), "compile"),
     **dict.fromkeys(("graphviz", "matplotlib"), "plots"),
+    **dict.fromkeys(("duckdb", "ibis", "sqlglot", "pyarrow", "pyarrow_hotfix", "packaging"), "duckdb"),
     "opendp": "node",
     **dict.fromkeys(("starlette", "uvicorn", "jinja2", "httpx"), "node"),
     **dict.fromkeys(("structlog", "prometheus_client", "grpc_health", "authlib", "joserfc"), "node"),

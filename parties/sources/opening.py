@@ -8,6 +8,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
+from parties.base.extras import needing
 from parties.base.text import did_you_mean, instead, quoted
 from parties.sources.formats import format_of
 from parties.sources.mapping import ColumnRule, rules
@@ -125,8 +126,8 @@ def open_rows(settings: PlaceSettings) -> RowQuery:
 def _found(settings: PlaceSettings) -> RowQuery:
     scheme, mark, _ = settings.source.partition("://")
     if not mark:
-        from parties.sources import local
-
+        with needing(settings.label):
+            from parties.sources import local
         return local.open_files(settings)
     if scheme in OPENED_BY:
         try:

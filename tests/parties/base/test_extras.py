@@ -19,6 +19,7 @@ from parties.base import extras
 from parties.base.extras import EXTRA_OF, importing, install_line, needing, remedy
 from parties.tables import example
 from smc.errors import InputError
+from tests.support.core_steps import learn_a_tree
 from tests.support.places import ROOT
 from tests.support.waiting import PATIENCE
 
@@ -125,7 +126,6 @@ def test_what_the_core_can_and_what_it_says_of_the_rest(core: Path) -> None:
         "blur --help", "jobs --help", "publish --help", "local --help", "bench --help", "policy --help",
         "budget --help", "web --help",
         f"schema --data {data.clinic_a} --target play --out schema.toml",
-        "schema --data mine.parquet --target play --out other.toml",
         "identity create anna --out .", "identity show anna.crt",
         f"estimate id3 --schema {data.schema} --max-rows 100", "estimate millionaires",
         "estimate majority --classes a,b",
@@ -134,6 +134,7 @@ def test_what_the_core_can_and_what_it_says_of_the_rest(core: Path) -> None:
         f"id3 --data {data.clinic_a} --schema {data.schema} --dot x.dot --listen 127.0.0.1:0 "
         "--identity anna.key --certificate anna.crt --peer anna.crt": "plots",
         "node --config party.toml": "node",
+        "schema --data mine.parquet --target play --out other.toml": "duckdb",
     }
     program = [sys.executable, "-c", MANY, "\n".join([*able, *unable])]
     done = subprocess.run(program, capture_output=True, text=True, timeout=PATIENCE, check=False)
@@ -152,18 +153,29 @@ agreed = schema.load(data.schema)
 table = TableSettings.model_validate({"source": str(data.clinic_a), "schema": str(data.schema)})
 with open_table(table, agreed, "play") as source:
     print(source.check(), type(source).__name__)
-with open_table(table.model_copy(update={"source": "FOLDER"}), agreed, "play") as source:
-    print(source.check(), type(source).__name__)
+try:
+    open_table(table.model_copy(update={"source": "FOLDER"}), agreed, "play")
+except Exception as error:
+    print(type(error).__name__, error)
 """
 
 
-def test_the_core_counts_files(core: Path) -> None:
+def test_the_core_counts_small_csv_files_and_names_what_reads_others(core: Path) -> None:
     write_table(read_csv(example.demo().clinic_a), core / "mine.parquet")
     program = COUNT.replace("FOLDER", str(core))
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
-    assert done.stdout.splitlines() == ["7 InMemory", "7 QueriedSource"], done.stderr
+    counted, refused = done.stdout.splitlines()
+    assert counted == "7 InMemory", done.stderr
+    assert refused.startswith(f"InputError {core}: needs more packages (ibis is not installed): ")
+    assert refused.endswith("-m pip install 'smc-two-party[duckdb]'")
+
+
+def test_the_core_learns_a_tree_of_two_csv_files(core: Path) -> None:
+    """The short form of `tests/test_install.py`, which installs the core from the wheel."""
+    first, second = learn_a_tree([sys.executable, "-m", "parties"], core)
+    assert re.findall(r"^[├└│].*", first, re.MULTILINE) == re.findall(r"^[├└│].*", second, re.MULTILINE) != []
 
 
 WALK = """
