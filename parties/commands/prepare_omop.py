@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parties.base import console, files
 from parties.base.report import Report
 from parties.base.settings import validated
+from parties.base.text import instead, quoted
 from parties.commands.options import PARTY_FILE, check_proposal
 from parties.party_file import load
 from parties.sources.formats import format_of
 from parties.sources.opening import open_rows, open_table
 from parties.sources.places import DIALECTS
-from parties.sources.settings import TableSettings
+from parties.sources.settings import PlaceSettings, TableSettings
 from parties.tables import schema as schemas
 from parties.tables.toml_text import toml_key, toml_lines
+from parties.tables.unfit import UnfitError
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,11 +55,17 @@ def prepare_omop(raw: str, rules_file: Path, within: str | None, out: Path, forc
         raise InputError(f"{party_file}: tables.{name} follows other rules; remove it, or give another --out")
     with console.progress(f"reading {raw}") as status:
         target = rules.schema.target or next(iter(rules.schema.attributes))
-        with open_table(table, rules.schema, target) as source:
-            rows = source.check()
-        status.doing("counting the values of each column")
-        with open_rows(table.model_copy(update={"query": rules.survey(model), "lookups": ()})) as survey:
-            (every, *held), (known, *ignored) = survey.engine.counts(survey.query).reshape(-1, 2).T.tolist()
+        places = _with_columns(table, rules, model)
+        try:
+            with open_table(table, rules.schema, target) as source:
+                rows = source.check()
+            status.doing("counting the values of each column")
+            with open_rows(table.model_copy(update={"query": rules.survey(model), "lookups": ()})) as survey:
+                (every, *held), (known, *ignored) = survey.engine.counts(survey.query).reshape(-1, 2).T.tolist()
+        except UnfitError:
+            if model.converted:
+                _complain_of_cells(places)
+            raise
     if known < every:
         raise InputError(f"person: {every - known:,} rows have no person_id of their own; keep one row a person")
     files.make_directory(out)
@@ -109,6 +118,40 @@ def _placed(raw: str, rules: Rules, within: str | None) -> tuple[dict[str, Any],
         raise InputError("--table: with --omop it is the schema of the tables in a database; a folder has none")
     found = files_in(Path(raw), rules.tables)
     return {"files": {name: str(path) for name, path in found.items()}, **lookups}, Model(converted=True)
+
+
+def _with_columns(table: TableSettings, rules: Rules, model: Model) -> dict[str, PlaceSettings]:
+    """Return the place of each table that the rules read. Raise InputError if it lacks a column of the model."""
+    from parties.alone.preparing.omop import COLUMNS
+
+    places = {}
+    for name in rules.tables:
+        source = table.files[name].source if model.converted else table.source
+        inner = None if model.converted else f"{model.schema}.{name}" if model.schema else name
+        places[name] = PlaceSettings(source=source, table=inner)
+        with open_rows(places[name]) as rows:
+            there = list(map(str.lower, rows.types))
+        if lacking := next((column for column in COLUMNS[name] if column not in there), None):
+            raise InputError(
+                f"{places[name].label}: there is no column {quoted(lacking)}, which the OMOP table {name} has"
+                f"{instead(lacking, there)}; rename a column, or add it"
+            )
+    return places
+
+
+def _complain_of_cells(places: Mapping[str, PlaceSettings]) -> None:
+    """Raise InputError with the first column of a file that has a cell of another type than the model's."""
+    from parties.alone.preparing.omop import COLUMNS, EXPECTED, unconverted
+
+    for name, place in places.items():
+        with open_rows(place) as rows:
+            for column, kind in COLUMNS[name].items():
+                text = rows.engine.text(unconverted(column, kind).from_(rows.query.subquery("t")))
+                if text is not None:
+                    raise InputError(
+                        f"{place.label}, column {quoted(column)}: must be {EXPECTED[kind]}, not {quoted(text)}; "
+                        "correct the file"
+                    )
 
 
 def _rows_of(table: TableSettings) -> tuple[Any, ...]:

@@ -27,6 +27,7 @@ from parties.tables.types import Day, Decimal, Domain, Text, read_type
 from smc.errors import InputError
 
 ID, DAY, NUMBER = "BIGINT", "DATE", "DOUBLE"
+EXPECTED = {ID: "a whole number", DAY: "a day such as 2022-08-16", NUMBER: "a number such as 5.4"}
 COLUMNS = {  # of the model, as far as rules read them
     "person": {"person_id": ID, "gender_concept_id": ID, "race_concept_id": ID, "year_of_birth": ID},
     "condition_occurrence": {"person_id": ID, "condition_concept_id": ID, "condition_start_date": DAY},
@@ -347,6 +348,18 @@ def files_in(folder: Path, tables: Sequence[str]) -> dict[str, Path]:
             raise InputError(f"{folder}: the table {name} is there twice, {listed([p.name for p in found])}; keep one")
         there[name] = found[0]
     return there
+
+
+def unconverted(column: str, kind: str) -> exp.Select:
+    """Return a query, without its rows, for the least text of a column that is not of its type in the model.
+
+    Args:
+        column: Name of the column.
+        kind: Its type.
+    """
+    cell = f"NULLIF(CAST({column} AS VARCHAR), '')"
+    wrong = f"{cell} IS NOT NULL AND TRY_CAST({cell} AS {kind}) IS NULL"
+    return sqlglot.select(f"MIN({cell})", dialect="duckdb").where(wrong, dialect="duckdb")
 
 
 def _text(label: str) -> str:

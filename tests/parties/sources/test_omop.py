@@ -186,6 +186,47 @@ def test_wrong_rows_are_one_line(model: omop.Model, tmp_path: Path) -> None:
     assert "the table person is there twice" in prepared(tmp_path, RULES, "cdm").message
 
 
+@pytest.mark.parametrize(
+    ("table", "column", "cell", "message"),
+    [
+        (
+            "measurement",
+            "unit_concept_id",
+            None,
+            "there is no column 'unit_concept_id', which the OMOP table measurement",
+        ),
+        (
+            "condition_occurrence",
+            "condition_start_date",
+            "16.08.2022",
+            "column 'condition_start_date': must be a day such as 2022-08-16, not '16.08.2022'; correct the file",
+        ),
+        ("person", "year_of_birth", "?", "column 'year_of_birth': must be a whole number, not '?'; correct the file"),
+    ],
+)
+def test_a_file_that_is_not_of_the_model_is_named_with_its_column(
+    table: str, column: str, cell: str | None, message: str, tmp_path: Path
+) -> None:
+    model = omop.made(seed=7)
+    model[table][3][column] = cell or ""
+    for row in model[table] if cell is None else ():
+        del row[column]
+    omop.write(model, tmp_path / "cdm")
+    done = prepared(tmp_path, RULES, "cdm")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert re.match(rf"smc: cdm/{table}\.csv[:,] {re.escape(message)}", done.message), done.message
+
+
+def test_a_table_of_a_database_without_a_column_is_named(model: omop.Model, tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
+        tables_in(connection.execute, model, "cdm")
+        connection.execute("ALTER TABLE cdm.person DROP COLUMN race_concept_id")
+    done = prepared(tmp_path, RULES, "clinic.duckdb", "--table", "cdm")
+    assert done.message.startswith(
+        "smc: clinic.duckdb, table 'cdm.person': there is no column 'race_concept_id', which the OMOP table person has"
+    )
+
+
 def test_any_label_and_an_objection_are_kept(model: omop.Model, tmp_path: Path) -> None:
     """Quotes and backslashes pass through SQL and TOML; people who objected are left out by their `person_id`."""
     label = 'o\'x \\ """ r.2'
