@@ -15,7 +15,7 @@ from tests.support.places import ROOT
 
 pytestmark = pytest.mark.slow
 
-MOST_DISTRIBUTIONS = 21  # with the project's own
+MOST_DISTRIBUTIONS = 21  # with the project's own, without pip and setuptools of the environment
 MOST_MEGABYTES = 200
 
 
@@ -30,7 +30,7 @@ def run(*command: object, seconds: float, folder: Path) -> str:
 
 
 @pytest.mark.campaign
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_the_core_of_the_wheel_works_in_an_empty_environment(tmp_path: Path) -> None:
     """Needs the package index. The wheel is that of the last commit."""
     python = tmp_path / "empty" / "bin" / "python"
@@ -43,7 +43,7 @@ def test_the_core_of_the_wheel_works_in_an_empty_environment(tmp_path: Path) -> 
     size = sum(file.lstat().st_size for file in python.parent.parent.rglob("*") if file.is_file())
     assert size < MOST_MEGABYTES * 10**6
     installed = run(python, "-m", "pip", "list", "--format=freeze", seconds=60, folder=tmp_path).splitlines()
-    assert len(installed) <= MOST_DISTRIBUTIONS
+    assert len({line.partition("==")[0] for line in installed} - {"pip", "setuptools"}) <= MOST_DISTRIBUTIONS
     run(*pip, "install", "proto-plus", seconds=200, folder=tmp_path)
     both = "import proto, parties.link.exchange_pb2; print(proto.Message.__name__)"
     assert run(python, "-c", both, seconds=60, folder=tmp_path) == "Message\n"

@@ -10,10 +10,10 @@ import click
 from parties.base import files
 from parties.base.report import Report
 from parties.base.settings import at_key
-from parties.commands.options import node_config, required_party_file
+from parties.commands.options import find_party_file, node_config
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.signature import argument, command, option
-from parties.link.identity import load_identity
+from parties.link.identity import load_identity, parse_certificate
 from parties.node.records import permit as records
 from parties.node.records.permit import Permit
 from smc.errors import InputError
@@ -21,7 +21,7 @@ from smc.errors import InputError
 
 @click.group("permit", epilog="Example:  smc permit show permits/2026-17.json")
 def group() -> None:
-    """Sign, show and check the permits of an authority."""
+    """Sign, check and show the permits of an authority."""
 
 
 @command("sign", "smc permit sign terms.toml --key body.key --certificate body.crt --out 2026-17.json", group)
@@ -49,32 +49,29 @@ def sign_command(
     return report
 
 
-@command("show", "smc permit show permits/2026-17.json", group)
-def show_command(permit: Path = argument()) -> Report:
-    """Show the terms of a permit. Its signature is not checked."""
-    return _facts(records.load(permit))
+@command("show", "smc permit show permits/2026-17.json --config party.toml", group)
+def show_command(permit: Path = argument(), config_file: Path | None = node_config) -> Report:
+    """Check a permit's signature and last day, and show its terms.
 
-
-@command("check", "smc permit check permits/2026-17.json --config party.toml", group)
-def check_command(permit: Path = argument(), config_file: Path | None = node_config) -> Report:
-    """Check a permit's signature and last day.
-
-    The authority must be one that party.toml accepts under [permits]. smc policy --job JOB.toml checks whether a
-    permit covers a job.
+    The authority must be one that party.toml accepts under [permits]. If there is none, the signature must be that of
+    the certificate in the permit. smc policy --job JOB.toml checks whether a permit covers a job.
     """
     from parties.node import settings
     from parties.node.acts.permits import Permits
 
-    found = records.load(permit)
-    accepted = Permits.of(settings.load(required_party_file(config_file)))
-    if why := found.flaw(accepted.issuers, datetime.now(UTC)):
-        raise InputError(f"{permit}: {why}")
+    found, party_file = records.load(permit), find_party_file(config_file)
+    accepted = () if party_file is None else Permits.of(settings.load(party_file)).issuers
+    issuers = accepted or [parse_certificate(found.certificate.encode(), permit)]
+    if why := found.flaw(issuers, datetime.now(UTC)):
+        raise InputError(f"{permit}: {why}; ask the authority")
     report = _facts(found)
-    report.line("valid        signed by an authority that party.toml accepts")
+    unknown = "of the certificate in this file; compare the issuer with the authority by telephone"
+    report.line(f"signature    {'of an authority that party.toml accepts' if accepted else unknown}")
     return report
 
 
 def _facts(permit: Permit) -> Report:
-    report = Report(permit.model_dump(mode="json") | ({"epsilon": "none"} if permit.epsilon is None else {}), width=12)
+    terms = permit.model_dump(mode="json", exclude={"certificate"})
+    report = Report(terms | ({"epsilon": "none"} if permit.epsilon is None else {}), width=12)
     report.all_facts()
     return report

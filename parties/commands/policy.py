@@ -139,7 +139,7 @@ def _request(
     permits = Permits.of(file)
     permit = None if job.permit is None else permits.named(job.permit)
     proposed = proposal.propose(job.model_copy(update={"table": name or None}), inputs, nodes, holders, permit)
-    epsilon = epsilon_of_uses(proposed.task.disclosure.spends)
+    epsilon = epsilon_of_uses(proposed.task.disclosure.spends, 0.0 if permit is None else permit.delta)
     around = gate.Circumstances(runs_today=runs, waiting=0, at=at, address=address, permitted=epsilon, **link)
     fitting = templates.fitting(proposed, party, file.template, offers)
     proposer = _own(file) if proposed_by == "us" else peer.certificate

@@ -234,7 +234,7 @@ class Accounts:
             if job.proposal.permit is not None and job.proposal.permit.key == permit.key
             for use in job.task.disclosure.spends
         ]
-        return epsilon_of_uses((*charged, *approved, *record.task.disclosure.spends))
+        return epsilon_of_uses((*charged, *approved, *record.task.disclosure.spends), permit.delta)
 
     def refusal(self, record: Record, besides: Iterable[Record] = ()) -> str:
         """Return why a job does not fit its table's budget; empty if it fits. The peer may read the reason.

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from cryptography import x509
 
 from parties.base.text import instead, listed, quoted
-from parties.jobs.spending import Loss
+from parties.jobs.spending import Loss, exact
 from parties.link.identity import load_certificate
-from parties.node.budget.account import SLACK, Account
+from parties.node.budget.account import SLACK
+from parties.node.budget.composition import composed, epsilon_of
 from parties.node.proposal import Proposal
 from parties.node.records import permit as records
 from parties.node.records.permit import Permit
@@ -61,7 +63,7 @@ class Permits:
             party: Number of this party in the job.
             proposer: Fingerprint of the proposer's certificate, in a job of two parties.
             at: The time, aware.
-            epsilon: Privacy loss of all jobs under the permit at this party, with this one.
+            epsilon: Privacy loss of all jobs under the permit at this party, with this one, at its delta.
         """
         permit, holding = job.permit, job.holding
         proposer = proposer if holding is None else holding.nodes[job.proposer]
@@ -71,10 +73,16 @@ class Permits:
         return why and f"permit {quoted(permit.id)}: {why}"
 
 
-def epsilon_of_uses(uses: Sequence[Loss]) -> float:
-    """Return the epsilon of some losses together, as a table without a budget counts it."""
-    account = Account("", None, (), datetime.now(UTC))
-    return account.epsilon(account.loss_of(uses))
+def epsilon_of_uses(uses: Sequence[Loss], delta: float) -> float:
+    """Return the epsilon of some losses together at a delta; infinite if they need more delta.
+
+    Args:
+        uses: The losses.
+        delta: Delta of all together.
+    """
+    loss = composed(uses, "add-remove", 1)
+    left = exact(delta) - loss.delta
+    return math.inf if left < 0 else float(loss.epsilon) if loss.is_pure else epsilon_of(loss, left)
 
 
 def _uncovered(permit: Permit, job: Proposal, party: int, proposer: str, epsilon: float) -> Iterator[str]:
@@ -93,4 +101,5 @@ def _uncovered(permit: Permit, job: Proposal, party: int, proposer: str, epsilon
     if permit.epsilon is not None and task.disclosure.past_budget:
         yield "it bounds epsilon, and the job opens values without noise"
     if permit.epsilon is not None and epsilon > permit.epsilon * (1 + float(SLACK)):
-        yield f"it allows epsilon {permit.epsilon:g} in all, and with this job {epsilon:.6g} would be spent"
+        spent = "more delta" if math.isinf(epsilon) else f"epsilon {epsilon:.6g}"
+        yield f"it allows {permit.bound} in all, and with this job {spent} would be spent"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from parties.base import files
@@ -29,7 +30,10 @@ Names = Annotated[tuple[Name, ...], Field(max_length=1000)]
 
 
 class Terms(BaseModel):
-    """The terms of a permit. `epsilon` bounds all jobs under it at each party together; null: nothing bounds them."""
+    """The terms of a permit. `epsilon` and `delta` bound all jobs under it at each party together.
+
+    Nothing bounds them if `epsilon` is null.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -40,6 +44,7 @@ class Terms(BaseModel):
     columns: Names
     kinds: Annotated[Names, Field(min_length=1)]
     epsilon: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None
+    delta: Annotated[float, Field(ge=0, lt=1)] = 0.0
     expires: str  # the last day, in UTC
 
     @field_validator("id", "purpose")
@@ -59,9 +64,10 @@ class Terms(BaseModel):
 
 
 class Permit(Terms):
-    """The signed document. `issuer` is the fingerprint of the authority's certificate."""
+    """The signed document. `issuer` is the fingerprint of the authority's `certificate`, which is in PEM form."""
 
     issuer: Fingerprint
+    certificate: Annotated[str, Field(max_length=10_000)]
     signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 
     @property
@@ -72,8 +78,13 @@ class Permit(Terms):
     @property
     def words(self) -> str:
         """The permit in a sentence of consent and record."""
-        within = "without a bound on epsilon" if self.epsilon is None else f"epsilon {self.epsilon:g} in all"
+        within = "without a bound on epsilon" if self.epsilon is None else f"{self.bound} in all"
         return f"permit {quoted(self.id)} of the authority {self.issuer[:23]}, {within}, until {self.expires}"
+
+    @property
+    def bound(self) -> str:
+        """The privacy loss of all jobs under a permit that bounds epsilon."""
+        return f"epsilon {self.epsilon:g} and delta {self.delta:g}"
 
     def flaw(self, issuers: Iterable[x509.Certificate], at: datetime) -> str:
         """Return why the permit is not valid; empty if it is.
@@ -114,7 +125,8 @@ def issue(identity: Identity, fields: Mapping[str, Any]) -> Permit:
         [kinds.find(name) for name in terms.kinds]
     if date.fromisoformat(terms.expires) > (end := identity.certificate.not_valid_after_utc.date()):
         raise InputError(f"expires: {terms.expires} is after the authority's certificate, {end}; name an earlier day")
-    draft = Permit(**terms.model_dump(), issuer=fingerprint(identity.certificate), signature="0" * 128)
+    issuer, pem = fingerprint(identity.certificate), identity.certificate.public_bytes(Encoding.PEM).decode()
+    draft = Permit(**terms.model_dump(), issuer=issuer, certificate=pem, signature="0" * 128)
     return draft.model_copy(update={"signature": sign(identity, _document(draft), "permit").hex()})
 
 

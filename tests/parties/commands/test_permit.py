@@ -60,27 +60,51 @@ def decided(folder: Path, job: str) -> str:
     return next(line for line in done.out.splitlines() if line.startswith(("permit:", "deny:", "ask:")))
 
 
-def checked(folder: Path) -> Done:
-    return here(folder, "permit", "check", "permits/2026-17.json")
+def shown(folder: Path, *more: str) -> Done:
+    return here(folder, "permit", "show", "permits/2026-17.json", *more)
 
 
-def test_a_permit_is_checked(folder: Path) -> None:
+@pytest.mark.parametrize("pinned", [True, False])
+def test_a_permit_is_checked_with_the_pinned_certificate_or_its_own(folder: Path, pinned: bool) -> None:
     path = folder / "permits" / "2026-17.json"
     whole = json.loads(path.read_text())
-    assert checked(folder).out.splitlines()[-1] == "valid        signed by an authority that party.toml accepts"
-    path.write_text(json.dumps(whole | {"epsilon": 20}))
-    assert checked(folder).message == "smc: permits/2026-17.json: it was changed, or 'body' did not sign it"
-    path.write_text(json.dumps(whole | {"epsilon": "20"}))
-    assert checked(folder).message.startswith(
-        "smc: permits/2026-17.json: this is no permit of smc permit sign: epsilon"
+    if not pinned:
+        (folder / "party.toml").unlink()
+    last = shown(folder).out.splitlines()[-1]
+    assert last == "signature    " + (
+        "of an authority that party.toml accepts"
+        if pinned
+        else "of the certificate in this file; compare the issuer with the authority by telephone"
     )
+    changed = "it was changed, or 'body' did not sign it; ask the authority"
+    for field, value, fact in (
+        ("epsilon", 20, changed),
+        ("delta", 0.5, changed),
+        ("purpose", "any", changed),
+        ("issuer", "AB" + whole["issuer"][2:], "its issuer AB"),
+    ):
+        path.write_text(json.dumps(whole | {field: value}))
+        done = shown(folder)
+        assert (done.code, done.out) == (2, "")
+        assert done.message.startswith(f"smc: permits/2026-17.json: {fact}")
+    path.write_text(json.dumps(whole | {"epsilon": "20"}))
+    assert shown(folder).message.startswith("smc: permits/2026-17.json: this is no permit of smc permit sign: epsilon")
+
+
+def test_a_permit_of_another_authority_is_not_accepted(folder: Path) -> None:
+    """The signature fits the certificate in it, but party.toml accepts another one."""
+    words = ("permit", "sign", "terms.toml", "--key", "bert.key", "--certificate", "bert.crt", "--out")
+    assert here(folder, *words, "permits/2026-17.json", "--force").code == 0
+    assert "is none of permits.issuers" in shown(folder).message
+    (folder / "party.toml").unlink()
+    assert shown(folder).code == 0
 
 
 def test_policy_applies_it_to_a_job(folder: Path) -> None:
     assert decided(folder, JOB + 'by = ["sex", "metformin"]\n').startswith("permit: permitted by rule")
     refused = decided(folder, JOB + 'by = ["sex", "city"]\n')
     assert refused == "deny: denied: permit '2026-17': it does not cover the columns 'city'"
-    assert "2.5 would be spent" in decided(folder, JOB.replace("0.5", "2.5") + 'by = ["sex"]\n')
+    assert "epsilon 2.5 would be spent" in decided(folder, JOB.replace("0.5", "2.5") + 'by = ["sex"]\n')
 
 
 def test_terms_are_signed_only_whole(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,10 +13,11 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from parties.jobs.spending import ConcentratedLoss, Loss, PureLoss
 from parties.link.identity import Identity, fingerprint
 from parties.node.acts import accounts
 from parties.node.acts.gate import Circumstances, Gate, Judgement
-from parties.node.acts.permits import Permits
+from parties.node.acts.permits import Permits, epsilon_of_uses
 from parties.node.desk import views
 from parties.node.offers import Offer, Offers
 from parties.node.peers import PeerIdentity
@@ -32,7 +34,7 @@ from tests.support.ledgers import SCHEMA, Pair, paired
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 AROUND = Circumstances(runs_today=0, waiting=0, at=NOON, address=None, permitted=0.5)
 RULE = {"name": "under a permit", "effect": "permit", "permit": "2026-17"}
-SPENT = r"epsilon 1 in all, and with this job 1\.2 would be spent"
+SPENT = r"epsilon 1 and delta 0 in all, and with this job epsilon 1\.2 would be spent"
 JOB = {"protocol": "release histogram", "table": "days", "by": "wind", "epsilon": 0.5, "purpose": "research"}
 
 
@@ -91,7 +93,9 @@ def test_a_covered_job_is_permitted_and_the_reason_names_the_permit(
 ) -> None:
     found = judged(identities, settings, permit)
     assert (found.verdict, found.by) == ("approved", "rule under a permit")
-    named = f"the permit '2026-17' of the authority {permit.issuer[:23]}, epsilon 1 in all, until 2026-12-31"
+    named = (
+        f"the permit '2026-17' of the authority {permit.issuer[:23]}, epsilon 1 and delta 0 in all, until 2026-12-31"
+    )
     assert found.reason.endswith(f"; under {named}")
     last = replace(AROUND, at=datetime(2026, 12, 31, 23, 59, tzinfo=UTC), permitted=1.0)
     assert judged(identities, settings, permit, last).verdict == "approved"
@@ -104,7 +108,7 @@ def test_a_covered_job_is_permitted_and_the_reason_names_the_permit(
         ({"tables": ["nights"]}, "it does not cover the table 'days'"),
         ({"columns": ["rain"]}, "it does not cover the columns 'wind'"),
         ({"kinds": ["id3"]}, "it covers 'id3', not 'release histogram'"),
-        ({"epsilon": 0.4}, "it allows epsilon 0.4 in all, and with this job 0.5 would be spent"),
+        ({"epsilon": 0.4}, "it allows epsilon 0.4 and delta 0 in all, and with this job epsilon 0.5 would be spent"),
         ({"expires": "2026-03-01"}, "it ended on 2026-03-01"),
     ],
 )
@@ -118,6 +122,23 @@ def test_each_term_binds(
     found = judged(identities, settings, issue(authority, terms(identities["bob"], **changed)))
     assert (found.verdict, found.reason) == ("refused", f"denied: permit '2026-17': {message}")
     assert found.public == found.reason, "a peer that a rule serves learns why"
+
+
+@pytest.mark.parametrize(
+    ("delta", "uses", "epsilon"),
+    [
+        (0.0, [PureLoss("laplace", epsilon=0.5)] * 2, 1.0),
+        (0.0, [PureLoss("laplace", epsilon=0.5, delta=1e-9)], math.inf),
+        (1e-9, [PureLoss("laplace", epsilon=0.5, delta=1e-9)], 0.5),
+        (1e-9, [PureLoss("laplace", epsilon=0.5, delta=1e-9)] * 2, math.inf),
+        (0.0, [ConcentratedLoss("gaussian", rho=0.02)], math.inf),
+        # rho + 2 sqrt(rho ln(1 / delta)) (Bun, Steinke 2016) is an upper bound
+        (1e-6, [ConcentratedLoss("gaussian", rho=0.02)], 0.02 + 2 * math.sqrt(0.02 * math.log(1e6))),
+    ],
+)
+def test_delta_is_that_of_the_permit(delta: float, uses: list[Loss], epsilon: float) -> None:
+    found = epsilon_of_uses(uses, delta)
+    assert found == epsilon or (delta > 0 and 0.8 * epsilon < found < epsilon)
 
 
 def test_a_column_that_only_groups_rows_is_covered_or_refused(
@@ -167,6 +188,8 @@ def test_another_holder_may_not_use_it(
         {"kinds": ("release histogram", "id3")},
         {"epsilon": 10.0},
         {"epsilon": None},
+        {"delta": 0.1},
+        {"certificate": "ab"},
         {"expires": "2027-12-31"},
         {"signature": "ab" * 64},
     ],
@@ -211,6 +234,7 @@ def test_a_bound_on_epsilon_allows_nothing_exact(
     ("changed", "message"),
     [
         ({"epsilon": 0.0}, "epsilon: must be > 0, not 0.0"),
+        ({"delta": 1.0}, "delta: must be < 1, not 1.0"),
         ({"holders": []}, "holders: must not be empty"),
         ({"holders": ["bob"]}, "holders: 'bob' is no whole fingerprint"),
         ({"kinds": ["release histgram"]}, "kinds: there is no kind of job 'release histgram'"),
@@ -269,6 +293,23 @@ def test_all_jobs_under_a_permit_share_its_epsilon(permitted: Pair) -> None:
     alice.ledger.jobs.check(alice.path.parent / "log.json")
 
 
+def test_noise_with_a_delta_needs_one_in_the_permit(
+    permitted: Pair, identities: dict[str, Identity], authority: Identity, tmp_path: Path
+) -> None:
+    gaussian = {"protocol": "release count", "table": "days", "purpose": "research", "epsilon": 0.5, "delta": 1e-7}
+    propose_job = permitted.parties[0].ledger.decisions.propose
+    with pytest.raises(InputError, match="epsilon 1 and delta 0 in all, and with this job more delta would be spent"):
+        propose_job(gaussian | {"permit": "2026-17"})
+    last = str(datetime.now(UTC).date() + timedelta(days=1))
+    covering = issue(authority, terms(identities["alice"], id="2026-18", delta=1e-6, expires=last))
+    (tmp_path / "2026-18.json").write_text(covering.model_dump_json())
+    assert propose_job(gaussian | {"permit": "2026-18"})
+    with pytest.raises(
+        InputError, match=r"epsilon 1 and delta 1e-06 in all, and with this job epsilon 1\.[12]\d* would"
+    ):
+        propose_job(gaussian | {"permit": "2026-18", "epsilon": 1.2})
+
+
 def test_jobs_under_way_count_however_many_newer_ones_are_approved(
     permitted: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -277,7 +318,7 @@ def test_jobs_under_way_count_however_many_newer_ones_are_approved(
     first, second = proposed(permitted, 0.6), proposed(permitted, 0.6)
     assert alice.begin(first) is not None
     assert alice.begin(second) is None
-    assert "and with this job 1.2 would be spent" in alice.ledger.jobs.find(second).note
+    assert "and with this job epsilon 1.2 would be spent" in alice.ledger.jobs.find(second).note
 
 
 def test_no_consent_overrides_it(permitted: Pair) -> None:
