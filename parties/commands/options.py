@@ -166,13 +166,13 @@ _LINK = (
     click.option(
         "--shard-ports",
         cls=Advanced,
-        metavar="FIRST-LAST",
+        metavar="FIRST[-LAST]",
         help="Ports on which your parallel processes (shards) listen, such as 7100-7163.",
     ),
     click.option(
         "--data-ports",
         cls=Advanced,
-        metavar="FIRST-LAST",
+        metavar="FIRST[-LAST]",
         help="Ports for a second, faster connection, such as 7200-7203, if you listen.",
     ),
 )

@@ -66,10 +66,11 @@ def _ports(value: str) -> str:
 
 
 def port_range(value: str) -> range:
-    """Return the ports of a range FIRST-LAST. Raise ValueError if the text is invalid."""
+    """Return the ports of a range FIRST-LAST, or the single one. Raise ValueError if the text is invalid."""
     first, dash, last = value.partition("-")
-    if not (dash and first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last) <= 65535):
-        raise ValueError(f"must be a range of ports such as 7100-7163, not {quoted(value)}")
+    last = last if dash else first
+    if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last) <= 65535):
+        raise ValueError(f"must be a port or a range of ports such as 7100-7163, not {quoted(value)}")
     return range(int(first), int(last) + 1)
 
 

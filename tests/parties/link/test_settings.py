@@ -9,7 +9,7 @@ import pytest
 import tomli_w
 
 from parties.base.settings import merge
-from parties.link.settings import LinkSettings, require_link
+from parties.link.settings import LinkSettings, port_range, require_link
 from parties.party_file import load
 from smc.errors import InputError
 from smc.link_shape import LinkShape
@@ -37,6 +37,18 @@ def test_bad_addresses(address: str) -> None:
         merge(LinkSettings(), {"listen": address})
     with pytest.raises(InputError, match=r"^--connect: .*address"):
         merge(LinkSettings(), {"connect": address})
+
+
+@pytest.mark.parametrize(("text", "ports"), [("7735", range(7735, 7736)), ("7200-7203", range(7200, 7204))])
+def test_one_port_is_a_range_of_one(text: str, ports: range) -> None:
+    assert merge(LinkSettings(), {"data_ports": text}).data_ports == text
+    assert port_range(text) == ports
+
+
+@pytest.mark.parametrize("text", ["", "0", "65536", "-7200", "7200-", "7203-7200", "7200-7203-7205", "any"])
+def test_what_is_no_range_of_ports(text: str) -> None:
+    with pytest.raises(InputError, match=r"--data-ports: must be a port or a range of ports such as 7100-7163, not"):
+        merge(LinkSettings(), {"data_ports": text})
 
 
 def test_nobody_can_be_dialled_on_port_0() -> None:
