@@ -97,6 +97,7 @@ class JobView(View):
     title: str  # the kind in words
     question: str  # the question, as a phrase
     purpose: str
+    permit: str = ""  # identifier of the permit that it names
     table: str  # ours; empty if the job needs none
     peer_table: str
     target: str  # the subject: a column, or empty

@@ -49,7 +49,7 @@ def make_app(
         tables: This node's tables, for their operator alone.
         sign_on: Log-ins by a provider; None offers none.
     """
-    renderer = Renderer(logins, sign_on.name if sign_on else "")
+    renderer = Renderer(logins, operator.node().name, sign_on.name if sign_on else "")
     own = tables or OwnTables()
     pages, proposals, wizard = Pages(renderer, own), Proposals(renderer, own), Wizard(own, renderer)
 

@@ -26,6 +26,7 @@ from smc.errors import InputError
 HEAD = {  # fields for every kind
     "protocol": "Question",
     "purpose": "Purpose",
+    "permit": "Permit",
     "peer": "Peer",
     "table": "Our table",
     "peer_table": "The peer’s table",
@@ -288,6 +289,7 @@ def _like(job: JobView) -> dict[str, str]:
         "peer": job.peer,
         "table": job.table,
         "peer_table": job.peer_table,
+        "permit": job.permit,
         "purpose": "" if is_marked(job.purpose) else job.purpose,  # hidden text must not be passed on unseen
     }
     zeros = {name: _text(value) for name, value in parameters.items() if value == 0}

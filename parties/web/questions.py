@@ -151,6 +151,7 @@ MEANS = {  # meaning of a setting's default, for people
     "points_to_double": "Fifty more points double the odds.",
     "parts": "Chosen so that the noise stays small.",
     "plain": "The minimum of rows in a leaf holds. With plain, a leaf may describe one person.",
+    "permit": "The job names no permit.",
     "prune": "A branch grows as far as the other settings permit.",
     "quality": "The split whose branches classify most rows correctly is preferred.",
     "rate": "Computed from public numbers.",

@@ -36,10 +36,10 @@ def _templates() -> Environment:
 
 
 class Renderer:
-    """Fills templates. All text from a job is escaped, whoever wrote it. `provider` may sign people in."""
+    """Fills templates for the node of this `name`. All text from a job is escaped. `provider` may sign people in."""
 
-    def __init__(self, logins: Logins, provider: str = "") -> None:
-        self._logins, self._provider = logins, provider
+    def __init__(self, logins: Logins, name: str, provider: str = "") -> None:
+        self._logins, self._name, self._provider = logins, name, provider
 
     def page(self, visit: Visit, template: str, context: dict[str, Any], status: int = 200) -> Response:
         """Return the response with a page for a signed-in person, from a template.
@@ -99,4 +99,4 @@ class Renderer:
         return self._answer("failed.html", status, {"phrase": phrase, "detail": detail})
 
     def _answer(self, template: str, status: int, context: dict[str, Any]) -> Response:
-        return HTMLResponse(_templates().get_template(template).render(context), status)
+        return HTMLResponse(_templates().get_template(template).render(context, this_node=self._name), status)

@@ -68,6 +68,7 @@ def job_view(
         title=task.about.title,
         question=task.disclosure.question or task.about.title.lower(),
         purpose=job.purpose,
+        permit="" if job.permit is None else job.permit.id,
         table=job.tables[party],
         peer_table=record.peer_table,
         target=task.disclosure.subject,

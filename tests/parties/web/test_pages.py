@@ -80,6 +80,17 @@ def test_the_overview_puts_what_waits_for_us_first(node: FakeNode, browser: Brow
     assert "<title>(1) Jobs" in page
 
 
+def test_a_tab_names_page_and_node(node: FakeNode, browser: Browser) -> None:
+    job = node.add(protocol="id3", state="done", ours=APPROVED, theirs=APPROVED)
+    signed_out = Browser(node, signed_in=False)
+    paths = ["/", "/tables", "/budget", "/audit", "/propose", "/propose?kind=id3", "/propose?kind=equality"]
+    pages = [*map(browser.get, (*paths, f"/jobs/{job.id}", "/nothing")), signed_out.get("/")]
+    titles = [re.search("<title>(.*)</title>", page.text)[1] for page in pages]  # type: ignore[index]
+    assert all(title.endswith(" – hospital") for title in titles), titles
+    assert len(set(titles)) == len(titles), "no two tabs are alike"
+    assert titles[-3:] == ["Decision tree for readmitted – hospital", "Not Found – hospital", "Sign in – hospital"]
+
+
 def test_a_job_that_a_rule_permits_asks_for_what_is_typed(node: FakeNode, browser: Browser) -> None:
     rule = Verdict(verdict="approved", by="rule small questions")
     asked = [Asked(name="value", title="Number", help="Own number, private")]

@@ -31,6 +31,22 @@ def test_a_proposal_becomes_a_job_file(node: FakeNode, browser: Browser) -> None
     ]  # fmt: skip
 
 
+def test_a_permit_is_named_and_taken_along(node: FakeNode, browser: Browser) -> None:
+    page = browser.get("/propose?kind=id3").text
+    assert "such as 2026-17. Left as it is: The job names no permit." in page
+    browser.send_form("/propose", table="visits", permit=" 2026-17 ", tolerance="0.01")
+    assert node.submitted == [{"protocol": "id3", "table": "visits", "permit": "2026-17", "tolerance": 0.01}]
+    page = browser.get(f"/propose?like={node.add(permit='2026-17').id}").text
+    assert re.search(r'name="permit" value="2026-17"', page)
+
+
+def test_a_permit_that_the_node_lacks_is_told_at_its_field(node: FakeNode, browser: Browser) -> None:
+    node.trouble = "permit: permits has no permit '2026-71' (did you mean '2026-17'?)"
+    page = browser.send_form("/propose", table="visits", permit="2026-71", tolerance="0.01").text
+    wrong = {str(fields["id"]) for tag, fields in Elements(page).tags if "aria-invalid" in fields}
+    assert wrong == {"permit"}
+
+
 def test_holders_of_rows_are_chosen_from_the_peers(node: FakeNode, browser: Browser) -> None:
     assert "Holders of rows" not in browser.get("/propose?kind=id3").text
     node.peers = ["university", "anna", "bert"]
