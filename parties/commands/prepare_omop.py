@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +54,6 @@ def prepare_omop(raw: str, rules_file: Path, within: str | None, out: Path, forc
         raise InputError(f"{party_file}: tables.{name} follows other rules; remove it, or give another --out")
     with console.progress(f"reading {raw}") as status:
         target = rules.schema.target or next(iter(rules.schema.attributes))
-        places = _with_columns(table, rules, model)
         try:
             with open_table(table, rules.schema, target) as source:
                 rows = source.check()
@@ -63,8 +61,7 @@ def prepare_omop(raw: str, rules_file: Path, within: str | None, out: Path, forc
             with open_rows(table.model_copy(update={"query": rules.survey(model), "lookups": ()})) as survey:
                 (every, *held), (known, *ignored) = survey.engine.counts(survey.query).reshape(-1, 2).T.tolist()
         except UnfitError:
-            if model.converted:
-                _complain_of_cells(places)
+            _complain(table, rules, model)
             raise
     if known < every:
         raise InputError(f"person: {every - known:,} rows have no person_id of their own; keep one row a person")
@@ -120,38 +117,29 @@ def _placed(raw: str, rules: Rules, within: str | None) -> tuple[dict[str, Any],
     return {"files": {name: str(path) for name, path in found.items()}, **lookups}, Model(converted=True)
 
 
-def _with_columns(table: TableSettings, rules: Rules, model: Model) -> dict[str, PlaceSettings]:
-    """Return the place of each table that the rules read. Raise InputError if it lacks a column of the model."""
-    from parties.alone.preparing.omop import COLUMNS
+def _complain(table: TableSettings, rules: Rules, model: Model) -> None:
+    """Raise InputError with the first table that lacks a column of the model, or whose file has a cell of no such type.
 
-    places = {}
-    for name in rules.tables:
-        source = table.files[name].source if model.converted else table.source
-        inner = None if model.converted else f"{model.schema}.{name}" if model.schema else name
-        places[name] = PlaceSettings(source=source, table=inner)
-        with open_rows(places[name]) as rows:
-            there = list(map(str.lower, rows.types))
-        if lacking := next((column for column in COLUMNS[name] if column not in there), None):
-            raise InputError(
-                f"{places[name].label}: there is no column {quoted(lacking)}, which the OMOP table {name} has"
-                f"{instead(lacking, there)}; rename a column, or add it"
-            )
-    return places
-
-
-def _complain_of_cells(places: Mapping[str, PlaceSettings]) -> None:
-    """Raise InputError with the first column of a file that has a cell of another type than the model's."""
+    Args:
+        table: The table of party.toml with the tables of the model.
+        rules: The rules.
+        model: Where the tables are.
+    """
     from parties.alone.preparing.omop import COLUMNS, EXPECTED, unconverted
 
-    for name, place in places.items():
+    for name in rules.tables:
+        inner = f"{model.schema}.{name}" if model.schema else name
+        source, inside = (table.files[name].source, None) if model.converted else (table.source, inner)
+        place = PlaceSettings(source=source, table=inside)
         with open_rows(place) as rows:
+            there = list(map(str.lower, rows.types))
             for column, kind in COLUMNS[name].items():
-                text = rows.engine.text(unconverted(column, kind).from_(rows.query.subquery("t")))
-                if text is not None:
-                    raise InputError(
-                        f"{place.label}, column {quoted(column)}: must be {EXPECTED[kind]}, not {quoted(text)}; "
-                        "correct the file"
-                    )
+                where = f"{place.label}: the OMOP table {name} needs a column {quoted(column)}"
+                if column not in there:
+                    raise InputError(f"{where}{instead(column, there)}; rename a column, or add it")
+                query = unconverted(column, kind).from_(rows.query.subquery("t"))
+                if model.converted and (text := rows.engine.text(query)) is not None:
+                    raise InputError(f"{where} of {EXPECTED[kind]}, not {quoted(text)}; correct the file")
 
 
 def _rows_of(table: TableSettings) -> tuple[Any, ...]:

@@ -75,8 +75,6 @@ def open_csv(path: Path, spelling: FormatSettings, resources: ExitStack) -> CsvF
     if look.is_regular:
         call = _call(readable, len(names), spelling, header, look)
         return CsvFile(names, look.records - 1, call, readable, look.has_breaks)
-    if look.has_nul:
-        _complain_of_bytes(path, spelling)
     copy, records = _written_anew(path, spelling, resources)
     return CsvFile(names, records, _call(copy, len(names), PLAIN, 0, None), copy, True)
 
@@ -119,7 +117,6 @@ class _Look:
         self.is_regular = True
         self.is_crlf = False
         self.has_breaks = False  # within cells
-        self.has_nul = False
         self._quote, self._separator = ord(spelling.quote), ord(spelling.separator)
         self._separators = width - 1  # separators of a record
         self._ends, self._crlf_ends = 0, 0
@@ -136,8 +133,7 @@ class _Look:
                 decoder.decode(block)
                 lines, end, rest = (rest + block).rpartition(b"\n")
                 self._lines(lines + end)
-                self.has_nul = b"\0" in block
-                self.is_regular &= not self.has_nul and len(rest) < self._limit
+                self.is_regular &= b"\0" not in block and len(rest) < self._limit
                 block = stream.read(CHUNK)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
@@ -257,20 +253,15 @@ def read_csv(engine: Scratch, path: Path, spelling: FormatSettings) -> RowQuery:
 
 
 def small_columns(path: Path, spelling: FormatSettings) -> dict[str, Sequence[str]] | None:
-    """Return the cells of each named column as they are written; None if the file is irregular or not UTF-8.
+    """Return the cells of each named column as they are written; None if the file is compressed.
 
     Args:
         path: A file that fits into memory.
         spelling: Separator, encoding and marks of numbers.
     """
-    if spelling.encoding != "utf-8" or spelling.skip or spelling.drop_rows or is_gzip(path):
+    if is_gzip(path):
         return None
     names, _ = read_header(path, spelling)
-    look = _Look(len(names), spelling)
-    with path.open("rb") as stream:
-        look.through(stream)
-    if not look.is_regular:
-        return None
     columns = list(zip(*(record for _, record in records_of(path, spelling)), strict=True)) or [()] * len(names)
     return {name: column for name, column in zip(names, columns, strict=True) if name}
 
@@ -296,8 +287,6 @@ def csv_columns(path: Path, spelling: FormatSettings = PLAIN, max_rows: int | No
         lines.append(line)
         for column, field in zip(cells, record, strict=True):
             column.append(clean[field])
-    if any("\0" in text for text in (*names, *clean)):
-        _complain_of_bytes(path, spelling)
     named = {name: column for name, column in zip(names, cells, strict=True) if name}
     return Columns(path, named, lines, len(names) - len(named))
 
@@ -362,6 +351,8 @@ def records_of(path: Path, spelling: FormatSettings) -> Iterator[tuple[int, list
             _skip(stream, spelling)
             reader = csv.reader(stream, delimiter=spelling.separator, quotechar=spelling.quote, strict=True)
             for number, record in enumerate(reader):
+                if "\0" in "".join(record):
+                    _complain_of_bytes(path, spelling)
                 if number >= header and record and (size == 1 or len(record) > 1 or record[0].strip()):
                     is_row = record[0].strip() not in spelling.drop_rows
                     if is_row and len(record) != size:

@@ -27,7 +27,7 @@ from parties.tables.types import Day, Decimal, Domain, Text, read_type
 from smc.errors import InputError
 
 ID, DAY, NUMBER = "BIGINT", "DATE", "DOUBLE"
-EXPECTED = {ID: "a whole number", DAY: "a day such as 2022-08-16", NUMBER: "a number such as 5.4"}
+EXPECTED = {ID: "whole numbers", DAY: "days such as 2022-08-16", NUMBER: "numbers such as 5.4"}
 COLUMNS = {  # of the model, as far as rules read them
     "person": {"person_id": ID, "gender_concept_id": ID, "race_concept_id": ID, "year_of_birth": ID},
     "condition_occurrence": {"person_id": ID, "condition_concept_id": ID, "condition_start_date": DAY},

@@ -193,15 +193,21 @@ def test_wrong_rows_are_one_line(model: omop.Model, tmp_path: Path) -> None:
             "measurement",
             "unit_concept_id",
             None,
-            "there is no column 'unit_concept_id', which the OMOP table measurement",
+            "the OMOP table measurement needs a column 'unit_concept_id' (did you mean 'measurement_concept_id'?)",
         ),
         (
             "condition_occurrence",
             "condition_start_date",
             "16.08.2022",
-            "column 'condition_start_date': must be a day such as 2022-08-16, not '16.08.2022'; correct the file",
+            "the OMOP table condition_occurrence needs a column 'condition_start_date' of days such as 2022-08-16, "
+            "not '16.08.2022'; correct the file",
         ),
-        ("person", "year_of_birth", "?", "column 'year_of_birth': must be a whole number, not '?'; correct the file"),
+        (
+            "person",
+            "year_of_birth",
+            "?",
+            "the OMOP table person needs a column 'year_of_birth' of whole numbers, not '?'; correct",
+        ),
     ],
 )
 def test_a_file_that_is_not_of_the_model_is_named_with_its_column(
@@ -220,10 +226,10 @@ def test_a_file_that_is_not_of_the_model_is_named_with_its_column(
 def test_a_table_of_a_database_without_a_column_is_named(model: omop.Model, tmp_path: Path) -> None:
     with duckdb.connect(str(tmp_path / "clinic.duckdb")) as connection:
         tables_in(connection.execute, model, "cdm")
-        connection.execute("ALTER TABLE cdm.person DROP COLUMN race_concept_id")
+        connection.execute("ALTER TABLE cdm.person DROP COLUMN gender_concept_id")
     done = prepared(tmp_path, RULES, "clinic.duckdb", "--table", "cdm")
     assert done.message.startswith(
-        "smc: clinic.duckdb, table 'cdm.person': there is no column 'race_concept_id', which the OMOP table person has"
+        "smc: clinic.duckdb, table 'cdm.person': the OMOP table person needs a column 'gender_concept_id'"
     )
 
 
