@@ -118,19 +118,12 @@ def _placed(raw: str, rules: Rules, within: str | None) -> tuple[dict[str, Any],
 
 
 def _complain(table: TableSettings, rules: Rules, model: Model) -> None:
-    """Raise InputError with the first table that lacks a column of the model, or whose file has a cell of no such type.
-
-    Args:
-        table: The table of party.toml with the tables of the model.
-        rules: The rules.
-        model: Where the tables are.
-    """
+    """Raise InputError with the first table that lacks a column of the model, or has a wrong cell in a file."""
     from parties.alone.preparing.omop import COLUMNS, EXPECTED, unconverted
 
     for name in rules.tables:
-        inner = f"{model.schema}.{name}" if model.schema else name
-        source, inside = (table.files[name].source, None) if model.converted else (table.source, inner)
-        place = PlaceSettings(source=source, table=inside)
+        inner = None if model.converted else f"{model.schema}.{name}" if model.schema else name
+        place = PlaceSettings(source=table.files[name].source if model.converted else table.source, table=inner)
         with open_rows(place) as rows:
             there = list(map(str.lower, rows.types))
             for column, kind in COLUMNS[name].items():

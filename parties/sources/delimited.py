@@ -15,6 +15,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, TextIO
@@ -279,14 +280,15 @@ def csv_columns(path: Path, spelling: FormatSettings = PLAIN, max_rows: int | No
     """
     files.refuse_other(path, files.read_bytes(path, 64))
     names, _ = read_header(path, spelling)
-    clean, lines = _Cleaner(), array("q")
+    clean = cache(lambda field: field.strip() or MISSING)  # equal fields share a string
+    lines = array("q")
     cells: list[list[str]] = [[] for _ in names]
     for line, record in records_of(path, spelling):
         if len(lines) == max_rows:
             raise InputError(f"{path}, line {line}: more than {max_rows} rows, the agreed bound; raise max_rows")
         lines.append(line)
         for column, field in zip(cells, record, strict=True):
-            column.append(clean[field])
+            column.append(clean(field))
     named = {name: column for name, column in zip(names, cells, strict=True) if name}
     return Columns(path, named, lines, len(names) - len(named))
 
@@ -299,15 +301,6 @@ def _compare(path: Path, spelling: FormatSettings, file: CsvFile, rows: int) -> 
         raise InputError(
             f"{path}, line {line}: DuckDB read {rows:,} rows, but the file has {file.records:,}; check this line"
         )
-
-
-class _Cleaner(dict[str, str]):
-    """Cache from raw field to cell: each spelling is cleaned once, and equal cells share a string."""
-
-    def __missing__(self, raw: str) -> str:
-        cell = raw.strip() or MISSING
-        self[raw] = cell = self.setdefault(cell, cell)
-        return cell
 
 
 def is_gzip(path: Path) -> bool:

@@ -11,6 +11,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.util import find_spec
 from itertools import pairwise
 
 from smc.errors import InputError
@@ -163,6 +165,16 @@ class Form:
 
 
 AS_WRITTEN = Form("", ())
+
+
+def table_versions(forms: Iterable[Form]) -> dict[str, str]:
+    """Return the versions of the tables behind some forms. With other versions, equal cells may become other keys.
+
+    A package that is not installed has no version.
+    """
+    packages = sorted({package for form in forms for package in form.needs})
+    found = {package: version(package) for package in packages if find_spec(package) is not None}
+    return {"unicode": unicodedata.unidata_version, **found}
 
 
 def _step(name: str) -> Callable[[str], str]:

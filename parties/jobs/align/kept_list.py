@@ -12,7 +12,8 @@ import numpy as np
 from parties.base import files
 from parties.base.canonical import canonical
 from parties.base.settings import required
-from parties.jobs.align.settings import LookupSettings
+from parties.jobs.align.settings import LookupSettings, columns_of, forms_of, key_columns
+from protocols.alignment.forms import table_versions
 from protocols.alignment.lookup import List, Lookup
 from smc.errors import InputError
 
@@ -20,7 +21,8 @@ KEPT_DAYS = 30  # an older list is made anew: by then the owner's table has chan
 
 
 def _made_for(settings: LookupSettings) -> str:
-    return canonical(settings.model_dump(mode="json", include={"by", "forms", "learns"}))
+    forms = forms_of(settings, columns_of(key_columns(settings.by or ()))).values()
+    return canonical(settings.model_dump(mode="json", include={"by", "forms", "learns"}) | table_versions(forms))
 
 
 def write(settings: LookupSettings, kept: List) -> None:
@@ -58,7 +60,8 @@ def read(settings: LookupSettings, terms: Lookup, is_owner: bool) -> tuple[List,
     except (ValueError, OSError, KeyError, EOFError, BadZipFile):
         raise InputError(f"{path}: is no list of smc align lookup; agree on a new one with --list sent") from None
     if made_for != _made_for(settings):
-        raise InputError(f"{path}: was made with another by, forms or learns; use its settings, or --list sent")
+        why = "was made with another by, forms or learns, or other versions of Unicode or phonenumbers"
+        raise InputError(f"{path}: {why}; use its settings, or --list sent")
     if not is_owner and kept.entries.size and kept.entries.shape != (terms.listed, terms.cut_bytes):
         size, width = kept.entries.shape
         raise InputError(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from typing_extensions import override
 
+from parties.base.canonical import canonical
 from parties.base.extras import installed
+from parties.base.text import quoted
 from parties.jobs.align.reading import TableKeys, check_rows, place_of, problems, read_table
 from parties.jobs.align.settings import LEARNERS, AlignSettings, bounds, columns_of, forms_of
 from parties.jobs.aligned import row_column
@@ -17,11 +19,15 @@ from parties.jobs.inputs import AwayError
 from parties.jobs.kind import Document, File, Inputs, Kind, KindSettings, Opened, State
 from parties.sources.settings import PlaceSettings
 from parties.tables.unfit import without_cells
+from protocols.alignment.forms import Form, table_versions
 from protocols.alignment.keys import Rows
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from smc.engines import Engine
+
+
+VERSIONS = "normal_form_versions"  # key of a specification: those of the tables behind its normal forms
 
 
 class Alignment(Kind):
@@ -32,10 +38,12 @@ class Alignment(Kind):
     settings: AlignSettings
     sizes: tuple[int, int]  # number of people that party 0 and party 1 can enter
 
-    def __init__(self, settings: KindSettings, keys: list[tuple[str, ...]]) -> None:
+    def __init__(self, settings: KindSettings, keys: list[tuple[str, ...]], further: Iterable[Form] = ()) -> None:
         super().__init__(settings)
         self._keys = keys
         self._forms = forms_of(self.settings, self.columns)
+        self._normal_forms = [*self._forms.values(), *further]
+        self._versions: Any = table_versions(self._normal_forms)  # the proposer's, in a job of nodes
         self._number: int | None = None  # of matched rows, after a run of a command that learns it
         self._own: str | None = None  # their keys as CSV, if it learns them
 
@@ -60,7 +68,15 @@ class Alignment(Kind):
     @override
     def specification(self) -> Document:
         lists = {name: list(value) for name in self.lists if (value := getattr(self.settings, name)) is not None}
-        return super().specification() | lists
+        versions = {} if self._versions is None else {VERSIONS: self._versions}  # jobs of older releases have none
+        return super().specification() | lists | versions
+
+    @classmethod
+    @override
+    def agreed(cls, specification: Mapping[str, Any]) -> Self:
+        task = super().agreed(specification)
+        task._versions = specification.get(VERSIONS)
+        return task
 
     @override
     def parameters(self) -> dict[str, Any]:
@@ -80,8 +96,13 @@ class Alignment(Kind):
         if table.max_rows > bounds(self.settings, each)[inputs.party]:
             name = "listener_keys" if inputs.party == 0 and self.settings.listener_keys else "keys"
             return f"{name} of the job must be at least {table.max_rows * each}, by the public bound of the table here"
-        if not installed(*(package for form in self._forms.values() for package in form.needs)):
+        if not installed(*(package for form in self._normal_forms for package in form.needs)):
             return "the normal form of telephone numbers needs a package that is not installed here"
+        if (ours := table_versions(self._normal_forms)) != self._versions:
+            theirs = quoted(canonical(self._versions), 200)
+            return (
+                f"keys have normal forms by {canonical(ours)} here, by {theirs} in the job; install the same versions"
+            )
         return None
 
     @override

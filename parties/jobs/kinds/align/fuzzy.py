@@ -56,7 +56,8 @@ class AlignFuzzy(Alignment):
         texts = [required(getattr(settings, name, None), f"{self.name}.{name}") for name in self.lists[1:]]
         self._comparisons, self._rules = comparisons_of(texts[0]), rules_of(texts[1])
         compared = [*self._comparisons, *(name for rule in self._rules for name, _ in rule.parts)]
-        super().__init__(settings, [(name,) for name in dict.fromkeys(compared)])
+        steps = [form for rule in self._rules for _, form in rule.parts if form is not None]
+        super().__init__(settings, [(name,) for name in dict.fromkeys(compared)], steps)
         self.terms = linkage_of(self.settings, list(self._comparisons.values()), len(self._rules))
         left, right = self.terms.places
         entered = self.terms.rules * self.terms.bins  # a party that cheats may enter other rows by each rule
