@@ -165,6 +165,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("why = permit.flaw(self.issuers, at) or next(", "why = next("),
             ("if proposer not in permit.holders:", "if False:"),
             ("epsilon > permit.epsilon * (1 + float(SLACK))", "False"),
+            ("math.inf if left < 0 else ", ""),
         ],
     ),
     (

@@ -201,6 +201,13 @@ def test_a_nul_byte_in_another_encoding_is_named_by_the_own_file(tmp_path: Path)
             assert str(caught.value) == f"{path}, line 3: a NUL byte; this is not a text file"
 
 
+def test_more_rows_than_agreed_are_refused_with_the_first_line_beyond(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", 'a,b\n1,"x\ny"\n\n3,4\n5,6\n')
+    assert len(csv_columns(path, FormatSettings(), 3).lines) == 3
+    with pytest.raises(InputError, match=r"x\.csv, line 6: more than 2 rows, the agreed bound; raise max_rows$"):
+        csv_columns(path, FormatSettings(), 2)
+
+
 def test_bytes_outside_the_encoding_are_refused_with_the_remedy(tmp_path: Path) -> None:
     path = write(tmp_path / "x.csv", b"a,b\n1,\x81\n")
     with pytest.raises(InputError, match=r"x\.csv: not cp1252: give another `encoding` in its format$"):
