@@ -168,13 +168,13 @@ AS_WRITTEN = Form("", ())
 
 
 def table_versions(forms: Iterable[Form]) -> dict[str, str]:
-    """Return the versions of the tables behind some forms. With other versions, equal cells may become other keys.
+    """Return the versions of the packages behind some forms. With other versions, equal cells may become other keys.
 
-    A package that is not installed has no version.
+    A package that is not installed has no version. The version of Unicode is left out: Unicode promises that NFC, NFD
+    and case folding of an assigned character never change (Unicode Character Encoding Stability Policies).
     """
     packages = sorted({package for form in forms for package in form.needs})
-    found = {package: version(package) for package in packages if find_spec(package) is not None}
-    return {"unicode": unicodedata.unidata_version, **found}
+    return {package: version(package) for package in packages if find_spec(package) is not None}
 
 
 def _step(name: str) -> Callable[[str], str]:

@@ -60,7 +60,7 @@ def read(settings: LookupSettings, terms: Lookup, is_owner: bool) -> tuple[List,
     except (ValueError, OSError, KeyError, EOFError, BadZipFile):
         raise InputError(f"{path}: is no list of smc align lookup; agree on a new one with --list sent") from None
     if made_for != _made_for(settings):
-        why = "was made with another by, forms or learns, or other versions of Unicode or phonenumbers"
+        why = "was made with another by, forms or learns, or another version of phonenumbers"
         raise InputError(f"{path}: {why}; use its settings, or --list sent")
     if not is_owner and kept.entries.size and kept.entries.shape != (terms.listed, terms.cut_bytes):
         size, width = kept.entries.shape

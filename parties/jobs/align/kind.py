@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from smc.engines import Engine
 
 
-VERSIONS = "normal_form_versions"  # key of a specification: those of the tables behind its normal forms
+VERSIONS = "normal_form_versions"  # key of a specification: those of the packages behind its normal forms
 
 
 class Alignment(Kind):
@@ -68,14 +68,14 @@ class Alignment(Kind):
     @override
     def specification(self) -> Document:
         lists = {name: list(value) for name in self.lists if (value := getattr(self.settings, name)) is not None}
-        versions = {} if self._versions is None else {VERSIONS: self._versions}  # jobs of older releases have none
+        versions = {VERSIONS: self._versions} if self._versions else {}
         return super().specification() | lists | versions
 
     @classmethod
     @override
     def agreed(cls, specification: Mapping[str, Any]) -> Self:
         task = super().agreed(specification)
-        task._versions = specification.get(VERSIONS)
+        task._versions = specification.get(VERSIONS, {})
         return task
 
     @override

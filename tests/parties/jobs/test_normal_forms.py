@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from parties.jobs.inputs import Inputs
 from parties.jobs.kinds.align.lookup import AlignLookup
 from parties.link.handshake import agree, make_hello
 from parties.sources.settings import TableSettings
+from protocols.alignment import forms
 from protocols.alignment.lookup import List
 from smc.errors import InputError, JobMismatchError
 from tests.support.ledgers import SCHEMA
@@ -41,12 +41,12 @@ def task_of(name: str) -> Any:
 @pytest.mark.parametrize("name", TERMS)
 def test_the_versions_are_compared_before_a_key_is_entered(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ours = task_of(name)
-    installed = {"unicode": unicodedata.unidata_version, "phonenumbers": version("phonenumbers")}
+    installed = {"phonenumbers": version("phonenumbers")}
     assert ours.specification()["normal_form_versions"] == installed
-    monkeypatch.setattr(unicodedata, "unidata_version", OTHER)
+    monkeypatch.setattr(forms, "version", lambda package: OTHER)
     theirs = task_of(name)
     hellos = [make_hello(party, task.specification()) for party, task in enumerate((ours, theirs))]
-    line = f'normal_form_versions.unicode: ours "{installed["unicode"]}", peer\'s "{OTHER}"'
+    line = f'normal_form_versions.phonenumbers: ours "{installed["phonenumbers"]}", peer\'s "{OTHER}"'
     with pytest.raises(JobMismatchError, match=f"{line}$"):
         agree(*hellos)
 
@@ -58,17 +58,17 @@ def test_a_node_refuses_other_versions_and_still_reads_the_job(name: str, monkey
     inputs = Inputs(1, table, SCHEMA)
     specification = task_of(name).specification()
     assert kinds.find(name).agreed(specification).misfit(inputs) is None
-    monkeypatch.setattr(unicodedata, "unidata_version", OTHER)
+    monkeypatch.setattr(forms, "version", lambda package: OTHER)
     read = kinds.find(name).agreed(specification)
     assert read.specification() == specification
     why = read.misfit(inputs)
     assert why is not None
-    assert f'"unicode":"{OTHER}"}} here' in why
+    assert f'{{"phonenumbers":"{OTHER}"}} here' in why
     assert why.endswith("in the job; install the same versions")
     del specification["normal_form_versions"]
     older = kinds.find(name).agreed(specification)  # of a release without this term
     assert older.specification() == specification
-    assert "by 'null' in the job" in str(older.misfit(inputs))
+    assert "by '{}' in the job" in str(older.misfit(inputs))
 
 
 def test_a_list_that_was_made_by_other_versions_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,6 +77,6 @@ def test_a_list_that_was_made_by_other_versions_is_not_used(tmp_path: Path, monk
     empty = np.zeros((0, 7), np.uint8)
     kept_list.write(settings, List(np.zeros(32, np.uint8), empty, np.zeros(32, np.uint8)))
     assert kept_list.read(settings, terms, True)
-    monkeypatch.setattr(unicodedata, "unidata_version", OTHER)
-    with pytest.raises(InputError, match="or other versions of Unicode or phonenumbers; use its settings"):
+    monkeypatch.setattr(forms, "version", lambda package: OTHER)
+    with pytest.raises(InputError, match="or another version of phonenumbers; use its settings"):
         kept_list.read(settings, terms, True)
