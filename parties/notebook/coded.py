@@ -17,6 +17,7 @@ from parties.jobs.inputs import Inputs
 from parties.jobs.tabular import BySchema
 from parties.link.settings import LinkSettings
 from parties.notebook.fitting import NEVER, TOO_MANY, Log, at_node, taking_part
+from parties.notebook.reading import OWN_ROWS
 from parties.operator.interface import JobResult, JobView, Operator
 from parties.party_file import load
 from parties.tables import categories
@@ -50,7 +51,9 @@ def columns_of(X: Any, names: tuple[str, ...]) -> list[categories.Column]:
 
 
 def agreed(schema: Schema | Path | str | None) -> Schema | None:
-    """Return the public schema, from an object or a file; None if none is given."""
+    """Return the public schema, from an object or a file; None if none is given, or that of your own rows."""
+    if schema == OWN_ROWS:
+        return None
     return schemas.load(Path(schema)) if isinstance(schema, str | Path) else schema
 
 
@@ -76,6 +79,16 @@ def texts(column: categories.Column) -> list[str]:
     """Return every cell as text, such as "3" for 3: the category without a schema."""
     known = {cell: categories.spell(cell) for cell in set(column.cells)}
     return [known[cell] for cell in column.cells]
+
+
+def labelled(column: categories.Column, values: tuple[str, ...]) -> categories.Column:
+    """Return the column with its categories in the schema, such as the range of a number.
+
+    Args:
+        column: Column of cells.
+        values: Categories of the column in the schema.
+    """
+    return categories.Column(column.name, [values[code] for code in codes(column, values)])
 
 
 def counted(task: BySchema, columns: Sequence[categories.Column]) -> RowCounts:

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, estimator_html_repr
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from parties.base.settings import validated
@@ -272,13 +272,6 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
             f"peer: a {type(self.peer).__name__} is not a connection to the peer; give the path of a party.toml, a "
             f"LinkSettings or a NodeClient"
         )
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True  # a missing value is a category
-        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "tree_file_")

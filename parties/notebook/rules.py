@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
@@ -49,6 +49,11 @@ class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
         keys = categories.select(frame, (self.transaction,))[self.transaction].to_list()
         return coded.in_baskets(task, columns, keys)
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # truth values
+        return tags
+
     def transform(self, X: Any) -> NDArray[np.bool_]:
         """Return whether each row has all items of a rule's condition, bool[rows, rules], in the order of `rules_`."""
         return self.model_.fire(self._rows(X))
@@ -69,12 +74,7 @@ class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
 
     def _rows(self, X: Any) -> Columns:
         check_is_fitted(self)
-        frame = categories.named_frame(X)
-        cells: dict[str, list[str]] = {}
-        for column in coded.columns_of(frame.to_native(), self.model_.columns) if self.model_.columns else ():
-            if self.schema_ is None:
-                cells[column.name] = coded.texts(column)
-            else:
-                values = self.schema_.attributes[column.name]
-                cells[column.name] = [values[code] for code in coded.codes(column, values)]
-        return coded.Spelled(Path("X"), cells, range(len(frame)))
+        known = {} if self.schema_ is None else self.schema_.attributes
+        columns = self._cells(X, self._order)
+        cells = [coded.labelled(each, known[each.name]) if each.name in known else each for each in columns]
+        return coded.spelled(cells, len(columns[0].cells))
