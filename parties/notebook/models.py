@@ -97,11 +97,8 @@ class ModelStudy(JointStudy):
 
     def _margins(self, X: Any) -> Margins:
         check_is_fitted(self)
-        columns = self._cells(X, tuple(self.model_.columns))
-        known = {} if self.schema_ is None else self.schema_.attributes
-        labelled = {name for name, column in self.model_.columns.items() if column.values and name in known}
-        cells = [coded.labelled(each, known[each.name]) if each.name in labelled else each for each in columns]
-        return self.model_.margins(coded.spelled(cells, len(columns[0].cells)))
+        labelled = [name for name, column in self.model_.columns.items() if column.values]
+        return self.model_.margins(self._texts(X, labelled))
 
 
 class ModelClassifier(ClassifierMixin, ModelStudy):  # type: ignore[misc]

@@ -30,6 +30,7 @@ from parties.notebook.reading import OWN_ROWS, Reading, own_domain
 from parties.operator.interface import Operator
 from parties.tables import categories
 from parties.tables.categories import Column
+from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -178,6 +179,19 @@ class JointStudy(Reading, JointEstimator):
         read = (*task.schema.features(task.target), *by)
         order = (*dict.fromkeys(name for name in read if name != task.target), task.target)
         return coded.counted(task, self._cells(X, order, reset=True))
+
+    def _texts(self, X: Any, labelled: Sequence[str]) -> Columns:
+        """Return the columns that `fit` has read as texts, as a model reads them.
+
+        Args:
+            X: Rows, see `_cells`.
+            labelled: Columns whose cells become categories of the schema, if there is one.
+        """
+        known = {} if self.schema_ is None else self.schema_.attributes
+        columns = self._cells(X, self._order)
+        chosen = {name for name in labelled if name in known}
+        cells = [coded.labelled(each, known[each.name]) if each.name in chosen else each for each in columns]
+        return coded.spelled(cells, len(columns[0].cells))
 
     def _take(self, document: dict[str, Any], agreed: Schema | None) -> Self:
         self.document_, self.schema_ = document, agreed

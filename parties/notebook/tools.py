@@ -56,7 +56,8 @@ class Tool:
     def __init__(self, name: str, command: click.Command) -> None:
         self._name, self._command = name, command
         options = [each for each in command.params if isinstance(each, click.Option | click.Argument)]
-        self._options = {_argument(each): each for each in options if each.name not in ("as_json", "help_all")}
+        named = {max(each.opts, key=len).lstrip("-").replace("-", "_"): each for each in options}
+        self._options = {key: each for key, each in named.items() if key not in ("json", "help_all")}
         needed, keyword = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
         self.__signature__ = inspect.Signature(
             [
@@ -92,7 +93,9 @@ class Tool:
                     if (frame := categories.frame(each)) is not None:
                         backend = frame.implementation
                         frame.write_csv(each := files / f"{key}{len(words)}.csv")
-                    words += _words(self._options[key], each)
+                    option = self._options[key]
+                    flag = [] if isinstance(option, click.Argument) else [max(option.opts, key=len)]
+                    words += [] if each is None or each is False else flag if each is True else [*flag, str(each)]
             out = files / "out.csv"
             if backend is not None and "out" in self._options and given.get("out") is None:
                 words += ["--out", str(out)]
@@ -106,25 +109,6 @@ class Tool:
             text = printed.getvalue()
             document = json.loads(text) if has_json and text else None
             return Outcome(document, text, out.read_text(encoding="utf-8") if out.exists() else None, backend)
-
-
-def _argument(option: click.Parameter) -> str:
-    """Return the name of a command's option as an argument of a function."""
-    flag = max(option.opts, key=len)
-    return flag.lstrip("-").replace("-", "_")
-
-
-def _words(option: click.Parameter, value: Any) -> list[str]:
-    """Return an argument as words of a command line.
-
-    Args:
-        option: Option of the command.
-        value: Value of the argument; None or False leaves it out.
-    """
-    if value is None or value is False:
-        return []
-    flag = [] if isinstance(option, click.Argument) else [max(option.opts, key=len)]
-    return flag if value is True else [*flag, str(value)]
 
 
 def _tool(name: str) -> Tool:
