@@ -32,7 +32,7 @@ from parties.commands.outputs import FORCE, Outputs
 from parties.commands.signature import by_signature
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
-from parties.jobs.kind import EXACT, Kind, people
+from parties.jobs.kind import Kind, people
 from parties.jobs.settings import Parameter, parameters
 from parties.link.settings import LinkSettings
 from protocols.release.promise import epsilon_warnings
@@ -162,7 +162,7 @@ def command_of(name: str) -> click.Command:
             for line in epsilon_warnings(getattr(task.settings, name, None))
         ]
         if alone:
-            remarks = [remark.removesuffix(f": {EXACT}") for remark in remarks]
+            remarks = [remark.removesuffix(f": {task.disclosure.exact}") for remark in remarks]
         for remark in [*remarks, *people(task), *weak]:
             console.err.print(remark)
         report = None

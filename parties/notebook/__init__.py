@@ -1,4 +1,4 @@
-"""Classes with scikit-learn's conventions: classifiers, rules, joint studies, anonymised frames, pseudonyms."""
+"""Classes with scikit-learn's conventions: classifiers, rules, joint studies, anonymised frames, pseudonyms, tools."""
 
 from typing import Any
 
@@ -59,18 +59,29 @@ __all__ = [
     "JointTest",
     "Preparer",
     "Pseudonymiser",
+    "attack",
     "bin_labels",
+    "blur",
     "equal_width",
     "joint",
     "joint_cross_validate",
+    "local",
+    "publish",
     "release",
 ]
 
 
+TOOLS = ("attack", "blur", "local", "publish")
+
+
 def __getattr__(name: str) -> Any:
-    """Import and return `Preparer` on first use, because it needs a library that may be missing."""
-    if name != "Preparer":
+    """Import and return on first use `Preparer`, which needs a library that may be missing, or a tool."""
+    if name != "Preparer" and name not in TOOLS:
         raise AttributeError(name)
-    with importing("parties.notebook.Preparer"):
+    with importing(f"parties.notebook.{name}"):
+        if name in TOOLS:
+            from parties.notebook import tools
+
+            return getattr(tools, name)
         from parties.notebook.preparer import Preparer
     return Preparer

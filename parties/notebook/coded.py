@@ -17,6 +17,7 @@ from parties.jobs.inputs import Inputs
 from parties.jobs.tabular import BySchema
 from parties.link.settings import LinkSettings
 from parties.notebook.fitting import NEVER, TOO_MANY, Log, at_node, taking_part
+from parties.notebook.reading import OWN_ROWS
 from parties.operator.interface import JobResult, JobView, Operator
 from parties.party_file import load
 from parties.tables import categories
@@ -30,27 +31,10 @@ from smc.errors import InputError
 from smc.local import run_local
 
 
-def columns_of(X: Any, names: tuple[str, ...]) -> list[categories.Column]:
-    """Return the columns of a frame by their names, or those of an array in this order.
-
-    Args:
-        X: Data frame, or array of cells [rows, names].
-        names: Names of the columns, in the order of the result.
-
-    Raises:
-        InputError: The frame lacks a column, or the array has another number of columns.
-    """
-    table = categories.frame(X)
-    if table is not None:
-        return categories.frame_columns(categories.select(table, names), names, names)
-    cells = np.asarray(X, dtype=object)
-    if cells.ndim != 2 or cells.shape[1] != len(names):
-        raise InputError(f"X must have the {len(names)} columns {', '.join(names)}")
-    return categories.array_columns(cells, names, names)
-
-
 def agreed(schema: Schema | Path | str | None) -> Schema | None:
-    """Return the public schema, from an object or a file; None if none is given."""
+    """Return the public schema, from an object or a file; None if none is given, or that of your own rows."""
+    if schema == OWN_ROWS:
+        return None
     return schemas.load(Path(schema)) if isinstance(schema, str | Path) else schema
 
 
@@ -76,6 +60,16 @@ def texts(column: categories.Column) -> list[str]:
     """Return every cell as text, such as "3" for 3: the category without a schema."""
     known = {cell: categories.spell(cell) for cell in set(column.cells)}
     return [known[cell] for cell in column.cells]
+
+
+def labelled(column: categories.Column, values: tuple[str, ...]) -> categories.Column:
+    """Return the column with its categories in the schema, such as the range of a number.
+
+    Args:
+        column: Column of cells.
+        values: Categories of the column in the schema.
+    """
+    return categories.Column(column.name, [values[code] for code in codes(column, values)])
 
 
 def counted(task: BySchema, columns: Sequence[categories.Column]) -> RowCounts:
@@ -190,7 +184,14 @@ def _data_of(task: BySchema) -> Callable[[Any], Any]:
 
 def link_to(peer: LinkSettings | Path | str | None) -> LinkSettings | None:
     """Return the link to a peer, which may be the path of a `party.toml`; None without a peer."""
-    return load(Path(peer)).link if isinstance(peer, str | Path) else peer
+    if isinstance(peer, str | Path):
+        return load(Path(peer)).link
+    if peer is None or isinstance(peer, LinkSettings):
+        return peer
+    raise InputError(
+        f"peer: a {type(peer).__name__} is not a connection to the peer; give the path of a party.toml, a "
+        f"LinkSettings or a NodeClient"
+    )
 
 
 def learnt(

@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags, estimator_html_repr
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from parties.base.settings import validated
@@ -29,7 +28,6 @@ from parties.jobs.execution.running import Report
 from parties.jobs.kinds.forest import Forest
 from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.settings import ForestSettings, Id3Settings
-from parties.link.settings import LinkSettings
 from parties.models.trees import prediction
 from parties.models.trees.drawing import draw_svg
 from parties.models.trees.reading import asking
@@ -40,7 +38,6 @@ from parties.notebook.parameters import parameters
 from parties.notebook.reading import Reading
 from parties.notebook.study import JointEstimator
 from parties.operator.interface import Operator
-from parties.party_file import load
 from parties.tables import categories
 from parties.tables.schema import Schema
 from protocols.counts import Rows
@@ -190,7 +187,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         return {name: value for name, value in plain.items() if value is not None}
 
     def _fit_rows(self, X: Any, y: Any, settings: Any) -> JointID3Classifier:
-        link, schema = self._link(), coded.agreed(self.schema)
+        link, schema = coded.link_to(self.peer), coded.agreed(self.schema)
         self.edges_ = binning.checked(self.bins, shared=link is not None or schema is not None)
         if link is not None and schema is None:
             raise InputError("schema is missing: both parties need the same one, which `smc schema` proposes")
@@ -262,23 +259,6 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
         self._take_names(self.attributes_)
         self.schema_, self.cost_, self.job_ = agreed, result.cost, view.id
         return self
-
-    def _link(self) -> LinkSettings | None:
-        if isinstance(self.peer, str | Path):
-            return load(Path(self.peer)).link
-        if self.peer is None or isinstance(self.peer, LinkSettings):
-            return self.peer
-        raise InputError(
-            f"peer: a {type(self.peer).__name__} is not a connection to the peer; give the path of a party.toml, a "
-            f"LinkSettings or a NodeClient"
-        )
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True  # a missing value is a category
-        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "tree_file_")

@@ -21,7 +21,7 @@ from parties.jobs.kinds.test.chi2 import Chi2
 from parties.jobs.kinds.test.proportions import Proportions
 from parties.jobs.kinds.test.trend import Trend
 from parties.jobs.kinds.test.welch import Welch
-from parties.notebook import coded
+from parties.jobs.tabular import BySchema
 from parties.notebook.parameters import of_kind, parameters
 from parties.notebook.study import JointStudy
 from parties.tables import categories
@@ -102,7 +102,16 @@ class JointRanking(TransformerMixin, JointStudy):  # type: ignore[misc]
             InputError: A column is missing.
         """
         check_is_fitted(self)
-        return categories.select(categories.named_frame(X), self.order_).to_native()
+        self._cells(X, ())
+        table = categories.frame(X)
+        if table is None:
+            return np.asarray(X)[:, [self._column_names().index(name) for name in self.order_]]
+        return categories.select(table, self.order_).to_native()
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the columns of `transform`."""
+        check_is_fitted(self)
+        return np.array(self.order_, dtype=object)
 
     @override
     def _take(self, document: dict[str, Any], agreed: Schema | None) -> JointRanking:
@@ -140,8 +149,8 @@ class JointEvaluation(JointStudy):
 class JointKMeans(ClusterMixin, JointStudy):  # type: ignore[misc]
     """Clusters of both parties' rows by k-means, with noise: `smc cluster`.
 
-    After `fit` there is `cluster_centers_`, float64[k, columns], those with the most rows first. For other attributes
-    see `JointStudy`.
+    After `fit` there is `cluster_centers_`, float64[k, columns], those with the most rows first, and `labels_`, the
+    index of the centre of each of your rows. For other attributes see `JointStudy`.
     """
 
     kind = Cluster
@@ -149,16 +158,24 @@ class JointKMeans(ClusterMixin, JointStudy):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the index of the nearest centre of every row, int64[rows]; columns are scaled by their bounds."""
         check_is_fitted(self)
-        cells = [column.cells for column in coded.columns_of(X, tuple(self.document_["columns"]))]
+        cells = [column.cells for column in self._cells(X, tuple(self.document_["columns"]))]
         low, high = np.array(self.document_["bounds"], dtype=np.float64).T
         points, centres = ((of - low) / (high - low) for of in (np.array(cells, float).T, self.cluster_centers_))
         nearest: NDArray[np.int64] = ((points.clip(0, 1)[:, None] - centres[None]) ** 2).sum(axis=2).argmin(axis=1)
         return nearest
 
     @override
+    def _rows_of(self, task: BySchema, X: Any, y: Any) -> Any:
+        self._own = X
+        return super()._rows_of(task, X, y)
+
+    @override
     def _take(self, document: dict[str, Any], agreed: Schema | None) -> Self:
         self.cluster_centers_ = np.array([cluster["centroid"] for cluster in document["clusters"]], dtype=np.float64)
-        return super()._take(document, agreed)
+        super()._take(document, agreed)
+        if (own := self.__dict__.pop("_own", None)) is not None:
+            self.labels_ = self.predict(own)
+        return self
 
 
 @of_kind(Synthesise)

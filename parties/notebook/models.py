@@ -11,12 +11,14 @@ Boosted trees and their leakage are those of `smc boost`. Without a peer, the pr
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
+from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 from typing_extensions import override
 
 from parties.jobs.boost.settings import BoostSettings
@@ -31,6 +33,7 @@ from parties.models.linear import LinearModel
 from parties.models.scored import Margins, Scored
 from parties.notebook import coded
 from parties.notebook.parameters import of_kind, parameters
+from parties.notebook.reading import own_domain
 from parties.notebook.study import JointStudy
 from parties.tables import categories
 from parties.tables.schema import Schema
@@ -50,22 +53,43 @@ class ModelStudy(JointStudy):
     def _model_of(self, document: dict[str, Any]) -> Scored:
         return LinearModel.parse(document)
 
+    def _target_cells(self, name: str, X: Any, y: Any) -> categories.Column:
+        """Return the target, from a column of the frame X if y is None."""
+        if y is not None:
+            return categories.column(name, column_or_1d(y, warn=True).tolist())
+        return categories.frame_columns(categories.select(categories.named_frame(X), [name]), [name], [name])[0]
+
+    @override
+    def _own_schema(self, X: Any, y: Any) -> Schema:
+        table, name = categories.frame(X), self._target_name(y)
+        self._check_target(table, y, None)
+        target = self._target_cells(name, X, y)
+        columns, rows = self._columns(X if table is None or y is not None else table.drop(name).to_native(), None, True)
+        if not rows:
+            raise InputError("there are no rows to learn from")
+        if is_classifier(self):
+            check_classification_targets(np.asarray(target.cells))
+        values = target.domain() if is_classifier(self) else own_domain(target)
+        if len(values) < 2:
+            raise ValueError("y: the rows have only one class; give rows of two classes")
+        if getattr(self, "_takes_two_classes", False) and len(values) > 2:
+            raise ValueError("y: Only binary classification is supported. The type of the target is multiclass")
+        return Schema({**{column.name: own_domain(column) for column in columns}, target.name: values}, target.name)
+
     @override
     def _rows_of(self, task: BySchema, X: Any, y: Any) -> Any:
         features = task.schema.features(task.target)
-        if y is None:
-            *columns, target = coded.columns_of(categories.named_frame(X).to_native(), (*features, task.target))
-        else:
-            columns, target = coded.columns_of(X, features), categories.column(task.target, np.asarray(y).tolist())
-        if len(target.cells) != len(columns[0].cells):
-            raise InputError(f"X has {len(columns[0].cells)} rows, but y {len(target.cells)}; give equally many")
+        target = self._target_cells(task.target, X, y)
+        columns = self._cells(X, features, reset=True)
+        check_consistent_length(target.cells, columns[0].cells)
         self._labels = np.array(target.cells[:1] if y is None else np.asarray(y))
         return coded.counted(task, [*columns, target])
 
     @override
     def _take(self, document: dict[str, Any], agreed: Schema | None) -> Self:
         self.model_ = self._model_of(document)
-        self.n_features_in_ = len(self.model_.columns)
+        if self.job_ is not None:
+            self._take_names(tuple(self.model_.columns))
         if self.model_.classes is not None:
             classes, like = self.model_.classes, self.__dict__.pop("_labels", None)
             self.classes_ = np.array(classes, dtype=object) if like is None else categories.typed(classes, like)
@@ -73,8 +97,8 @@ class ModelStudy(JointStudy):
 
     def _margins(self, X: Any) -> Margins:
         check_is_fitted(self)
-        columns = coded.columns_of(X, tuple(self.model_.columns))
-        return self.model_.margins(coded.spelled(columns, len(columns[0].cells)))
+        labelled = [name for name, column in self.model_.columns.items() if column.values]
+        return self.model_.margins(self._texts(X, labelled))
 
 
 class ModelClassifier(ClassifierMixin, ModelStudy):  # type: ignore[misc]
@@ -84,22 +108,37 @@ class ModelClassifier(ClassifierMixin, ModelStudy):  # type: ignore[misc]
     """
 
     classes_: NDArray[Any]
+    _takes_two_classes: ClassVar[bool] = False
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = not self._takes_two_classes
+        tags.classifier_tags.poor_score = tags.non_deterministic  # noise on few rows
+        return tags
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of every class, float64[rows, classes]."""
-        return self.model_.chances(self._margins(X))
+        margins = self._margins(X)
+        return self.model_.chances(margins)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the likeliest class of every row, [rows]."""
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
 
 
 class ModelRegressor(RegressorMixin, ModelStudy):  # type: ignore[misc]
     """Base class of estimators of a number; see `ModelStudy`."""
 
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = tags.non_deterministic  # noise on few rows
+        return tags
+
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the number of every row, float64[rows], within the schema's bounds."""
-        return self.model_.numbers(self._margins(X))
+        margins = self._margins(X)
+        return self.model_.numbers(margins)
 
 
 @of_kind(NaiveBayes)
@@ -121,6 +160,7 @@ class JointScorecard(JointNaiveBayes):
     """
 
     kind = Scorecard
+    _takes_two_classes = True
 
     @override
     def _take(self, document: dict[str, Any], agreed: Schema | None) -> Self:
@@ -139,6 +179,7 @@ class JointLogisticRegression(ModelClassifier):
     """
 
     kind = RegressJoint
+    _takes_two_classes = True
 
 
 @of_kind(RegressJoint, method="ridge")

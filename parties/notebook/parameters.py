@@ -19,7 +19,10 @@ from parties.jobs.settings import public_parameters
 Class = TypeVar("Class", bound=type)
 KINDS = inspect.Parameter
 REQUIRED: Any = KINDS.empty
-SCHEMA = "the public schema, a file or a `Schema`; a node has its own."
+SCHEMA = (
+    'the public schema, a file or a `Schema`; a node has its own. "own rows" takes values and bounds from your rows, '
+    "for a trial alone: noise does not hide those."
+)
 HOLDERS = "None; further holders of rows, `Holders`, with a `peer` that lists the same."
 PEER = "None; the way to the other party, a `party.toml` or a `LinkSettings`; or your own node, a `NodeClient`."
 

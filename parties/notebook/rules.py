@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 from typing_extensions import override
 
@@ -19,7 +19,6 @@ from parties.notebook import coded
 from parties.notebook.parameters import parameters
 from parties.notebook.study import JointStudy
 from parties.tables import categories
-from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
 
 
@@ -44,18 +43,24 @@ class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
     def _rows_of(self, task: BySchema, X: Any, y: Any) -> Any:
         if self.transaction is None:
             return super()._rows_of(task, X, y)
-        frame = categories.named_frame(X)
-        columns = coded.columns_of(frame.to_native(), (*task.schema.features(task.target), task.target))
-        keys = categories.select(frame, (self.transaction,))[self.transaction].to_list()
+        columns = self._cells(X, (*task.schema.features(task.target), task.target), reset=True)
+        keys = categories.select(categories.named_frame(X), (self.transaction,))[self.transaction].to_list()
         return coded.in_baskets(task, columns, keys)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # truth values
+        return tags
 
     def transform(self, X: Any) -> NDArray[np.bool_]:
         """Return whether each row has all items of a rule's condition, bool[rows, rules], in the order of `rules_`."""
-        return self.model_.fire(self._rows(X))
+        check_is_fitted(self)
+        return self.model_.fire(self._texts(X, self._order))
 
     def holds(self, X: Any) -> NDArray[np.bool_]:
         """Return whether each row has all items of a rule, condition and conclusion, bool[rows, rules]."""
-        return self.model_.hold(self._rows(X))
+        check_is_fitted(self)
+        return self.model_.hold(self._texts(X, self._order))
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the rules as texts, for the columns of `transform`."""
@@ -66,15 +71,3 @@ class JointRules(TransformerMixin, JointStudy):  # type: ignore[misc]
     def _take(self, document: dict[str, Any], agreed: Schema | None) -> JointRules:
         self.model_, self.sets_, self.rules_ = Rules.parse(document), document["sets"], document["rules"]
         return super()._take(document, agreed)
-
-    def _rows(self, X: Any) -> Columns:
-        check_is_fitted(self)
-        frame = categories.named_frame(X)
-        cells: dict[str, list[str]] = {}
-        for column in coded.columns_of(frame.to_native(), self.model_.columns) if self.model_.columns else ():
-            if self.schema_ is None:
-                cells[column.name] = coded.texts(column)
-            else:
-                values = self.schema_.attributes[column.name]
-                cells[column.name] = [values[code] for code in coded.codes(column, values)]
-        return coded.Spelled(Path("X"), cells, range(len(frame)))

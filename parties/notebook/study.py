@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, cast
 
 from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from parties.base import files
@@ -25,8 +26,11 @@ from parties.jobs.settings import public_parameters
 from parties.jobs.tabular import BySchema
 from parties.notebook import coded
 from parties.notebook.consortium import Holders
+from parties.notebook.reading import OWN_ROWS, Reading, own_domain
 from parties.operator.interface import Operator
 from parties.tables import categories
+from parties.tables.categories import Column
+from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -62,7 +66,7 @@ class JointEstimator(BaseEstimator):  # type: ignore[misc]
         return {**state, "peer": None} if hasattr(self.peer, "submit") else state
 
 
-class JointStudy(JointEstimator):
+class JointStudy(Reading, JointEstimator):
     """Estimator of a kind of job on rows. A subclass has the kind's settings as parameters, and `schema` and `peer`.
 
     After `fit` there are:
@@ -93,9 +97,9 @@ class JointStudy(JointEstimator):
         Alone or with the peer you pass rows; at a node you name a table, or a job that was submitted before.
 
         Args:
-            X: Data frame (pandas, Polars, Arrow) with the schema's columns. Boosted trees also take an array in the
-                schema's order. At a node: None.
-            y: Class or number of each row; boosted trees alone read it. At a node: None.
+            X: Data frame (pandas, Polars, Arrow) with the schema's columns, or an array in the schema's order. With
+                the schema of your own rows, the columns of an array are x0, x1, ... At a node: None.
+            y: Class or number of each row, for models; others ignore it. At a node: None.
             table: Name of the rows at your node.
             peer_table: Name of the rows at the peer's node. Default: `table`.
             purpose: Purpose of the job, shown to the peer. Policies may require it.
@@ -117,13 +121,17 @@ class JointStudy(JointEstimator):
                 raise InputError("a node reads its own tables: give either table=NAME or job=ID, and no rows")
             fields = {"protocol": kind.name, "table": table, "peer_table": peer_table, "purpose": purpose, **settings}
             view, result = coded.by_node(cast("Operator", self.peer), fields, job, deadline)
-            self.job_ = view.id
+            self.job_, self._by_name = view.id, True
             return self._take(result.document, agreed)
         if settings.get("at_most") is not None:
             raise InputError("at_most: a frame does not name its people; remove at_most, or ask your node")
         has_rows, link = self._gives(X), coded.link_to(self.peer)
-        if missing := self._missing(X, y, agreed) if has_rows else "" if agreed else "schema is missing":
-            raise InputError(missing)
+        of_own_rows = self.schema == OWN_ROWS and link is None
+        if (has_rows and X is None) or (agreed is None and not of_own_rows):
+            raise InputError("X and schema are needed: the rows, and the values that are public")
+        self._by_name = agreed is not None or (y is None and categories.frame(X) is not None)
+        if agreed is None:
+            agreed = self._own_schema(X, y)
         if link is None and not (self._learns_alone or kind.runs_alone):
             raise InputError(f"peer: is missing; {kind.name} needs two parties: give a party.toml or your node")
         valid, givers = validated(kind.Settings, settings), None
@@ -149,20 +157,50 @@ class JointStudy(JointEstimator):
                 settings[known[name].key if name in known else name] = value
         return settings
 
-    def _missing(self, X: Any, y: Any, agreed: Schema | None) -> str:
-        """Return an error message if `fit` lacks an argument that it needs without a node, else an empty text."""
-        is_missing = X is None or agreed is None
-        return "X and schema are needed: the rows, and the values that are public" if is_missing else ""
+    def _own_schema(self, X: Any, y: Any) -> Schema:
+        """Return a schema with the values and bounds of your own rows."""
+        return Schema({column.name: own_domain(column) for column in self._columns(X, None, reset=True)[0]})
+
+    def _cells(self, X: Any, names: Sequence[str], reset: bool = False) -> list[Column]:
+        """Return the columns of rows in this order.
+
+        Args:
+            X: Frame, or an array of these columns; of all columns if the schema is that of your own rows.
+            names: Names of the columns.
+            reset: Whether to keep names and number of the columns, in `fit`.
+        """
+        self._order = tuple(names) if reset else self._order
+        columns, _ = self._columns(X, self._order if self._by_name else None, reset, names)
+        found = {column.name: column for column in columns}
+        return [found[name] for name in names]
 
     def _rows_of(self, task: BySchema, X: Any, y: Any) -> Any:
         by = () if task.rows_taken is None else task.rows_taken.split.columns  # to tell which rows take part
         read = (*task.schema.features(task.target), *by)
         order = (*dict.fromkeys(name for name in read if name != task.target), task.target)
-        return coded.counted(task, coded.columns_of(categories.named_frame(X).to_native(), order))
+        return coded.counted(task, self._cells(X, order, reset=True))
+
+    def _texts(self, X: Any, labelled: Sequence[str]) -> Columns:
+        """Return the columns that `fit` has read as texts, as a model reads them.
+
+        Args:
+            X: Rows, see `_cells`.
+            labelled: Columns whose cells become categories of the schema, if there is one.
+        """
+        known = {} if self.schema_ is None else self.schema_.attributes
+        columns = self._cells(X, self._order)
+        chosen = {name for name in labelled if name in known}
+        cells = [coded.labelled(each, known[each.name]) if each.name in chosen else each for each in columns]
+        return coded.spelled(cells, len(columns[0].cells))
 
     def _take(self, document: dict[str, Any], agreed: Schema | None) -> Self:
         self.document_, self.schema_ = document, agreed
         return self
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = getattr(self, "epsilon", None) is not None
+        return tags
 
     @property
     def text_(self) -> str:

@@ -66,9 +66,14 @@ class Estimate:
     events: tuple[float, float] = (0.0, 0.0)  # number of events, and its noise's standard deviation
 
 
+def rounding(rows: int) -> float:
+    """Return the standard deviation that rounding gives to a sum of both parties' rows, in units of 2^-20."""
+    return math.sqrt((2 + rows / 4 ** (FINE - COARSE)) / 12)
+
+
 @dataclass(frozen=True)
 class Scoring:
-    """Public settings, equal at both parties; `sigma` is the noise of a number in units of 2^-fraction."""
+    """Public settings, equal at both parties; `sigma` is the noise or rounding of a number in units of 2^-fraction."""
 
     likelihood: Likelihood
     sigma: float = 0.0

@@ -25,12 +25,13 @@ from parties.base.settings import required
 from parties.base.text import quoted
 from parties.jobs.kind import Document
 from parties.jobs.release import reading
+from parties.jobs.release.drawing import LONGEST_LABEL, MOST, bars_svg
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import WIDE
 from parties.jobs.release.postprocessing import short
-from parties.jobs.release.presenting import INTERVAL, aligned, amount, shown
+from parties.jobs.release.presenting import INTERVAL, about, aligned, amount, shown
 from parties.jobs.release.question import Part, Question, own_vector, sums
-from parties.jobs.release.settings import ReleaseSettings, names_in
+from parties.jobs.release.settings import DrawnSettings, names_in
 from parties.jobs.settings import Columns, Name, check_names, public, public_parameters
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
@@ -40,10 +41,11 @@ from smc.errors import InputError
 Formula = Callable[[NDArray[Any]], Any]  # of the numbers, [measures, strata, groups]
 MOST_STRATA = 500
 STEP = 1e-20  # imaginary step of a derivative
+COUNTED = "count the sample and the noise"
 DROWNED = "an estimate without value has too few rows for the noise, or none: join groups, or give more epsilon"
 
 
-class ComparisonSettings(ReleaseSettings):
+class ComparisonSettings(DrawnSettings):
     """Settings of a comparison of two groups."""
 
     by: Name | None = public(
@@ -153,10 +155,20 @@ class Sums:
         return self.estimate(name, lambda x: np.log(above(x) / below(x)), chance, [above, below], is_ratio=True)
 
 
+def draw_svg(document: Document) -> str:
+    """Return the estimates that have a value as an SVG document."""
+    bars = [line for line in document["numbers"] if line["value"] is not None][:MOST]
+    by, (one, other) = document["by"], document["groups"]
+    title = f"{shown(by, LONGEST_LABEL)} = {shown(other, LONGEST_LABEL)} beside {shown(one, LONGEST_LABEL)}"
+    notes = [*about(document), f"{INTERVAL} intervals, which {COUNTED}"]
+    return bars_svg(title, notes, [shown(line["of"], LONGEST_LABEL) for line in bars], bars)
+
+
 class Comparison(Release):
     """A comparison of two groups of rows, by sums over the rows of each group in each stratum."""
 
     Settings: ClassVar[type[ComparisonSettings]] = ComparisonSettings
+    draws = staticmethod(draw_svg)
     settings: Any
     streamed = True
     measures: ClassVar[int]  # number of sums for each group in each stratum
@@ -301,7 +313,7 @@ class Comparison(Release):
             text.append(shown(f"strata with too few rows for the noise are left out: {names}"))
         if any(line["value"] is None for line in document["numbers"]):
             text.append(DROWNED)
-        return [*text, f"intervals count the sample and the noise{cls.model}"]
+        return [*text, f"intervals {COUNTED}{cls.model}"]
 
 
 def _places(values: Sequence[str], present: Sequence[str]) -> Numbers:

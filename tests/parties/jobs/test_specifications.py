@@ -416,6 +416,7 @@ def test_the_peer_reads_the_same_task(
         "rate",
         "rounds",
         "delta",
+        "limit",
     }
     for key in defaults.keys() & told.keys() - job.keys() - from_table:
         assert told[key] == defaults[key], key

@@ -20,7 +20,9 @@ from parties.notebook import (
     JointKMeans,
     JointLogisticRegression,
     JointNaiveBayes,
+    JointRanking,
     JointRidge,
+    JointRules,
     JointScorecard,
     JointSynthesizer,
     joint,
@@ -172,6 +174,33 @@ def test_numbers_centres_and_rows() -> None:
     assert set(rows) == {"arm", "ill"}
     with pytest.raises(InputError, match="at_most: a frame does not name its people"):
         release.count(FRAME, epsilon=1.0, schema=SCHEMA, at_most=2)
+
+
+def test_own_rows_give_a_schema_if_asked() -> None:
+    """For a trial alone; with a peer it is refused, and never taken in silence."""
+    people = pandas.DataFrame(
+        {"age": [1.25, 2.5, None, 91.0] * 50, "kg": [3, 4, 80, 300] * 50, "ill": [0, 0, 1, 1] * 50}
+    )
+    apart = JointNaiveBayes("own rows", exact=True).fit(people[["age", "kg"]], people.ill)
+    within = JointNaiveBayes("own rows", exact=True, target="ill").fit(people)
+    assert apart.predict(people[["age", "kg"]]).tolist() == within.predict(people).tolist() == people.ill.tolist()
+    assert apart.schema_.attributes["kg"][0] == "under 62"
+    assert apart.schema_.attributes["age"][-1] == "?"
+    with pytest.raises(InputError, match="X and schema are needed"):
+        JointNaiveBayes(exact=True).fit(people)
+    with pytest.raises(InputError, match="X and schema are needed"):
+        JointNaiveBayes("own rows", exact=True, peer=LinkSettings()).fit(people)
+    means = JointKMeans("own rows", columns=["kg"], k=2, exact=True)
+    assert means.fit_predict(people).tolist() == means.predict(people).tolist()
+
+
+def test_output_is_a_frame_if_set() -> None:
+    ranking = JointRanking(SCHEMA, "ill", columns=["arm", "stage"]).set_output(transform="pandas").fit(FRAME)
+    assert list(ranking.transform(FRAME).columns) == ranking.order_
+    rules = (
+        JointRules(SCHEMA, support=0.05, confidence=0.5, max_length=2, k=1).set_output(transform="pandas").fit(FRAME)
+    )
+    assert list(rules.transform(FRAME).columns) == rules.get_feature_names_out().tolist() != []
 
 
 @pytest.fixture

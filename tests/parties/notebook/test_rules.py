@@ -47,7 +47,7 @@ def test_rules_and_the_rows_they_speak_of() -> None:
 def test_what_is_missing_is_said() -> None:
     with pytest.raises(InputError, match="X and schema are needed"):
         JointRules().fit(FRAME)
-    with pytest.raises(InputError, match="not a data frame"):
+    with pytest.raises(InputError, match="X has 4 columns; give 3"):
         JointRules(SCHEMA).fit(FRAME.to_numpy())
     with pytest.raises(InputError, match="support"):
         JointRules(SCHEMA, support=0.0).fit(FRAME)

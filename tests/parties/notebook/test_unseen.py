@@ -49,13 +49,17 @@ NAMES = {"regress poisson": ("sex", "age", "years"), "regress joint": ("sex", "a
 DRAWN = ("forest", "regress joint", "regress logistic")  # models that are not the same twice
 
 
+def columns_of(rows: Any, names: Any) -> list[categories.Column]:
+    return categories.frame_columns(categories.select(categories.named_frame(rows), names), names, names)
+
+
 def trained(name: str, rows: Any, **more: Any) -> dict[str, Any]:
     """The content of the file of a model of this kind."""
     kind: Any = kinds.find(name)
     settings = kind.Settings.model_validate({**SETTINGS.get(name, {"exact": True}), **more})
     task = kind.canonical(settings, SCHEMA)
     order = [name for name in task.columns if name != task.target]
-    columns = coded.columns_of(categories.named_frame(rows).to_native(), (*order, task.target))
+    columns = columns_of(rows, (*order, task.target))
     state = coded.alone(task, coded.counted(task, columns))
     document: dict[str, Any] = task.document(state)
     return document
@@ -193,7 +197,7 @@ def test_a_model_of_numbers_is_judged_on_rows_that_it_has_not_seen(
             expected = Ridge(0.001).fit(design[~out], visits[~out]).predict(design)
         expected = np.clip(expected, 0, 6)
         (tmp_path / "m.json").write_text(json.dumps(fitted.document_))
-        predicted = load_model(tmp_path / "m.json").predict(coded.spelled(coded.columns_of(COUNTED, NAMES[name]), 2000))
+        predicted = load_model(tmp_path / "m.json").predict(coded.spelled(columns_of(COUNTED, NAMES[name]), 2000))
         assert np.array(predicted, dtype=float) == pytest.approx(expected, abs=0.01)
         judge = study("evaluate error")(NUMBERS, model=tmp_path / "m.json", exact=True).fit(COUNTED).document_
         assert judge["headline"].startswith("judged on rows that the model has not seen: the 25% of rows")

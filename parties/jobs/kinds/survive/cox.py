@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -16,6 +16,7 @@ from parties.jobs.release.effects.settings import EffectsSettings
 from parties.jobs.release.ordered import ordered_bins, two_values
 from parties.jobs.release.survive.times import TimesSettings
 from parties.jobs.settings import public
+from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,10 +29,11 @@ class CoxSettings(TimesSettings, EffectsSettings):
     """Settings of `smc survive cox`."""
 
     ties: Literal["efron", "breslow"] = public("efron", "Ties", "Method for events in the same bin", advanced=True)
-    limit: Annotated[float, Field(strict=True, ge=1, le=20, allow_inf_nan=False)] = public(
-        1.0,
+    limit: Annotated[float, Field(strict=True, ge=1, le=20, allow_inf_nan=False)] | None = public(
+        None,
         "Limit of follow-up",
         "A row is followed until the model expects this number of events of it. More = more noise",
+        none="1; 20 if exact",
         advanced=True,
     )
 
@@ -48,6 +50,12 @@ class CoxRegression(Effects):
     about = Description("Cox regression", "effects", example="--time months --event died --columns age,arm --epsilon 1")
     Settings = CoxSettings
     ratio, outcome_columns = "hazard ratio", ("event", "time")
+
+    @classmethod
+    @override
+    def canonical(cls, settings: Any, schema: Schema) -> Self:
+        limit = settings.limit or (20.0 if settings.exact else 1.0)
+        return super().canonical(settings.model_copy(update={"limit": limit}), schema)
 
     @cached_property
     def _events(self) -> Floats:

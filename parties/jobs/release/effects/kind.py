@@ -7,14 +7,26 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from typing_extensions import override
 
 from parties.base.arrays import Floats, Numbers
 from parties.base.settings import required
-from parties.jobs.kind import Counted, Disclosure, Document, Inputs, OnStep, State, States, Step, exact, opened_steps
+from parties.jobs.kind import (
+    Bits,
+    Counted,
+    Disclosure,
+    Document,
+    Inputs,
+    OnStep,
+    State,
+    States,
+    Step,
+    exact,
+    opened_steps,
+)
 from parties.jobs.release import reading
 from parties.jobs.release.effects import result
 from parties.jobs.release.effects.design import DIGITS, Design, column
@@ -101,7 +113,7 @@ class Effects(Release):
 
     @classmethod
     @override
-    def canonical(cls, settings: Any, schema: Schema) -> Effects:
+    def canonical(cls, settings: Any, schema: Schema) -> Self:
         """Return the task with columns in the schema's order, and the numeric ones by the schema's types."""
         outcome, columns = cls.outcome(settings), required(settings.columns, f"{cls.name}.columns")
         check_names("columns", columns, schema.attributes)
@@ -116,7 +128,7 @@ class Effects(Release):
             if name not in columns:
                 raise InputError(f"numeric: {name!r} is not one of the columns; name it in columns too")
         numeric = tuple(name for name in ordered if name in numeric) or None
-        delta = settings.delta or default_delta(settings.max_rows)
+        delta = settings.delta or (None if settings.exact else default_delta(settings.max_rows))
         update = {"columns": ordered, "numeric": numeric, "delta": delta}
         return super().canonical(settings.model_copy(update=update), schema)
 
@@ -124,9 +136,9 @@ class Effects(Release):
     def ask(self) -> Question:
         self.design.check()
         self.outcomes({name: np.zeros(0, dtype=np.int64) for name in self.outcome(self.settings)})  # refuses here
-        settings, scoring = self.settings, self.scoring
+        settings, scoring, (noise, _) = self.settings, self.scoring, self._mechanism
         words = f"the effects of {', '.join(settings.columns)} on {self.learnt}, of rows of both tables"
-        part = Part(settings.steps * scoring.numbers, scoring.bound(settings.max_rows), True, self._mechanism[0])
+        part = Part(settings.steps * scoring.numbers, scoring.bound(settings.max_rows), True, noise)
         part.check()
         return Question(
             f"{words}{self.where.words()}: in each of {settings.steps} steps {scoring.numbers:,} sums over rows, from "
@@ -135,11 +147,13 @@ class Effects(Release):
             self.own_scores,
             lambda engine, data: self.run(engine, data, None, lambda step: None),
             self.shown,
-            (self._mechanism[0],),
+            () if noise is None else (noise,),
+            "exact number" if noise is None else "number with noise",
             subject=self.outcome(settings)[0],
             target=self.outcome(settings)[0],
             program=lambda engine: self.run(engine, OwnScores(scoring, lambda: iter(())), None, lambda step: None),
             parts=(part,),
+            bits=part.bits,
         )
 
     @cached_property
@@ -151,13 +165,15 @@ class Effects(Release):
         )
 
     @cached_property
-    def _mechanism(self) -> tuple[Noise, Scoring]:
+    def _mechanism(self) -> tuple[Noise | None, Scoring]:
         """Noise of a number of a step, with the loss of all steps, and the protocol's public settings.
 
         Sums are as coarse as the noise allows: then a sample costs less.
         """
-        from protocols.release.scoring import COARSE, Scoring
+        from protocols.release.scoring import COARSE, Scoring, rounding
 
+        if self.exact:
+            return None, Scoring(self.likelihood, rounding(2 * self.settings.max_rows))
         settings, epsilon, delta = self.settings, self.epsilon, exact(self.settings.delta)
         for fraction in range(COARSE, -1, -1):
             squared = Scoring(self.likelihood, fraction=fraction).squared(settings.together, self.replaced)
@@ -175,6 +191,8 @@ class Effects(Release):
     @override
     def warnings(self) -> list[str]:
         """Size of the noise in the best case, and the rarest value with an estimate."""
+        if self.exact:
+            return []
         rows, scoring, steps = 2 * self.settings.max_rows, self.scoring, self.settings.steps
         weight = rows * self.likelihood.typical
         part = scoring.least(steps) / weight
@@ -206,13 +224,21 @@ class Effects(Release):
 
     @property
     @override
+    def exact_effect(self) -> str:
+        return (
+            "each party subtracts its own sums and learns the other's, the scores and the information of all its rows "
+            "at each step's coefficients"
+        )
+
+    @property
+    @override
     def disclosure(self) -> Disclosure:
-        whole, what = super().disclosure, self.query.opens
+        whole, what, bits = super().disclosure, self.query.opens, self.query.bits or 0
 
         def opened(state: State, step: int | None = None) -> dict[str, int]:
             return {what: sum(map(len, state if step is None else state[step : step + 1]))}
 
-        return replace(whole, opened=opened)
+        return replace(whole, opened=opened, bits=Bits(lambda step: bits // self.settings.steps, bits, bits))
 
     @property
     @override
@@ -262,7 +288,8 @@ class Effects(Release):
         about |= self.split_fields
         about |= {"outcome": self.learnt, "steps": self.settings.steps, **self.details(found)}
         for key, (number, deviation) in {self.counted: found.rows, "events": found.events}.items():
-            about |= {key: max(0, round(number)), f"{key}_within": math.ceil(WIDE * deviation)}
+            about |= {key: max(0, round(number))}
+            about |= {} if self.exact else {f"{key}_within": math.ceil(WIDE * deviation)}
         if found.covariance is None:
             return {**about, **self._too_noisy(found)}
         effects = result.effects(self.design, found.theta, found.covariance, bins)
@@ -280,6 +307,8 @@ class Effects(Release):
 
         labels = self.design.labels
         drowned = [labels[at] for at in found.drowned]
+        if self.exact:
+            return result.too_noisy(labels, drowned)
         seen = found.weight > ENOUGH * self.scoring.noise[1]
         enough = self.enough(found.weight if seen else 2 * self.settings.max_rows * self.likelihood.typical)
         return result.too_noisy(labels, drowned, enough, "this table" if seen else f"a table with {self.best}")

@@ -20,6 +20,8 @@ from parties.jobs.release.presenting import INTERVAL, OF_NOISE, about, aligned, 
 
 Document = Mapping[str, Any]
 UNSETTLED = "the last two steps differ by more than noise explains: give more steps, or more epsilon"
+UNSETTLED_EXACTLY = "the last two steps differ: give more steps, or join values that occur with one outcome only"
+COUNTED = ("rows", "total_exposure", "events")
 LEAST_P = 1e-16  # smaller ones are a bound
 ASSUMED = {
     "odds ratio": "",
@@ -29,23 +31,28 @@ ASSUMED = {
 FIELDS = ("coefficient", "error", "low", "high", "z", "p", "ratio", "ratio_low", "ratio_high")
 
 
-def too_noisy(labels: Sequence[Document], drowned: Sequence[Document], enough: float, rows: str) -> dict[str, Any]:
-    """Return the fields of a result whose noise is too great.
+def too_noisy(
+    labels: Sequence[Document], drowned: Sequence[Document], enough: float | None = None, rows: str = ""
+) -> dict[str, Any]:
+    """Return the fields of a result without estimates.
 
     Args:
         labels: Labels of all effects.
         drowned: Labels of the effects whose information is not above its noise.
-        enough: Epsilon that would be enough for a value in 5 % of the rows.
+        enough: Epsilon that would be enough for a value in 5 % of the rows; None if there is no noise.
         rows: Description of the rows for which this epsilon would be enough.
     """
     which = "all columns" if len(drowned) == len(labels) else ", ".join(map(name, drowned))
+    advice = "Join or drop rare values, or name fewer columns"
     reason = (
-        f"the noise is too great: the information on {which} does not exceed its noise. Epsilon is spent. About "
-        f"epsilon {enough:.2g} would do for values in 5 % of rows of {rows}. Join or drop rare values, or name fewer "
-        "columns"
+        f"the rows have no information on {which} beside the other columns. {advice}"
+        if enough is None
+        else f"the noise is too great: the information on {which} does not exceed its noise. Epsilon is spent. About "
+        f"epsilon {enough:.2g} would do for values in 5 % of rows of {rows}. {advice}"
     )
     effects = [{**label, **dict.fromkeys(FIELDS)} for label in labels]
-    return {"reason": reason, "drowned": drowned, "enough_epsilon": short(enough), "effects": effects, "wald": None}
+    needed = {} if enough is None else {"enough_epsilon": short(enough)}
+    return {"reason": reason, "drowned": drowned, **needed, "effects": effects, "wald": None}
 
 
 def effects(design: Design, theta: Floats, covariance: Floats, bins: int) -> dict[str, Any]:
@@ -131,14 +138,17 @@ def lines(document: Document) -> list[str]:
             f"Wald test that there is no effect{of}: chi-square {test['chi_square']:.4g}, {test['degrees']} degrees of "
             f"freedom, p {_p(test['p'], '= ')}"
         )
+    few, noise, unsettled = "too few events for this noise", " and the noise", UNSETTLED
+    if document.get("exact"):
+        few, noise, unsettled = "no event", "", UNSETTLED_EXACTLY
     if document.get("bins_left_out"):
         text.append(
-            f"bins of {shown(document['time'])} with too few events for this noise are left out: "
+            f"bins of {shown(document['time'])} with {few} are left out: "
             + ", ".join(map(shown, document["bins_left_out"]))
         )
-    text.append("errors and intervals count the sample and the noise; rows with a missing value are left out")
+    text.append(f"errors and intervals count the sample{noise}; rows with a missing value are left out")
     text.append(f"not adjusted for unobserved confounders{ASSUMED[document['ratio']]}")
-    return text if document["settled"] else [*text, UNSETTLED]
+    return text if document["settled"] else [*text, unsettled]
 
 
 def _p(p: float, equals: str = "") -> str:
@@ -146,12 +156,9 @@ def _p(p: float, equals: str = "") -> str:
 
 
 def _counted(document: Document) -> str:
-    parts = [
-        f"{key.replace('_', ' ')} {document[key]:,} ± {document[f'{key}_within']:,}"
-        for key in ("rows", "total_exposure", "events")
-        if key in document
-    ]
-    return f"{', '.join(parts)} ({OF_NOISE})"
+    within = {key: f" ± {document[f'{key}_within']:,}" if f"{key}_within" in document else "" for key in COUNTED}
+    parts = [f"{key.replace('_', ' ')} {document[key]:,}{within[key]}" for key in COUNTED if key in document]
+    return ", ".join(parts) + ("" if document.get("exact") else f" ({OF_NOISE})")
 
 
 def _cells(effect: Document, has_ratio: bool) -> list[str]:

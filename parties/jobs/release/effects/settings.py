@@ -6,9 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from parties.base.settings import LocalPath
-from parties.jobs.release.settings import Delta, NoisySettings
-from parties.jobs.settings import AnyField, Columns, Fold, HeldOut, Name, fold, held_out, output, public
+from parties.jobs.release.settings import Delta, DrawnSettings
+from parties.jobs.settings import AnyField, Columns, Fold, HeldOut, Name, fold, held_out, public
 
 USUAL_STEPS = 6
 
@@ -18,7 +17,7 @@ def target(help_text: str) -> AnyField:
     return public(None, "Target", help_text, column=True)
 
 
-class EffectsSettings(NoisySettings):
+class EffectsSettings(DrawnSettings):
     """Settings of every regression with intervals."""
 
     columns: Columns | None = public(
@@ -38,10 +37,11 @@ class EffectsSettings(NoisySettings):
         none="the largest power of ten up to 1 / (2,000 max_rows)",
     )
     steps: Annotated[int, Field(strict=True, ge=4, le=20)] = public(
-        USUAL_STEPS, "Steps", "Newton steps, which share epsilon. The first two find a start", advanced=True
+        USUAL_STEPS,
+        "Steps",
+        "Newton steps, which share epsilon. The first two find a start",
+        advanced=True,
     )
-    svg: LocalPath | None = output("Draw the effects with their intervals as SVG.")
-    csv: LocalPath | None = output("Write the effects with their intervals as CSV.", advanced=True)
 
 
 class ModelSettings(EffectsSettings):

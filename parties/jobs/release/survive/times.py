@@ -43,7 +43,7 @@ class TimesSettings(BooleanSettings, TabularSettings):
     event_value: Name | None = public(
         None,
         "Value of an event",
-        "Value that marks the event. Rows with the other value are censored: follow-up ended without the event",
+        "Value that marks the event; rows with the other value are censored",
         none="yes",
     )
 

@@ -13,6 +13,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
 from parties.jobs.release.comparison import Comparison
+from parties.jobs.result_files import picture as svg_of
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, IntegerType, RealType
 from smc.errors import InputError
@@ -228,3 +229,21 @@ def test_a_stratum_with_too_few_rows_is_left_out_and_named() -> None:
 def test_refusals(name: str, settings: dict[str, Any], why: str) -> None:
     with pytest.raises(InputError, match=why):
         asked(name, SCHEMA, **{**ASKED[name], **settings})
+
+
+@pytest.mark.parametrize("name", sorted(ASKED))
+@pytest.mark.parametrize("exact", [True, False])
+def test_figures_are_drawn_and_written(name: str, exact: bool) -> None:
+    """Each with its interval; one without a value is an empty cell, and no bar."""
+    lines = texts(drawn(300))
+    task = asked(name, SCHEMA, **{**ASKED[name], "max_rows": 400, **({"exact": True} if exact else {"epsilon": 0.1})})
+    document = task.document(state_of(task, [lines[::2], lines[1::2]]))
+    picture, table = svg_of(type(task).files(), document), task.table(document).splitlines()
+    assert picture is not None
+    assert "arm = drug beside placebo" in picture
+    assert table[0].startswith("of,value,error,low,high")
+    assert len(table) == 1 + len(document["numbers"])
+    for line, cells in zip(document["numbers"], table[1:], strict=True):
+        assert cells.startswith(f"{line['of']},{'' if line['value'] is None else line['value']},")
+        assert (f">{line['of']}<" in picture) == (line["value"] is not None)
+    assert any(line["value"] is None for line in document["numbers"]) != exact or name == "difference"

@@ -10,6 +10,7 @@ import statsmodels.api as sm
 from statsmodels.duration.hazard_regression import PHReg
 
 from parties.jobs import kinds
+from parties.jobs.kind import Step
 from parties.jobs.release.effects.design import Design, column
 from parties.jobs.release.effects.kind import Effects
 from parties.jobs.release.noise import Noise
@@ -65,7 +66,8 @@ def table(rows: int = 2500) -> tuple[list[Row], np.ndarray, dict[str, np.ndarray
 
 def task_of(name: str, schema: Schema = SCHEMA, **settings: Any) -> Effects:
     kind = kinds.find(name)
-    made = {"columns": ("arm", "age"), "epsilon": 2.0, "max_rows": 3000, **SETTINGS[name], **settings}
+    privacy = {} if settings.get("exact") else {"epsilon": 2.0}
+    made = {"columns": ("arm", "age"), **privacy, "max_rows": 3000, **SETTINGS[name], **settings}
     task = kind.canonical(kind.Settings.model_validate(made), schema)  # type: ignore[attr-defined]
     assert isinstance(task, Effects)
     return task
@@ -130,6 +132,58 @@ def test_without_noise_it_is_statsmodels(name: str) -> None:
     assert document["events"] == pytest.approx(exact["visits" if name == "regress poisson" else "died"], abs=1)
     rows = outcomes["years"].sum() if name == "regress poisson" else len(lines)
     assert document["total_exposure" if name == "regress poisson" else "rows"] == pytest.approx(rows, abs=1)
+
+
+@pytest.mark.parametrize("name", sorted(SETTINGS))
+def test_an_exact_result_is_statsmodels(name: str) -> None:
+    """Of a real run, with its openings and bits; Cox's limit is out of the way by default."""
+    lines, design, outcomes = table()
+    task = task_of(name, exact=True, steps=8, **({"limit": None} if name == "survive cox" else {}))
+    state = ran(task, [lines[::3], lines[1::3] + lines[2::3]], engine="gmw")
+    document, expected = task.document(state), reference(name, design, outcomes)
+    found = document["effects"] if name == "survive cox" else [document["intercept"], *document["effects"]]
+    for key, numbers in {"coefficient": expected.params, "error": expected.bse}.items():
+        assert [line[key] for line in found] == pytest.approx(numbers, abs=1e-6), key
+    counted = "total_exposure" if name == "regress poisson" else "rows"
+    exact = outcomes["years"].sum() if name == "regress poisson" else len(lines)
+    events = outcomes["visits" if name == "regress poisson" else "died"].sum()
+    assert (document[counted], document["events"]) == (round(exact), events)
+    assert (document["exact"], "epsilon" in document, f"{counted}_within" in document) == (True, False, False)
+    disclosure, numbers = task.disclosure, task.scoring.numbers
+    assert disclosure.opened(state) == {"exact number": 8 * numbers}
+    step = disclosure.bits.of_step(Step(0, numbers, (), ""))
+    assert disclosure.bits.at_most == 8 * step == 8 * numbers * task.query.parts[0].opened_width
+    assert disclosure.bits.at_least == disclosure.bits.at_most, "a part of the steps is worth nothing"
+    assert disclosure.spends == ()
+    assert "each party subtracts its own sums and learns the other's" in disclosure.reveals("b")[0]
+    assert disclosure.exact in disclosure.reveals("b")[0]
+    text = task.text(document, 0)
+    assert "errors and intervals count the sample; rows with" in text
+    assert "noise" not in text.replace("without noise", "")
+    assert task.warnings == []
+
+
+def test_exact_sums_tell_what_is_said() -> None:
+    """A party that subtracts its own sums has the other's: in the first step counts of pairs of values."""
+    lines, _, _ = table(200)
+    task = task_of("regress logistic", exact=True, columns=("arm",))
+    own, other = lines[::2], lines[1::2]
+    opened = np.array(ran(task, [own, other])[0])
+    apart = opened - task.own_rows(counts(task, own)).sums([])
+    scoring = task.scoring
+    information = apart[scoring.likelihood.size] / scoring.weight / 2**20  # a quarter of the rows
+    assert round(4 * information) == len(other)
+
+
+@pytest.mark.parametrize("name", sorted(SETTINGS))
+def test_exact_rows_without_information(name: str) -> None:
+    """No estimate, whatever the steps; and the reason names the column."""
+    lines, _, _ = table(200)
+    task = task_of(name, exact=True)
+    document = task.document(ran(task, [[line for line in lines if line["arm"] != "high"], []]))
+    assert document["drowned"] == [{"column": "arm", "value": "high", "reference": "placebo"}]
+    assert "the rows have no information on arm = high against placebo" in task.text(document, 0)
+    assert task.document(ran(task, [[], []]))["wald"] is None
 
 
 def test_a_run_goes_on_where_it_ended() -> None:
@@ -235,6 +289,9 @@ def test_coordinates_keep_their_bounds() -> None:
         ("regress logistic", {"columns": ("age", "years"), "numeric": ("age",), "max_rows": 2**31}, ""),
         ("regress poisson", {"target": "years", "exposure": None}, "target: numbers of events are 0, 1, 2"),
         ("regress poisson", {"exposure": "visits", "target": "visits"}, "exposure: a time at risk is above 0"),
+        ("regress logistic", {"exact": True, "epsilon": 1.0}, "exact: excludes epsilon"),
+        ("regress logistic", {"exact": True, "delta": 1e-9}, "exact: excludes delta"),
+        ("regress logistic", {"epsilon": None}, "epsilon: is missing: give the privacy loss, 1 for example, or exact"),
         ("survive cox", {"where": "months = '[0, 6)'"}, "where"),
         ("survive cox", {"time": "arm"}, "time: an order needs bounds|columns: 'arm' is the outcome"),
         ("survive cox", {"event": "arm", "columns": ("age",)}, "event: 'arm' has 3 values"),
