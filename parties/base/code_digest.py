@@ -29,10 +29,11 @@ ONE_PARSER = Lock()  # CPython 3.11 fails if two threads make syntax trees at on
 
 @lru_cache(maxsize=64)
 def code_digest(*modules: str) -> str:
-    """Return a digest of the code of modules, and of their imports from their own folders or from `protocols`.
+    """Return a digest of the code of modules and of their imports.
 
-    The code of `parties` and `smc` is not included. Imports within `parties.jobs` are followed to the protocols behind
-    them. A module without a source file is ignored.
+    An import counts if it is from `protocols`, or from the folder of one of the modules. The code of `parties` and
+    `smc` never counts. But imports within `parties.jobs` are followed, and the protocols behind them count. A module
+    without a source file is ignored.
 
     Examples:
         >>> len(code_digest("protocols.equality"))

@@ -22,10 +22,11 @@ def rows_command(
     config_file: Path | None = node_config,
     force: bool = FORCE,
 ) -> None:
-    """Write the keys of your rows that a job of smc align exact has matched, as CSV.
+    """Write the keys of your rows that a job of smc align has matched, as CSV.
 
-    JOB is the beginning of the job's identifier, or latest for the newest job with matched rows. The n-th row belongs
-    to the n-th row of the peer. The node keeps the file for its owner only, and removes it when the job is archived or
+    JOB is the beginning of the job's identifier, or latest for the newest job with matched rows. If both parties learn
+    their rows, the n-th row belongs to the n-th row of the peer. The node keeps the file for its owner only. It removes
+    the file `aligned_hours` after the job's end (set in party.toml, by default 30 days), or when the job is archived or
     its result is withdrawn.
     """
     config = required_party_file(config_file)

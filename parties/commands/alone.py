@@ -133,8 +133,8 @@ def _bounded(text: str) -> tuple[str, range]:
 
 @command(example="smc predict --tree tree.json --data raw.csv --config party.toml --score")
 def predict(
-    tree_file: Path | None = option("Tree written by smc id3 --out; or give --model or --rules."),
-    model_file: Path | None = option("Model of smc release naive-bayes, smc regress or smc boost."),
+    tree_file: Path | None = option("Trees written by smc id3 or smc forest --out; or give --model or --rules."),
+    model_file: Path | None = option("Model of smc release naive-bayes, smc scorecard, smc regress or smc boost."),
     rules_file: Path | None = option("Rules written by smc rules --out: list those that match each row."),
     data: Path | None = option("Rows to classify, CSV or Parquet; with --config, raw rows like those of its table."),
     config_file: Path | None = option("party.toml: map the rows to the schema in the same way as its table."),
@@ -142,7 +142,7 @@ def predict(
     only_score: bool = option("Print the accuracy on rows of known class, in detail.", flag="--score"),
     as_json: bool = json_option,
 ) -> None:
-    """Classify rows on this machine, one class per line. Several trees vote.
+    """Classify rows on this machine, one class per line. If a file has several trees, they vote.
 
     If the rows have the target column, the accuracy is printed. With --config, the rows are those of its table, or of a
     file --data with the same cell formats: raw cells become the schema's categories as in the job that made the model.

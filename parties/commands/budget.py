@@ -77,7 +77,10 @@ def _simulate(job: dict[str, Any], file: Path | None, config_file: Path | None, 
     return report
 
 
-_INTENT = "Simulate the budget that this job would spend, and whether it would be refused. Nothing is proposed or run."
+_INTENT = (
+    "Simulate the budget that this job would spend, and whether your node's rules or budgets would refuse it. "
+    "Nothing is proposed or run."
+)
 group.add_command(Proposed("budget simulate", _INTENT, _simulate, node_options, has_inputs=False))
 
 

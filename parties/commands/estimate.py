@@ -101,13 +101,13 @@ def group() -> None:
     epilog="Example:  smc estimate run protocols.equality:equal 0,0,0 --link wan",
 )
 @program_arguments
-@click.option("--integers", is_flag=True, help="The program uses integers, so engines for integers are counted too.")
+@click.option("--integers", is_flag=True, help="Count engines for integers too. Without it they are left out.")
 @options_of(PROFILE)
 @by_signature
 def run_command(program: str, arguments: tuple[str, ...], integers: bool, link: str = _LINK, **flags: Any) -> Report:
     """Estimate smc run for any program written against the engine. Opened values count as zeros.
 
-    The estimate is exact unless an opened value decides the next steps.
+    The arguments are those of `smc run`. The estimate is exact unless an opened value decides the next steps.
     """
     function, values = load_program(program), arguments_of(arguments)
     check_arguments(function, values)

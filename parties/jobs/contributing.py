@@ -86,7 +86,7 @@ class Job:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters of the task, as a node's operator sees them."""
+        """Parameters of the task as a node's operator sees them, with the row bound of each giver of rows."""
         return shown_parameters(self.task) | {"max_rows": self.terms.holder_rows}
 
     def lines(self, names: Mapping[str, str]) -> list[str]:

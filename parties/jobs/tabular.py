@@ -576,7 +576,7 @@ class BySchema(Kind):
     @classmethod
     @override
     def planned(cls, settings: Any) -> Self:
-        """Return the task of a command's settings, with the schema read from its file."""
+        """Return the task of a command's settings, for a run or an estimate. Read the schema's file, but no rows."""
         schema = schemas.load(file_of(settings.schema_file, "schema"))
         check_names("listener_columns", getattr(settings, "listener_columns", None) or (), schema.attributes)
         return cls.canonical(with_aligned(settings), schema)

@@ -156,7 +156,7 @@ class GrpcChannel(Channel):
             self._parting = 0.0
 
     def abort(self, reason: str) -> None:
-        """Cut the stream, and send the peer the reason unless this party has already ended the session.
+        """Cut the stream, and send the peer the reason unless a goodbye or an abort has already ended the session.
 
         The reason leaves before the messages that wait to be sent, which are dropped.
         """

@@ -70,7 +70,7 @@ def stack_of(error: BaseException) -> str:
 
 
 class Events:
-    """The log and the metrics of one node. The log leaves out events below `level`."""
+    """The log and the metrics of one node. The log leaves out events below `level`; the metrics do not depend on it."""
 
     def __init__(self, stream: TextIO | None = None, level: LogLevel = "info") -> None:
         stream = stream or sys.stderr

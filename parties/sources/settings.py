@@ -445,7 +445,7 @@ class PlaceSettings(Settings):
 
     @property
     def formats(self) -> Mapping[str, SourceSettings]:
-        """Spellings of single columns by name, without those of the party's table."""
+        """Spellings of single columns by name, from `read_columns_as`, without those of the party's table."""
         return self._formats
 
     def read_as(self, table: TableSettings) -> None:

@@ -135,7 +135,7 @@ def select(table: Frame, names: Sequence[str]) -> Frame:
         names: Names of its columns.
 
     Raises:
-        InputError: A column is missing; the message names the first one.
+        InputError: Columns are missing; the message names them.
     """
     absent = [name for name in names if name not in table.columns]
     if absent:

@@ -75,7 +75,7 @@ def encoded(keys: Keys, table: int) -> Blocks:
         table: Number of cells.
 
     Raises:
-        ProtocolError: There is none, with a probability of about n 2^-65.
+        ProtocolError: No table fits the keys. For n keys this has a probability of about n 2^-65.
     """
     filled = np.zeros((table + WIDTH, 2), dtype=np.uint64)
     failed = np.zeros(1, dtype=np.int64)

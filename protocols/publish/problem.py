@@ -80,7 +80,10 @@ class Problem:
 
     @cached_property
     def groups(self) -> of_groups.Problem:
-        """Settings of the circuits of `protocols.feasibility` that decide l and t; missing values are not counted."""
+        """Settings of the circuits of `protocols.feasibility` that decide l and t.
+
+        Missing values of the sensitive column are not counted.
+        """
         return of_groups.Problem((), int(self.known.sum()), self.max_rows, rules=self.models)
 
     @property

@@ -108,7 +108,7 @@ def noisy_sums(
         signed: False for integers from 0 to 2^width - 1, True for -2^(width - 1) to 2^(width - 1) - 1.
 
     Raises:
-        InputError: An integer does not fit the width, or a sum would have more than 63 bits.
+        InputError: An integer does not fit the width, or a sum with its noise would have more than 63 bits.
     """
     opened_width = sum_width(width, law)
     if width < 1 or opened_width > MOST_BITS:

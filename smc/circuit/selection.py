@@ -95,11 +95,12 @@ def maximum(values: Sequence[Integer]) -> tuple[Integer, Integer]:
 
 
 def minimum(values: Sequence[Integer], indices: Sequence[Integer] = ()) -> tuple[Integer, Integer]:
-    """Return the smallest of n >= 1 values and its index, as `maximum`.
+    """Return the smallest of n >= 1 values and its index, as `maximum`: among equals the lowest position.
 
     Args:
         values: The values.
-        indices: An index of each value, of equal widths: the low bits of the index that is returned. Default: none.
+        indices: An integer for each value, of equal widths. The integer of the smallest value becomes the low bits of
+            the index that is returned; the high bits are the value's position. Default: none.
     """
     return _tournament(values, lambda champion, challenger: champion > challenger, indices)
 

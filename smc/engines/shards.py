@@ -44,12 +44,15 @@ Work = Callable[
 
 @dataclass(frozen=True)
 class Task:
-    """One piece of work: `arguments` may hold `Bits` and `Word`, in transit as `Shared`."""
+    """One piece of work: `arguments` may hold `Bits` and `Word`, in transit as `Shared`.
+
+    `masked_numbers` is that of the engine that owns the shard, see `Engine`.
+    """
 
     work: Work
     arguments: tuple[Any, ...]
     seed: bytes  # seed of this party's contributions to joint randomness
-    masked_numbers: bool = False  # of the engine that owns the shard
+    masked_numbers: bool = False
 
 
 @dataclass(frozen=True)

@@ -36,12 +36,14 @@ class FuzzySettings(ManyGatesSettings, AlignSettings):
         "name=exact:0.7:0.001+dice@0.8:0.2:0.01+else:0.1:0.989",
     )
     blocking_rules: Columns | None = public(
-        None, "Blocking rules", "Rows are compared if a rule is equal: name:soundex+born:year. Tried in order"
+        None,
+        "Blocking rules",
+        "Rows are compared if they agree in a rule: name:soundex+born:year. A later rule is for unmatched rows",
     )
     threshold_match_weight: Annotated[float, Field(strict=True, allow_inf_nan=False)] | None = public(
         None, "Threshold", "Least match weight of a pair: the sum of log2(m/u), m and u being the two chances"
     )
-    keys: RowBound = public(MAX_ROWS, "Keys entered", "Public upper bound on a party's rows, times two")
+    keys: RowBound = public(MAX_ROWS, "Keys entered", "Twice the public upper bound on a party's rows")
     bin_rows: Annotated[int, Field(strict=True, ge=1, le=256)] = public(
         32, "Rows of a bin", "Places of a bin. More have room for larger blocks, and cost more", advanced=True
     )

@@ -74,7 +74,7 @@ class ExactSettings(KeySettings):
         "dh",
         "Method",
         "dh = Diffie-Hellman; fast = oblivious PRF, for rows only: a peer that cheats can test 20 % more keys; "
-        "auto = fast from 32,768 keys of both on, for rows",
+        "auto = fast for rows if the bounds of both parties add up to 32,768 keys or more",
     )
 
 

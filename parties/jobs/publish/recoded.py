@@ -68,7 +68,11 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
         none="none",
         column=True,
     )
-    k: K | None = fewest_rows(None, "each class (rows equal in the recoded columns) has at least k rows")
+    k: K | None = fewest_rows(
+        None,
+        "each party has at least k rows in each class (rows equal in the recoded columns), or none; with against "
+        "public, both together",
+    )
     l: L = diverse("each class has at least l values of the sensitive column; 1 = no rule")  # noqa: E741
     diversity: Diversity = diversity("values")
     t: T = close("maximum distance between the sensitive values of a class and those of all rows; 1 = no rule")

@@ -176,7 +176,7 @@ class TableOfBoth(BySchema):
 
     @property
     def unit(self) -> Fraction:
-        """Number that one unit of a cell stands for."""
+        """Number that one unit of a cell stands for; 1 if rows are counted."""
         return Fraction(1) if self.numbers is None else self.numbers.unit
 
     @cached_property

@@ -70,7 +70,11 @@ class Coordinates(Chosen, Stepwise):
 
     @override
     def own(self, rows: RowStream | None) -> Any:
-        """Return the source of own scores: how many own rows each candidate weight of a step classifies correctly."""
+        """Return the source of own scores: how many own rows each candidate weight of a step classifies correctly.
+
+        Args:
+            rows: Own rows; None for zeros, to count the cost of a run.
+        """
         return OwnScores(self, rows)
 
     def scores(self, rows: RowStream, weights: Floats, feature: int) -> Numbers:

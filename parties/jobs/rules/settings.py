@@ -38,7 +38,8 @@ class RulesSettings(ManyGatesSettings, TabularSettings):
     transaction: Name | None = public(
         None,
         "Baskets",
-        "Column that names the basket of a row. Sets and counts are then of baskets, not of rows",
+        "Column that names the basket of a row. Sets and counts are then of baskets, not of rows. No basket has rows "
+        "of both parties",
         none="each row is a basket",
     )
     support: Share = public(0.1, "Support", "Minimum support: share of all rows that must have a set of values")

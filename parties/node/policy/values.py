@@ -145,7 +145,7 @@ class Rights(Settings):
 
 
 class Columns(Settings):
-    """Conditions on the job's columns: all of them are in `within`; one of them is in `any_of`."""
+    """Conditions on the job's columns: all are in `within`; at least one is in `any_of`. Empty means no condition."""
 
     within: Names = ()
     any_of: Names = ()

@@ -32,7 +32,7 @@ class PositiveDisclosure(PrivacyModel):
         return np.where(known.any(axis=1), shares(known).max(axis=1, initial=0.0), np.inf)
 
     def enough(self, measure: Measure) -> Fits:
-        """Return whether the share is at most `most`."""
+        """Return for each class whether the share of the most frequent value is at most `most`."""
         return measure <= self.most + ROUNDING
 
     @property
@@ -55,7 +55,7 @@ class NegativeDisclosure(PrivacyModel):
         return np.where(known.any(axis=1), shares(known)[:, present].min(axis=1, initial=1.0), 0.0)
 
     def enough(self, measure: Measure) -> Fits:
-        """Return whether the share is at least `least`."""
+        """Return for each class whether the share of the rarest value is at least `least`."""
         return measure >= self.least - ROUNDING
 
     @property

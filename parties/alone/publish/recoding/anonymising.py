@@ -203,7 +203,8 @@ def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[RowQuery, Cells]:
         opened: stack that closes the table
 
     Raises:
-        InputError: a value is in no hierarchy, a row is not in the public table, or a column in clear identifies rows
+        InputError: a value is in no hierarchy, a row is not in the plan's `public` table, or a column in clear
+            identifies rows
     """
     rows = opened.enter_context(rows_of(plan))
     public = None if plan.public is None else opened.enter_context(rows_of(plan.public))

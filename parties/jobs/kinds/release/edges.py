@@ -54,7 +54,8 @@ class EdgesSettings(ReleaseSettings):
     groups: Annotated[int, Field(strict=True, ge=2, le=4096)] = public(
         200,
         "Groups",
-        "Number of groups of neighbouring numbers that are counted. An edge is always the start of a group",
+        "Maximum number of groups of neighbouring numbers that are counted for each column. An edge is always the "
+        "start of a group",
     )
 
 

@@ -1,4 +1,4 @@
-"""Test whether two arms survive differently."""
+"""Test whether two arms survive differently: yes or no, by the log-rank test."""
 
 from __future__ import annotations
 

@@ -45,7 +45,9 @@ def read(text: str) -> Model:
 
 
 def check(model: Model, schema: Schema, positive: str) -> None:
-    """Raise InputError if a model does not fit the schema, or lacks the class.
+    """Raise InputError if a model does not fit the schema, predicts numbers, or lacks the class.
+
+    Trees may lack the class: then every row has the score 0.
 
     Args:
         model: The model.
