@@ -54,6 +54,7 @@ You read a cell like this:
   The other tables have no spread, so any larger error is bold.
 - **†**: no better than the trivial answer, which is the commonest class or one centroid.
 - **Warned**: percentage of runs whose result itself warns that a constant answer may be as good.
+  For clusters it is the mean over the four epsilons.
 """
 
 WHY = {

@@ -202,7 +202,7 @@ def read_json(path: Path, **hooks: Any) -> Any:
     try:
         return json.loads(text, **{"parse_constant": _no_number, "parse_int": _whole, "parse_float": _real, **hooks})
     except json.JSONDecodeError as error:
-        raise InputError(f"{path}, line {error.lineno}: not valid JSON: {error.msg}") from None
+        raise InputError(f"{path}, line {error.lineno}: the file is not valid JSON: {error.msg}") from None
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
     except RecursionError:

@@ -151,14 +151,14 @@ def predict(
     """
     if rules_file is not None:
         if tree_file is not None or model_file is not None:
-            raise InputError("give --tree, --model or --rules, one of them")
+            raise InputError("give exactly one of --tree, --model and --rules")
         _apply_rules(rules_file, data, config_file, table, only_score, as_json)
         return
     with console.progress("classifying"):
         if (tree_file, model_file, data, config_file) == (None, None, None, None):
             raise click.UsageError("give --tree, --model or --rules, and the rows: --data or --config")
         if (tree_file is None) == (model_file is None):
-            raise InputError("give --tree, --model or --rules, one of them")
+            raise InputError("give exactly one of --tree, --model and --rules")
         model = _tree(tree_file) if tree_file is not None else load_model(model_file or Path())
         rows = _rows_for(model, data, config_file, table)
         try:

@@ -66,7 +66,7 @@ def bench(
     if not cases:
         protocols = "; ".join(dict.fromkeys(case.workload.name for case in default_cases()))
         raise InputError(
-            f"--only: no case has {only!r} in its title, PROTOCOL, PROFILE, batch N; the protocols are: {protocols}"
+            f"--only: no case has {only!r} in its title 'PROTOCOL, PROFILE, batch N'; the protocols are: {protocols}"
         )
     if out is not None:
         survey.prepare(out)

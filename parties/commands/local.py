@@ -115,7 +115,7 @@ def report_command(
 
     plan, mechanism = load(plan_file)
     if (value is None) == (data is None):
-        raise InputError("--value: give either --value for one answer, or --data and --column for many")
+        raise InputError("--value: give exactly one of --value (one answer) and --data with --column (many answers)")
     if data is not None and column is None:
         raise InputError("--column is missing: give the column of --data with the answers")
     if plan.memoise and key_file is None:

@@ -212,7 +212,7 @@ def _people(text: str, name: str, there: TableSettings | None) -> dict[str, Any]
     if not column or not re.fullmatch("[1-9][0-9]{0,2}|1000", rows):
         raise InputError(f"--person: must be COLUMN=ROWS with 1 to 1,000 rows, such as patient_id=1, not {text!r}")
     if there is not None and (there.person, there.at_most) != (column, int(rows)):
-        raise InputError(f"--person: tables.{name} has another person or at_most; change its lines by hand")
+        raise InputError(f"--person: tables.{name} does not have this person and at_most; change its lines by hand")
     return {"person": column, "at_most": int(rows)}
 
 
@@ -253,7 +253,9 @@ def _without(party_file: Path, text: str, name: str) -> str:
     with suppress(tomllib.TOMLDecodeError):
         if tomllib.loads("".join(remaining)) == wanted:
             return "".join(remaining)
-    raise InputError(f"{party_file}: cannot separate the format and columns of tables.{name}; remove them by hand")
+    raise InputError(
+        f"{party_file}: cannot separate the lines of format, columns and derived in tables.{name}; remove them by hand"
+    )
 
 
 def _header(line: str) -> list[str] | None:

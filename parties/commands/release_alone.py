@@ -123,9 +123,9 @@ def _check(way: str, flags: Mapping[str, Any]) -> None:
         raise InputError("function: is computed on blocks; give --function with --blocks")
     for name in ("delta", "bound"):
         if name in WAYS[way] and flags[name] is None:
-            raise InputError(f"{name}: is missing; the way {way} needs it")
+            raise InputError(f"{name}: is missing; --way {way} needs it")
         if name not in WAYS[way] and flags[name] is not None:
-            raise InputError(f"{name}: the way {way} does not use it; remove it")
+            raise InputError(f"{name}: --way {way} does not use it; remove it")
 
 
 def _numbers(data: Path, columns: Sequence[str], schema_file: Path | None) -> NDArray[np.int64]:

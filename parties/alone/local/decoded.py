@@ -46,7 +46,7 @@ def document(
     if delta is not None and mechanism.delta:
         raise InputError(f"--shuffled: answers of {plan.mechanism} have a delta; remove --shuffled")
     if projected and (mechanism.unit == "mean" or mechanism.about == "texts"):
-        raise InputError(f"--projected: the shares of {plan.mechanism} need not add up to 1; remove --projected")
+        raise InputError(f"--projected: estimates by {plan.mechanism} need not add up to 1; remove --projected")
     if projected and not np.isfinite(estimates.values).all():
         raise InputError("--projected: a share has no reports, so its estimate is missing; decode more reports")
     shares = on_simplex(estimates.values) if projected else ()

@@ -71,8 +71,8 @@ def check_arguments(function: ProgramFunction, values: Sequence[Any]) -> None:
     try:
         bound = signature.bind(None, *values)
     except TypeError as error:
-        parameters = " ".join(str(p.replace(annotation=p.empty)) for p in list(signature.parameters.values())[1:])
-        raise InputError(f"the program's arguments: {error}; it takes {parameters or 'none'}") from None
+        parameters = ", ".join(str(p.replace(annotation=p.empty)) for p in list(signature.parameters.values())[1:])
+        raise InputError(f"the program's arguments: {error}; its parameters: {parameters or 'none'}") from None
     try:
         hints = get_type_hints(inspect.unwrap(function))
     except Exception:  # a hint may name an object that exists for type checkers only

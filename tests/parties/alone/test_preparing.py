@@ -326,7 +326,7 @@ def test_only_a_table_that_is_written_as_prepare_writes_it_is_replaced(
     party.write_text(before.decode().replace("[tables.a]\n", inline))
     before = party.read_bytes()
     assert run(["prepare", str(tmp_path / "a.csv"), *words]) == 2
-    assert "cannot separate the format and columns of tables.a" in capsys.readouterr().err
+    assert "cannot separate the lines of format, columns and derived in tables.a" in capsys.readouterr().err
     assert party.read_bytes() == before
 
 

@@ -239,8 +239,8 @@ def test_outputs_are_checked_against_inputs_and_each_other(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{\n"a": }', ", line 2: not valid JSON: Expecting value"),
-        ("", ", line 1: not valid JSON: Expecting value"),
+        ('{\n"a": }', ", line 2: the file is not valid JSON: Expecting value"),
+        ("", ", line 1: the file is not valid JSON: Expecting value"),
         ("[" + "9" * 5000 + "]", ": not valid JSON: a number is too long"),
         ("[1e999]", ": not valid JSON: the number 1e999 is too large"),
         ("[NaN]", ": not valid JSON: NaN is no number there"),

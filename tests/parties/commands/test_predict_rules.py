@@ -49,7 +49,7 @@ def test_a_line_a_row_and_how_often_they_hold(tmp_path: Path, capsys: pytest.Cap
         ({"rules": [{"if": ["town"], "then": ["ill=no"]}]}, [], ROWS, "each must have 'if', texts column=value"),
         ({"rules": [3]}, [], ROWS, "each must have 'if'"),
         (RULES, [], "town,age\na,old\n", "the header lacks the column 'ill'"),
-        (RULES, ["--model", "model.json"], ROWS, "give --tree, --model or --rules, one of them"),
+        (RULES, ["--model", "model.json"], ROWS, "give exactly one of --tree, --model and --rules"),
     ],
 )
 def test_what_cannot_be_applied_is_refused(

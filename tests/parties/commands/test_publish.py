@@ -231,8 +231,8 @@ def test_no_input_is_overwritten(out: str, capsys: Any) -> None:
 
 
 def test_a_file_that_is_no_recoding(capsys: Any) -> None:
-    none = "not a recoding"
-    for text, message in (("{}", none), ("[1]", none), ('{"smc_recoding": 1}', none), ("x", "line 1: not valid JSON")):
+    none, broken = "not a recoding", "line 1: the file is not valid JSON"
+    for text, message in (("{}", none), ("[1]", none), ('{"smc_recoding": 1}', none), ("x", broken)):
         Path("recoding.json").write_text(text)
         assert smc("apply", "--recoding", "recoding.json", "--data", "patients.csv", "--out", "out.csv") == 2
         assert message in capsys.readouterr().err

@@ -174,11 +174,11 @@ def test_which_arguments_are_public() -> None:
         (["mine:listed", "-five"], "No such option '-f'"),
         (
             ["mine:compared", "5"],
-            "the program's arguments: missing a required argument: 'width'; it takes values width",
+            "the program's arguments: missing a required argument: 'width'; its parameters: values, width",
         ),
         (
             ["mine:hinted", "5,", "6", "7"],
-            "too many positional arguments; it takes values margin",
+            "too many positional arguments; its parameters: values, margin",
         ),
         (["mine:hinted", "5", "6"], "argument values: 5 is one value, but the program takes a list; add a comma: 5,"),
         (

@@ -383,4 +383,4 @@ def test_a_person_that_is_there_stays(tmp_path: Path) -> None:
     assert 'person = "id"\nat_most = 2\n' in before
     assert here(tmp_path, *prepare, "id=2", "--force").code == 0
     assert (tmp_path / "clinic" / "party.toml").read_text().count('person = "id"\nat_most = 2\n') == 1
-    assert "--person: tables.raw has another person or at_most" in here(tmp_path, *prepare, "id=3", "--force").err
+    assert "--person: tables.raw does not have this person and" in here(tmp_path, *prepare, "id=3", "--force").err

@@ -94,8 +94,8 @@ def test_what_is_wrong_with_the_command_is_a_line(tmp_path: Path, capsys: pytest
     model, rows = str(tmp_path / "model.json"), str(tmp_path / "rows.csv")
     for words, message in (
         (["--model", model, "--data", rows], "the model does not know 'week' (did you mean 'weak'?)"),
-        (["--data", rows], "give --tree, --model or --rules, one of them"),
-        (["--tree", model, "--model", model, "--data", rows], "give --tree, --model or --rules, one of them"),
+        (["--data", rows], "give exactly one of --tree, --model and --rules"),
+        (["--tree", model, "--model", model, "--data", rows], "give exactly one of --tree, --model and --rules"),
         (["--model", rows, "--data", rows], "this is a CSV file, not a model: give a file of a model that smc wrote"),
     ):
         assert run(["predict", *words]) == 2

@@ -67,7 +67,7 @@ def unseal(key: EllipticCurvePrivateKey, info: bytes, sealed: bytes, associated:
         cipher, nonce = _schedule(shared, info)
         return cipher.decrypt(nonce, data, associated)
     except (InvalidTag, ValueError):
-        raise InputError("it was changed, or sealed for another job or key") from None
+        raise InputError("the sealed data was changed, or sealed for another job or key") from None
 
 
 def derived(seed: bytes) -> EllipticCurvePrivateKey:

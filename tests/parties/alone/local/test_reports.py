@@ -58,7 +58,7 @@ def test_pieces_of_a_file_tally_as_the_whole(
         (reports.header(PLAN) + b"00\n0G\n", "line 3: is not a report"),
         (reports.header(PLAN) + b"00\n03\n", "lines 2 to 3: a report has an impossible value"),
         (reports.header(PLAN).replace(b"\n", b"\r\n") + b"00\r\n", "its lines end in CRLF"),
-        (b"{" * 100_000, "line 1: not valid JSON"),
+        (b"{" * 100_000, "line 1: the file is not valid JSON"),
         (b'{"tally":' * 50_000, "nested too deeply"),
         (b'{"plan": 1}', "is not a tally"),
         (b'\xef\xbb\xbf{"plan": 1}', "is not a tally"),

@@ -127,8 +127,8 @@ def test_deeper_trees_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", ", line 1: not valid JSON: Expecting value"),
-        ('{\n"a": }', ", line 2: not valid JSON: Expecting value"),
+        ("", ", line 1: the file is not valid JSON: Expecting value"),
+        ('{\n"a": }', ", line 2: the file is not valid JSON: Expecting value"),
         ('{"a": 1, "a": 2}', ": the key 'a' stands twice in one object"),
     ],
 )
