@@ -238,7 +238,7 @@ def test_ages_are_at_a_day_that_is_public(tmp_path: Path, newest: int) -> None:
         ("a,b\n1,x\n2,y\n", ["--target", "c"], "there is no column 'c'"),
         ("<!doctype html>\n<p>\n", ["--target", "c"], "this is HTML or XML"),
         ("a,b\n1,x\n2,y\n", ["--exclude", "z"], "--exclude: there is no column 'z'"),
-        ("a\nx\n", [], "no remaining column"),
+        ("a\nx\n", [], "no other column can be an attribute"),
     ],
 )
 def test_what_cannot_be_prepared_is_refused_in_a_line(

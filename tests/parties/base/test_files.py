@@ -172,9 +172,9 @@ def test_no_temporary_file_is_left_when_permissions_cannot_be_kept(
 @pytest.mark.parametrize(
     ("read", "why"),
     [
-        (files.read_bytes, ""),
+        (files.read_bytes, "; give a file"),
         (lambda path: open_rows(PlaceSettings(source=str(path))), "; tables are read more than once"),
-        (lambda path: Circuit.planned(CircuitSettings(file=path)), ""),
+        (lambda path: Circuit.planned(CircuitSettings(file=path)), "; give a file"),
     ],
 )
 def test_a_device_without_an_end_is_not_read(read: Callable[[Path], Any], why: str) -> None:
