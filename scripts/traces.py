@@ -34,18 +34,25 @@ from iced_x86 import Decoder, InstructionInfoFactory, Register
 
 from parties.base.files import write_text
 from parties.bench import machine
+from protocols.alignment.fast import match_fast
+from protocols.alignment.keys import tokens
+from protocols.alignment.matching import Matching
 from protocols.millionaires import comparison
 from smc.engines import Choice, Engine, Profile, engine_of
 from smc.kernels.native import Kernel
 from smc.local import run_local
+from smc.ot.vole import VoleParameters, VoleReceiver, VoleSender
 from smc.session import Session
 
 LIMIT = 30_000  # instructions of a call that are followed
 CALLS = 3  # calls of a kernel that are compared, of different sizes
 BATCHES = (1, 5, 70)  # one, an odd number, and more than the gates of one key
-SEEDS = {"lpn.grow": (7,), "lpn.grow_punctured": (6,)}  # places of random arguments that both parties know
+# places of random arguments that both parties know
+SEEDS = {"lpn.grow": (7,), "lpn.grow_punctured": (6,), "lpn.encode": (0,)}
 PUBLIC = ("int32", "int64")  # arrays of these types have positions, not secrets
-LOCAL = ("histogram", "rows")  # kernels that count a party's own rows; others learn of their time only by the clock
+# kernels that count a party's own rows, or place their keys; others learn of their time only by the clock
+LOCAL = ("histogram.", "rows.", "band.read", "band.solve")
+FEW = (VoleParameters(trees=28, depth=4, log_secret=5), VoleParameters(trees=22, depth=5, log_secret=6))
 PROFILES = [
     Profile("yao", "iknp"),
     Profile("yao", "softspoken2", "three-halves"),
@@ -71,8 +78,9 @@ Another processor gets other code, so run `make traces` there. The trace does no
 that an instruction takes. It does not cover the work of Python and NumPy around kernels, in whole
 arrays.
 
-Kernels that only a party's own rows enter are not followed. They count these rows for the party
-itself, and their time depends on the rows. The peer can see this time only by the clock.
+Kernels whose branches or addresses follow a party's own rows are not followed here. They count
+these rows for the party itself, or place their keys for `smc align exact --method fast`. Their time
+depends on the rows. The peer can see this time only by the clock.
 
 {table}
 """
@@ -205,6 +213,12 @@ def program(engine: Engine, values: np.ndarray[Any, Any]) -> None:
     engine.words.multiply(right, 0, word, 20)
 
 
+def matching(value: int, session: Session) -> None:
+    """Match five keys by the fast method, and make entries of vector OLE in several iterations."""
+    match_fast(session, Matching((5, 5), fast=True), tokens([[(f"{value} {row}",) for row in range(5)]], session.party))
+    (VoleReceiver if session.party else VoleSender)(session, "entries", FEW).entries(300)
+
+
 @contextmanager
 def recording(calls: dict[str, dict[Any, Arguments]]) -> Iterator[None]:
     """Record the arguments of kernels' calls in the block: by kernel, then by their public parts.
@@ -242,6 +256,7 @@ def observed(profiles: Sequence[Profile]) -> dict[str, list[tuple[Arguments, Arg
                 for batch in BATCHES:
                     values = np.full((8, batch), value & 1, dtype=np.uint8)
                     run_local(partial(_with_engine, profile, values))
+            run_local(partial(matching, value))
         runs.append(calls)
     one, other = runs
     pairs = {}
@@ -299,7 +314,7 @@ def rows(profiles: Sequence[Profile], only: str, limit: int, calls: int = CALLS)
         name = f"{kernel.module}.{kernel.name}"
         if only not in name:
             continue
-        if kernel.module in LOCAL:
+        if name.startswith(LOCAL):
             yield name, 0, 0, "not followed: a party's own rows"
             continue
         found = pairs.get(kernel.symbol, [])
