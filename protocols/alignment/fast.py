@@ -21,7 +21,8 @@ tokens from the receiver. Digests are a random oracle, AES an ideal cipher.
 
 A peer that cheats:
 - A sender's wrong entries of vector OLE fail the check of smc.ot.vole. What it sends after that are at most its own
-  number of values, so it tests no more keys. With 2^40 evaluations it can find a value that stands for two keys.
+  number of values, so it tests no more keys. A value of 10 bytes that stands for two keys takes 2^40 evaluations to
+  find; one of b bytes 2^(4 b).
 - A receiver can enter more keys than agreed: each of the 1.2 n + 128 cells is an unknown of a linear system. More keys
   m than cells take a subset of the q hashed keys whose values fit by chance, and C(q, m) 2^(-128 (m - cells)) of these
   exist: for n = 2^20 and q = 2^64 at most 1.6 times the cells, and no way to find them is known.

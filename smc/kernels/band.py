@@ -1,4 +1,4 @@
-"""Kernels of random band tables (protocols.alignment.okvs): a key's value is a sum of some of 128 neighbouring cells.
+"""Kernels of random band tables (protocols.alignment.band): a key's value is a sum of some of 128 neighbouring cells.
 
 The elimination branches on the own keys' digests. The other party sees of it at most the time of all keys together.
 """

@@ -212,7 +212,7 @@ def test_more_keys_than_a_rule_permits_wait_for_consent_that_names_membership(pa
     assert "a can enter guessed keys: up to 1,000 people if it listens, up to 1,000 if it dials." in view.reveals
     eventually(lambda: pair.b.client.job(identifier).remarks)
     (remark,) = pair.b.client.job(identifier).remarks
-    assert "1,000 people for membership, 100 times the rows" in remark
+    assert "1,000 people for membership, 100 times the bound on this table's rows" in remark
     pair.b.client.refuse(identifier, "too many keys")
 
 

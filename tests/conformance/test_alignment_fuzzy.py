@@ -176,5 +176,5 @@ def test_more_keys_than_a_rule_permits_wait_for_consent_that_names_membership(pa
     assert "A guess need not be exact: a row like one of ours is enough." in view.reveals
     eventually(lambda: pair.b.client.job(identifier).remarks)
     (remark,) = pair.b.client.job(identifier).remarks
-    assert "2,000 people for membership, 200 times the rows" in remark
+    assert "2,000 people for membership, 200 times the bound on this table's rows" in remark
     pair.b.client.refuse(identifier, "too many keys")

@@ -112,8 +112,8 @@ class Alignment(Kind):
         if theirs <= table.max_rows:
             return []
         return [
-            f"The peer may test {theirs:,} people for membership, {theirs / table.max_rows:.3g} times the rows of this "
-            "table."
+            f"The peer may test {theirs:,} people for membership, {theirs / table.max_rows:.3g} times the bound "
+            "on this table's rows."
         ]
 
     def guesses(self, peer: str) -> str:

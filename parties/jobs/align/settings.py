@@ -73,7 +73,7 @@ class ExactSettings(KeySettings):
     method: Literal["dh", "fast", "auto"] = public(
         "dh",
         "Method",
-        "dh = Diffie-Hellman; fast = oblivious PRF, for rows only: a peer that cheats can test 20 % more keys; "
+        "dh = Diffie-Hellman; fast = oblivious PRF, for rows only: a cheating peer can test 20 % more keys and 128; "
         "auto = fast for rows if the bounds of both parties add up to 32,768 keys or more",
     )
 

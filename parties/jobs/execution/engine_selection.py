@@ -1,6 +1,6 @@
 """Choice of the profile for a job whose engine is "auto": the fastest suitable one, the same at both parties.
 
-All suitable profiles are counted in advance from public data. If some of them lose very little on links of every kind
+Suitable profiles are counted in advance from public data. If some of them lose very little on links of every kind
 (less than the link's measurement would cost), the size of the job decides: both parties take the profile with the
 lowest weighted sum of time and bytes on a usual link. Nothing is measured then, and the profile is agreed on as if the
 operator had named it. Otherwise both parties measure the link together, exchange the speed of their machines, and take
