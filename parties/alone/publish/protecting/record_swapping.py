@@ -40,7 +40,7 @@ class RecordSwapping(Method):
 
 
 class ConfidentialityEdit(Method):
-    """Swap random rows: with probability `rate` on average, more in areas of fewer rows."""
+    """Swap random rows, and a partner of each: with probability `rate` on average, more in areas of fewer rows."""
 
     column: Name
     similar: tuple[Name, ...] = ()
