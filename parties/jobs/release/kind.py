@@ -250,10 +250,12 @@ class Release(BySchema):
 
         def program(engine: CountingEngine) -> object:
             own = self.sent_counts(engine)
+            if self.query.program is not None:
+                return self.query.program(engine)
             return self.query.open(engine, np.zeros(numbers, dtype=np.int64) if own is None else own)
 
         return Counted(
-            self.query.program or program,
+            program,
             is_countable=max(numbers, sum(part.numbers for part in self.query.parts)) <= COUNTABLE,
             asked=lambda: (numbers,),
         )
