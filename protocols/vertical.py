@@ -23,11 +23,11 @@ Cost of a level with m counted nodes, R rows, c classes and V values of a party'
 and m R (c + c V_owner + c V_other) words of 16 bits for up to 65,535 rows, else 32.
 
 *Sums* (`VerticalCounts.sums`). A box is a set of values for some columns. A row's bit for a box is the product of two
-bits, one of each party. Each number is the sum, over the rows in a box, of a public weight of the row's class: the class
-owner has the vector of weights, zero outside its part of the box, and the other party its bit. Boxes with one part of
-the other party share their OTs. A box with columns of one party alone is counted by that party, and nothing is sent.
-Output: additive shares modulo 2^64 of the sums. Leakage: the sizes. Cost for n different parts of the other party: n R
-OTs, and R words for each number.
+bits, one of each party. Each number is the sum of a public weight of the class over the rows in a box: the class owner
+has the vector of weights, zero outside its part of the box, and the other party its bit. Boxes with one part of the
+other party share their OTs. A box with columns of one party alone is counted by that party, and nothing is sent. Output:
+additive shares modulo 2^64 of the sums. Leakage: the sizes. Cost for n different parts of the other party: n R OTs, and
+R words for each number.
 """
 
 from __future__ import annotations
@@ -247,7 +247,9 @@ class VerticalCounts:
         of_other = [[a for a in each if columns.owners[a] != columns.class_owner] for each in left]
         rows = [columns.rows_of(place.tree) for place in places]
         first = [(count, classes * (1 + self._cells(each))) for count, each in zip(rows, of_owner, strict=True)]
-        second = [(count, self._cells(each)) for count, each in zip(rows, of_other, strict=True) for _ in range(classes)]
+        second = [
+            (count, self._cells(each)) for count, each in zip(rows, of_other, strict=True) for _ in range(classes)
+        ]
 
         def vectors_of_owner(number: int, part: slice) -> Numbers:
             labels, place = self._column(len(columns.domains), places[number].tree, part), places[number]

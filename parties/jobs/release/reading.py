@@ -96,7 +96,9 @@ class Cells:
         if target not in self.by:
             return self.sums_apart(counts, target).reshape([*map(len, self.domains)])
         others = Cells(self.schema, self.where, tuple(name for name in self.by if name != target))
-        weights = np.eye(len(self.schema.attributes[target]), dtype=np.int64)[:, _places(self.where, target, self.schema)]
+        weights = np.eye(len(self.schema.attributes[target]), dtype=np.int64)[
+            :, _places(self.where, target, self.schema)
+        ]
         table = others.sums_apart(counts, target, weights).reshape(*map(len, others.domains), -1)
         return np.moveaxis(table, -1, self.by.index(target))
 
@@ -109,7 +111,9 @@ class Cells:
             weights: Weight of each of its values in each sum, int64[values, sums]; None to count the rows.
         """
         order = [*self.schema.features(target), target]
-        fixed = {name: _selected(self.where.values(name, self.schema), name, self.schema) for name in self.where.columns}
+        fixed = {
+            name: _selected(self.where.values(name, self.schema), name, self.schema) for name in self.where.columns
+        }
         boxes, needed = [], order if weights is None else order[:-1]  # weights select the target's values
         for values in product(*self.domains):
             one = {name: _selected([value], name, self.schema) for name, value in zip(self.by, values, strict=True)}

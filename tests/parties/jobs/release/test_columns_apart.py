@@ -69,6 +69,7 @@ def test_the_numbers_are_those_of_the_joined_rows(tmp_path: Path, name: str, mor
         assert two.run(CLEAR, **more)[1] == two.as_joined(**more)
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("engine", ["yao", "gmw"])
 @pytest.mark.parametrize(("name", "more"), CASES)
 def test_an_estimate_is_what_is_measured(tmp_path: Path, name: str, more: dict[str, Any], engine: Any) -> None:

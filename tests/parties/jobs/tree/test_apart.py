@@ -70,7 +70,9 @@ def test_rules_weights_and_pruning_are_those_of_the_joined_rows(
 
 
 @pytest.mark.parametrize("engine", ["yao", "mixed", "lean"])
-@pytest.mark.parametrize("more", [PLAIN, PUBLIC | {"t": 0.6, "weights": ("yes:3",)}, NOISY, NOISY | {"stop": "off"}])
+@pytest.mark.parametrize(
+    "more", [PLAIN, PUBLIC | {"t": 0.6, "weights": ("yes:3",)}, NOISY, NOISY | {"stop": "off"}, NOISY | {"trees": 3}]
+)
 def test_an_estimate_with_the_tree_is_what_is_measured(tmp_path: Path, engine: Any, more: dict[str, Any]) -> None:
     two, profile = Two(tmp_path, people(61), "play", ("a", "d")), Profile(engine)
     task, state, sent = two.run(profile, **more)
@@ -87,7 +89,7 @@ def test_a_run_goes_on_from_a_level_without_the_counts_of_the_level_before(tmp_p
     assert two.run(CLEAR, task.states.cut(state, 1), **PLAIN)[1] == state
 
 
-@pytest.mark.parametrize("more", [PLAIN, PUBLIC, NOISY])
+@pytest.mark.parametrize("more", [PLAIN, PUBLIC, NOISY, NOISY | {"trees": 2}])
 def test_a_typical_run_counts_the_columns_of_both(tmp_path: Path, more: dict[str, Any]) -> None:
     """Counting rows of columns that lie apart sends messages, more of them for more rows."""
     costs = []
@@ -104,7 +106,7 @@ def test_a_typical_run_counts_the_columns_of_both(tmp_path: Path, more: dict[str
         ({}, "against: each party has all rows, so no rule holds for the rows of one; give --against public"),
         ({"epsilon": 1.0}, "adjacency: both parties know who is aligned, so noise hides values; give --adjacency"),
         ({**PLAIN, "support_epsilon": 1.0}, "support_epsilon cannot be combined with listener_columns"),
-        ({**NOISY, "trees": 3}, "trees cannot be combined with listener_columns"),
+        ({**PLAIN, "trees": 3}, "trees"),
         ({**PUBLIC, "prune": "holdout"}, "prune holdout cannot be combined with listener_columns"),
         ({**PUBLIC, "held_out": 0.2}, "held_out cannot be combined with listener_columns"),
         ({**PLAIN, "at_most": 1}, "at_most cannot be combined with listener_columns"),
@@ -143,3 +145,5 @@ def test_consent_names_the_columns_and_what_a_leaf_can_tell(tmp_path: Path) -> N
     assert exact[1:4] == noisy[2:5]
     assert not any("subtract its own rows" in line for line in exact)
     assert noisy[1].startswith("One row replaced by another")
+    forest = Id3.alone(two.settings(1, **NOISY, trees=3), 1)[0].disclosure.reveals("b")
+    assert forest[2:] == ["Each tree has one of 3 people in their order, so both know whom it has.", *noisy[2:]]
