@@ -25,9 +25,9 @@ and m R (c + c V_owner + c V_other) words of 16 bits for up to 65,535 rows, else
 *Sums* (`VerticalCounts.sums`). A box is a set of values for some columns. A row's bit for a box is the product of two
 bits, one of each party. Each number is the sum of a public weight of the class over the rows in a box: the class owner
 has the vector of weights, zero outside its part of the box, and the other party its bit. Boxes with one part of the
-other party share their OTs. A box with columns of one party alone is counted by that party, and nothing is sent. Output:
-additive shares modulo 2^64 of the sums. Leakage: the sizes. Cost for n different parts of the other party: n R OTs, and
-R words for each number.
+other party share their OTs. A box with columns of one party alone is counted by that party, and nothing is sent.
+Output: additive shares modulo 2^64 of the sums. Leakage: the sizes. Cost for n different parts of the other party: n R
+OTs, and R words for each number.
 """
 
 from __future__ import annotations
@@ -183,6 +183,14 @@ class VerticalCounts:
                 order = [place for places in by_other.values() for place in places]
                 found[order] = self._products(boxes, list(by_other.values()), weights).reshape(-1, width)
         return found
+
+    def distinct_boxes(self, number: int) -> Indices:
+        """Count the cost of counting the rows in boxes that share no transfers, the most that boxes can cost.
+
+        Args:
+            number: Number of boxes.
+        """
+        return self._products([{}] * number, [[place] for place in range(number)], None)
 
     def _owner(self, attribute: int) -> int:
         return (*self._columns.owners, self._columns.class_owner)[attribute]
