@@ -227,7 +227,7 @@ class RulesOfBoth(BySchema):
     @property
     @override
     def without_holders(self) -> str | None:
-        return None
+        return None if self.apart is None else super().without_holders
 
     @property
     @override

@@ -10,6 +10,7 @@ import pytest
 
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
+from parties.jobs.release.kind import MADE_UP
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
 from smc.errors import InputError
@@ -80,16 +81,31 @@ def test_an_estimate_is_what_is_measured(tmp_path: Path, name: str, more: dict[s
     assert forecast(counted.program, profile).bytes == sent
 
 
+@pytest.mark.parametrize(("name", "more"), CASES)
+def test_consent_names_the_columns_and_what_an_answer_without_noise_can_tell(
+    tmp_path: Path, name: str, more: dict[str, Any]
+) -> None:
+    two = tables(tmp_path, name)
+    sentences = two.kind.alone(two.settings(0, **more), 0)[0].disclosure.reveals("b")
+    assert any(line.startswith("The party that listens gives ") for line in sentences), sentences
+    assert (MADE_UP in sentences) == ("epsilon" not in more)
+    assert not any("subtract its own rows" in line for line in sentences)
+
+
 @pytest.mark.parametrize(
     ("name", "more", "line"),
     [
         ("release count", {"where": "a = x and c = l", "epsilon": 1.0}, "noise hides values; give --adjacency replace"),
         ("release count", {"where": "a = x", **NOISY}, "listener_columns: each party needs a column of 'a'"),
         ("release table", {"by": ("a", "c"), "exact": True}, "exact cannot be combined with listener_columns"),
+        ("release mean", {"column": "age", "by": ("b",), "exact": True}, "exact cannot be combined with listener_col"),
+        ("quantile", {"column": "age", "exact": True, "where": "b = u"}, "exact cannot be combined with listener_col"),
+        ("test chi2", {"columns": ("a", "d")}, "listener_columns: each party needs a column of 'a', 'd'"),
+        ("test chi2", {"columns": ("a", "b"), "epsilon": 1.0}, "noise hides values; give --adjacency replace"),
         ("rank", {"at_most": 1}, "at_most cannot be combined with listener_columns"),
     ],
 )
 def test_questions_that_do_not_fit_are_a_line(tmp_path: Path, name: str, more: dict[str, Any], line: str) -> None:
-    two = Two(tmp_path, people(), "play", ("a", "d"), kind=kinds.find(name))
+    two = tables(tmp_path, name)
     with pytest.raises(InputError, match=line):
         two.kind.alone(two.settings(0, **more), 0)

@@ -35,7 +35,8 @@ def test_exact_rules_are_those_of_the_joined_rows(tmp_path: Path, more: dict[str
 
 def test_every_set_has_the_number_of_the_joined_rows(tmp_path: Path) -> None:
     two = tables(tmp_path)
-    items = two.kind.alone(two.settings(0, **EXACT), 0)[0].items
+    task: Any = two.kind.alone(two.settings(0, **EXACT), 0)[0]
+    items = task.items
     sets = [s for n in (1, 2, 3) for s in combinations(range(len(items)), n) if len({items[i][0] for i in s}) == n]
 
     def party(session: Session) -> Any:
@@ -59,7 +60,7 @@ def test_no_noisy_run_costs_more_than_its_estimate(tmp_path: Path, engine: Any) 
 
 
 def test_an_estimate_of_exact_rules_grows_with_the_rows(tmp_path: Path) -> None:
-    tasks = []
+    tasks: list[Any] = []
     for number in (80, 4000):
         two = tables(tmp_path, number)
         tasks.append(two.kind.alone(two.settings(0, **EXACT), 0)[0])
