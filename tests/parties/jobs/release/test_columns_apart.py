@@ -30,7 +30,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("release naive-bayes", {"target": "play", "columns": ("a", "b"), "delta": 0.0, **NOISY}),
     ("release sum", {"column": "debt", "by": ("a",), **NOISY}),
     ("release mean", {"column": "age", "by": ("c", "play"), "where": "debt in [-20, 3]", **NOISY}),
-    ("release deviation", {"column": "debt", "where": "a = x", **NOISY}),
+    ("release deviation", {"column": "debt", "where": "a = x and debt in [0, 3]", **NOISY}),
     ("release correlation", {"numeric": ("age", "debt"), "by": ("b",), **NOISY}),
     ("release median", {"column": "age", "by": ("b",), "round_to": 20.0, **NOISY}),
     ("release top", {"column": "c", "first": 2, "by": ("a",), **NOISY}),

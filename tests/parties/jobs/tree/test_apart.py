@@ -13,9 +13,12 @@ from parties.base.files import write_json
 from parties.jobs.inputs import Inputs
 from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.settings import Id3Extra
+from protocols.tree import Open
 from smc.counting import forecast
-from smc.engines import Profile
+from smc.engines import Profile, engine_of
 from smc.errors import InputError
+from smc.local import run_local
+from smc.session import Session
 from tests.support import columns_apart
 from tests.support.columns_apart import CLEAR, Two, people, read
 
@@ -80,6 +83,18 @@ def test_an_estimate_with_the_tree_is_what_is_measured(tmp_path: Path, engine: A
     counted = task.cost_of_run(Inputs(), Id3Extra(tree=tmp_path / "tree.json"))
     assert counted.estimate == "exact"
     assert forecast(counted.program, profile).bytes == sent
+
+
+def test_each_of_several_trees_has_rows_of_its_own(tmp_path: Path) -> None:
+    """Else a row would count in every tree, and the trees could not share epsilon."""
+    two = Two(tmp_path, people(), "play", ("a", "d"))
+
+    def party(session: Session) -> Any:
+        task, data, _ = Id3.alone(two.settings(session.party, **NOISY, trees=3), session.party)
+        return task.with_engine(engine_of(session, CLEAR), data).level((Open(),) * 3, attributes=False).classes
+
+    left, right = run_local(party)
+    assert (left + right).sum(axis=1).tolist() == [27, 27, 26]
 
 
 def test_a_run_goes_on_from_a_level_without_the_counts_of_the_level_before(tmp_path: Path) -> None:
