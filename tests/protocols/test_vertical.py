@@ -153,7 +153,12 @@ BOXES: list[dict[int, list[bool]]] = [
     {3: [True, False, True], 1: [False, True]},
     {3: [False, False, False]},
 ]
-WEIGHTS = [None, [[3, 0], [1, -7], [0, 1 << 40]], [[1, 0, 2, 70_000], [0, 1, 2, 3], [0, 0, 0, 0]]]
+WEIGHTS = [
+    None,
+    [[3, 0], [1, -7], [0, 2]],
+    [[3, 0], [1, -7], [0, 1 << 40]],
+    [[1, 0, 2, 70_000], [0, 1, 2, 3], [0, 0, 0, 0]],
+]
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -65,7 +65,7 @@ def test_an_estimate_of_exact_rules_grows_with_the_rows(tmp_path: Path) -> None:
         two = tables(tmp_path, number)
         tasks.append(two.kind.alone(two.settings(0, **EXACT), 0)[0])
     few, many = (forecast(task.cost_of_run(Inputs()).program, Profile("yao")).bytes for task in tasks)
-    assert many > few + 3920 * 2 * sum(tasks[1].likely[1:3])  # two bytes a row and set, besides the transfers
+    assert many > few + 3920 * 4 * sum(tasks[1].likely[1:3])  # for each row and set, two bytes and a transfer
 
 
 @pytest.mark.parametrize(
