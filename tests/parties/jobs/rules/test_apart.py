@@ -53,10 +53,9 @@ def test_every_set_has_the_number_of_the_joined_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize("engine", ["yao", "gmw"])
 def test_no_noisy_run_costs_more_than_its_estimate(tmp_path: Path, engine: Any) -> None:
     two, more = tables(tmp_path, 200), {**NOISY, "first": 12, "max_length": 3}
-    task, state, sent = two.run(Profile(engine), **more)
+    task, _, sent = two.run(Profile(engine), **more)
     estimate = forecast(task.cost_of_run(Inputs()).program, Profile(engine)).bytes
     assert sent <= estimate < 3 * sent
-    assert task.document(state)["rows"]["high"] >= 200
 
 
 def test_an_estimate_of_exact_rules_grows_with_the_rows(tmp_path: Path) -> None:
