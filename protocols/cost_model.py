@@ -81,21 +81,23 @@ def with_forest(engine: CountingEngine, problem: Problem, forest: Forest, counts
     grown(engine, problem, silent if counts is None else counts)
 
 
-def typical_counts(problem: Counted, counts: ForestCounts, splits: Iterable[int]) -> None:
-    """Count the cost of the messages that a source of counts sends for a tree of typical shape.
+def typical_counts(problem: Counted, counts: ForestCounts, splits: Iterable[int], trees: int = 1) -> None:
+    """Count the cost of the messages that a source of counts sends for trees of typical shape.
 
     Args:
         problem: The public parameters.
-        counts: The source of counts of one tree.
-        splits: Number of split nodes of each level, down to the level of leaves alone; the first ones are split.
+        counts: The source of counts.
+        splits: Number of split nodes of each level of all trees, down to the level of leaves alone; the first ones of
+            each tree are split.
+        trees: Number of trees, which all have one shape.
     """
     mean = mean_domain(problem)
     order = sorted(range(len(problem.domains)), key=lambda place: abs(math.log(problem.domains[place] / mean)))
     tree: Tree = Open()
     for depth, number in enumerate(splits):
-        counts.level((tree,), problem.counts_attributes(depth, len(order) - depth))
+        counts.level((tree,) * trees, problem.counts_attributes(depth, len(order) - depth))
         if number:
-            tree = _split(tree, order[depth], problem.domains[order[depth]], iter(range(number)))
+            tree = _split(tree, order[depth], problem.domains[order[depth]], iter(range(-(-number // trees))))
 
 
 def _split(tree: Tree, attribute: int, size: int, numbers: Iterator[int]) -> Tree:

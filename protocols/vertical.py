@@ -1,8 +1,11 @@
-"""Counts of a tree's level over vertically partitioned rows: each party has some columns of every row.
+"""Counts and sums over vertically partitioned rows: each party has some columns of every row.
 
 Ideal functionality. Inputs: each party's columns of the same rows, in one order; one party, the *class owner*, has the
-classes too. The tree so far is public. Output: additive shares modulo 2^64 of the numbers that a `LevelCounts` of all
-columns has. Leakage: nothing but the sizes, which follow from the public tree, the domains and the number of rows.
+classes too. The trees so far are public. Output: additive shares modulo 2^64 of the numbers that a `LevelCounts` of all
+columns has. Leakage: nothing but the sizes, which follow from the public trees, the domains and the number of rows.
+
+Each of several trees has rows of its own: the n-th of m trees has the rows n, n + m, n + 2 m and so on. Both parties
+know which, so nothing about a row follows from its tree.
 
 A row is in a node if its values agree with the splits on the path. So its bit for a node is the product of two bits:
 whether the splits on the first party's columns agree, and whether those on the second party's do. Each number is then
@@ -18,11 +21,18 @@ from the level before, the last child is not counted either: it is the parent le
 
 Cost of a level with m counted nodes, R rows, c classes and V values of a party's columns less one each: m R (1 + c) OTs
 and m R (c + c V_owner + c V_other) words of 16 bits for up to 65,535 rows, else 32.
+
+*Sums* (`VerticalCounts.sums`). A box is a set of values for some columns. A row's bit for a box is the product of two
+bits, one of each party. Each number is the sum of a public weight of the class over the rows in a box: the class owner
+has the vector of weights, zero outside its part of the box, and the other party its bit. Boxes with one part of the
+other party share their OTs. A box with columns of one party alone is counted by that party, and nothing is sent.
+Output: additive shares modulo 2^64 of the sums. Leakage: the sizes. Cost for n different parts of the other party: n R
+OTs, and R words for each number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,18 +40,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.counts import Indices, LevelCounts
-from protocols.tree import Open, Split, Tree, child_of
+from protocols.tree import Forest, Open, Split, Tree, child_of
 from smc.engines import Engine
 from smc.errors import InputError
 
 Numbers = NDArray[Any]
+Box = Mapping[int, NDArray[np.bool_]]  # whether each value of some columns is in it, by the column's number
 
 
 @dataclass(frozen=True)
 class Columns:
     """Public description of vertically partitioned rows, equal at both parties.
 
-    `owners` has the party of each attribute, and `class_owner` that of the class: 0 or 1.
+    `owners` has the party of each attribute, and `class_owner` that of the class: 0 or 1. In a `Box`, the class is the
+    column behind the last attribute.
     """
 
     domains: tuple[int, ...]
@@ -49,10 +61,15 @@ class Columns:
     owners: tuple[int, ...]
     class_owner: int
     rows: int
+    trees: int = 1
 
     def of(self, party: int) -> list[int]:
         """Return the attributes of a party."""
         return [attribute for attribute, owner in enumerate(self.owners) if owner == party]
+
+    def rows_of(self, tree: int) -> int:
+        """Return the number of rows of a tree."""
+        return len(range(tree, self.rows, self.trees))
 
 
 Path = tuple[tuple[int, int, int], ...]  # the splits above a node: attribute, edge and number of the child
@@ -60,8 +77,9 @@ Path = tuple[tuple[int, int, int], ...]  # the splits above a node: attribute, e
 
 @dataclass(frozen=True)
 class _Place:
-    """An open node: its path, the number of its parent's children, and the attributes whose values are counted."""
+    """An open node: its tree and path, the number of its parent's children, and the attributes to count by."""
 
+    tree: int
     path: Path
     siblings: int
     left: tuple[int, ...]
@@ -72,18 +90,19 @@ class _Place:
         return self.siblings > 1 and self.path[-1][2] == self.siblings - 1
 
 
-def _places(tree: Tree, left: tuple[int, ...], path: Path = (), siblings: int = 1) -> Iterator[_Place]:
+def _places(tree: Tree, number: int, left: tuple[int, ...], path: Path = (), siblings: int = 1) -> Iterator[_Place]:
     """Yield the open nodes in reading order; `left` without the attributes that are split into all their values."""
     if isinstance(tree, Open):
-        yield _Place(path, siblings, left)
+        yield _Place(number, path, siblings, left)
     elif isinstance(tree, Split):
         rest = left if tree.edge else tuple(attribute for attribute in left if attribute != tree.attribute)
-        for number, child in enumerate(tree.children):
-            yield from _places(child, rest, (*path, (tree.attribute, tree.edge, number)), len(tree.children))
+        for place, child in enumerate(tree.children):
+            below = (*path, (tree.attribute, tree.edge, place))
+            yield from _places(child, number, rest, below, len(tree.children))
 
 
 class VerticalCounts:
-    """Source of counts of one tree by both parties' columns: shares of joint numbers, see `protocols.inputs`.
+    """Source of counts and sums by both parties' columns: shares of joint numbers, see `protocols.inputs`.
 
     Set `Engine.masked_numbers` before the protocol. Both parties ask for the same levels in one order.
     """
@@ -113,17 +132,20 @@ class VerticalCounts:
         self._columns = columns
         self._own = {attribute: values[:, place].astype(np.int64, copy=False) for place, attribute in enumerate(own)}
         self._labels = None if labels is None else labels.astype(np.int64, copy=False)
+        if self._labels is not None:
+            self._own[len(columns.domains)] = self._labels
         self._kind: type[Any] = np.uint16 if columns.rows < 1 << 16 else np.uint32
-        self._before: dict[Path, list[Numbers]] = {}  # tables of the last level, by path
+        self._before: dict[tuple[int, Path], list[Numbers]] = {}  # tables of the last level, by tree and path
 
-    def level(self, tree: Tree, attributes: bool) -> LevelCounts:
-        """Return shares of the numbers of the open nodes of a tree; see `Counts.level`.
+    def level(self, trees: Tree | Forest, attributes: bool) -> LevelCounts:
+        """Return shares of the numbers of the open nodes; see `Counts.level` and `ForestCounts.level`.
 
         Args:
-            tree: The tree so far; public.
+            trees: The tree or all trees so far; public.
             attributes: True to count by each attribute's values too.
         """
-        places = list(_places(tree, tuple(range(len(self._columns.domains)))))
+        forest, left = trees if isinstance(trees, tuple) else (trees,), tuple(range(len(self._columns.domains)))
+        places = [place for number, tree in enumerate(forest) for place in _places(tree, number, left)]
         with self._engine.session.phase("counts"):
             tables = self._tables(places, attributes)
             shares = self._engine.inner.lifted(np.concatenate([t.reshape(-1) for node in tables for t in node]))
@@ -134,9 +156,83 @@ class VerticalCounts:
         whole, *values = (part.reshape(len(places), *shape) for part, shape in zip(parts, shapes, strict=True))
         return LevelCounts(whole, tuple(values), are_shares=True)
 
+    def sums(self, boxes: Sequence[Box], weights: Indices | None = None) -> Indices:
+        """Return shares of the sums of the weights of the rows in each box, int64[boxes, sums].
+
+        Args:
+            boxes: The boxes; public.
+            weights: Weights of each class, int64[classes, sums]; public. None for one sum, in which each row has
+                weight 1.
+        """
+        columns, width = self._columns, 1 if weights is None else weights.shape[1]
+        found = np.zeros((len(boxes), width), dtype=np.int64)
+        by_other: dict[tuple[tuple[int, bytes], ...], list[int]] = {}  # boxes, by the other party's part of them
+        everything = slice(0, columns.rows)
+        for place, box in enumerate(boxes):
+            other = [a for a in sorted(box) if self._owner(a) != columns.class_owner]
+            if len(other) < len(box) or not box or weights is not None:
+                counting = None if other else columns.class_owner
+            else:
+                counting = 1 - columns.class_owner
+            if counting is None:
+                by_other.setdefault(tuple((a, box[a].tobytes()) for a in other), []).append(place)
+            elif counting == self._engine.party:
+                found[place] = self._weighed(box, everything, weights).sum(axis=0)
+        if by_other:
+            with self._engine.session.phase("counts"):
+                order = [place for places in by_other.values() for place in places]
+                found[order] = self._products(boxes, list(by_other.values()), weights).reshape(-1, width)
+        return found
+
+    def distinct_boxes(self, number: int) -> Indices:
+        """Count the cost of counting the rows in boxes that share no transfers, the most that boxes can cost.
+
+        Args:
+            number: Number of boxes.
+        """
+        return self._products([{}] * number, [[place] for place in range(number)], None)
+
+    def _owner(self, attribute: int) -> int:
+        return (*self._columns.owners, self._columns.class_owner)[attribute]
+
+    def _products(self, boxes: Sequence[Box], groups: list[list[int]], weights: Indices | None) -> Indices:
+        """Return shares of the sums of boxes in groups: those of a group have one part of the other party."""
+        inner, rows, kind = self._engine.inner, self._columns.rows, self._kind
+        if weights is not None:
+            bound = rows * int(weights.max(initial=0))
+            kind = np.uint64 if weights.min(initial=0) < 0 or bound >> 32 else np.uint32 if bound >> 16 else np.uint16
+        width = 1 if weights is None else weights.shape[1]
+        sizes = [(rows, width * len(group)) for group in groups]
+
+        def vectors(number: int, part: slice) -> Numbers:
+            return np.hstack([self._weighed(boxes[place], part, weights).astype(kind) for place in groups[number]])
+
+        def bits(number: int, part: slice) -> Numbers:
+            return self._in_box(boxes[groups[number][0]], part).astype(np.uint8)
+
+        is_owner = self._engine.party == self._columns.class_owner
+        shares = inner.owned(sizes, vectors, kind) if is_owner else inner.chosen(sizes, bits, kind)
+        return inner.lifted(np.concatenate(shares)).astype(np.int64)
+
+    def _weighed(self, box: Box, part: slice, weights: Indices | None) -> Indices:
+        """Return the weights of rows in this party's part of a box, int64[rows, sums]; 0 for other rows."""
+        inside = self._in_box(box, part)[:, None].astype(np.int64)
+        if weights is None:
+            return inside
+        assert self._labels is not None
+        return inside * weights[self._labels[part]]
+
+    def _in_box(self, box: Box, part: slice) -> NDArray[np.bool_]:
+        """Return which rows are in this party's part of a box."""
+        inside = np.ones(part.stop - part.start, dtype=np.bool_)
+        for attribute, values in box.items():
+            if attribute in self._own:
+                inside &= values[self._own[attribute][part]]
+        return inside
+
     def _tables(self, places: list[_Place], attributes: bool) -> list[list[Numbers]]:
         """Return each node's tables, shares modulo 2^w: by classes, and by each attribute's values and classes."""
-        derived = [place.is_last and place.path[:-1] in self._before for place in places]
+        derived = [place.is_last and (place.tree, place.path[:-1]) in self._before for place in places]
         counted = iter(self._counted([p for p, known in zip(places, derived, strict=True) if not known], attributes))
         tables: list[list[Numbers]] = []
         for place, known in zip(places, derived, strict=True):
@@ -144,10 +240,10 @@ class VerticalCounts:
                 tables.append(next(counted))
                 continue
             siblings = tables[len(tables) - place.siblings + 1 :]
-            above = self._before[place.path[:-1]]
+            above = self._before[place.tree, place.path[:-1]]
             tables.append([above[i] - sum(one[i] for one in siblings) for i in range(len(siblings[0]))])
         if attributes:
-            self._before = {place.path: table for place, table in zip(places, tables, strict=True)}
+            self._before = {(place.tree, place.path): table for place, table in zip(places, tables, strict=True)}
         return tables
 
     def _counted(self, places: list[_Place], attributes: bool) -> list[list[Numbers]]:
@@ -157,22 +253,24 @@ class VerticalCounts:
         left = [place.left if attributes else () for place in places]
         of_owner = [[a for a in each if columns.owners[a] == columns.class_owner] for each in left]
         of_other = [[a for a in each if columns.owners[a] != columns.class_owner] for each in left]
-        first = [(columns.rows, classes * (1 + self._cells(each))) for each in of_owner]
-        second = [(columns.rows, self._cells(each)) for each in of_other for _ in range(classes)]
+        rows = [columns.rows_of(place.tree) for place in places]
+        first = [(count, classes * (1 + self._cells(each))) for count, each in zip(rows, of_owner, strict=True)]
+        second = [
+            (count, self._cells(each)) for count, each in zip(rows, of_other, strict=True) for _ in range(classes)
+        ]
 
         def vectors_of_owner(number: int, part: slice) -> Numbers:
-            assert self._labels is not None
-            labels, inside = self._labels[part], self._inside(places[number], part)
-            return self._vectors(inside, of_owner[number], part, labels, classes)
+            labels, place = self._column(len(columns.domains), places[number].tree, part), places[number]
+            return self._vectors(place, of_owner[number], part, labels, classes)
 
         def vectors_of_other(number: int, part: slice) -> Numbers:
             number //= classes
-            return self._vectors(self._inside(places[number], part), of_other[number], part)
+            return self._vectors(places[number], of_other[number], part)
 
         def bits_of_owner(number: int, part: slice) -> Numbers:
-            assert self._labels is not None
             number, label = divmod(number, classes)
-            return (self._inside(places[number], part) & (self._labels[part] == label)).astype(np.uint8)
+            labels = self._column(len(columns.domains), places[number].tree, part)
+            return (self._inside(places[number], part) & (labels == label)).astype(np.uint8)
 
         def bits_of_other(number: int, part: slice) -> Numbers:
             return self._inside(places[number], part).astype(np.uint8)
@@ -212,23 +310,28 @@ class VerticalCounts:
     def _cells(self, attributes: Sequence[int]) -> int:
         return sum(self._columns.domains[attribute] - 1 for attribute in attributes)
 
+    def _column(self, attribute: int, tree: int, part: slice) -> Indices:
+        """Return an own column of some rows of a tree."""
+        return self._own[attribute][tree :: self._columns.trees][part]
+
     def _inside(self, place: _Place, part: slice) -> NDArray[np.bool_]:
         """Return which rows agree with the splits on this party's columns."""
         inside = np.ones(part.stop - part.start, dtype=np.bool_)
         for attribute, edge, child in place.path:
             if attribute in self._own:
-                inside &= child_of(edge, self._own[attribute][part]) == child
+                inside &= child_of(edge, self._column(attribute, place.tree, part)) == child
         return inside
 
     def _vectors(
         self,
-        inside: NDArray[np.bool_],
+        place: _Place,
         attributes: Sequence[int],
         part: slice,
         labels: Indices | None = None,
         classes: int = 1,
     ) -> Numbers:
         """Return the vector of each row: 1 at its class, if any, and at its values but the last; 0 for rows outside."""
+        inside = self._inside(place, part)
         first = 0 if labels is None else 1
         vectors = np.zeros((len(inside), classes * (first + self._cells(attributes))), dtype=self._kind)
         rows, label = np.arange(len(inside)), np.zeros(len(inside), dtype=np.int64) if labels is None else labels
@@ -236,7 +339,7 @@ class VerticalCounts:
             vectors[rows, label] = inside
         start = first
         for attribute in attributes:
-            values, size = self._own[attribute][part], self._columns.domains[attribute]
+            values, size = self._column(attribute, place.tree, part), self._columns.domains[attribute]
             shown = values < size - 1
             vectors[rows[shown], (start + values[shown]) * classes + label[shown]] = inside[shown]
             start += size - 1

@@ -1979,11 +1979,43 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [("if not other & own)", "if other == 0)"), ("if value is None or twice[row]:", "if value is None:")],
     ),
     (
+        "protocols/vertical.py",
+        ("tests/protocols/test_vertical.py",),
+        [
+            ("[tree :: self._columns.trees]", "[:: self._columns.trees]"),
+            ("weights.min(initial=0) < 0 or bound >> 32", "bound >> 32"),
+            ("(a, box[a].tobytes())", '(a, b"")'),
+        ],
+    ),
+    (
+        "parties/jobs/release/reading.py",
+        ("tests/parties/jobs/release/test_columns_apart.py",),
+        [
+            ("weights[_places(self.where, target, self.schema)]", "weights[: len(vectors[0])]"),
+            ("in (fixed | one).items()", "in one.items()"),
+        ],
+    ),
+    (
+        "parties/jobs/release/kind.py",
+        ("tests/parties/jobs/release/test_columns_apart.py",),
+        [("if self.apart is not None and not query.mechanisms", "if False")],
+    ),
+    (
+        "parties/jobs/rules/joint.py",
+        ("tests/parties/jobs/rules/test_apart.py",),
+        [("own.source.distinct_boxes(number)", "pass"), ("            task.check_apart()", "            pass")],
+    ),
+    (
+        "parties/jobs/tree/private.py",
+        ("tests/parties/jobs/tree/test_apart.py",),
+        [("replace(super().layout, trees=self.settings.trees)", "super().layout")],
+    ),
+    (
         "parties/jobs/tree/apart.py",
         ("tests/parties/jobs/tree/test_apart.py",),
         [
             ('settings.against == "peer"', 'settings.against == "none"'),
-            ('"support_epsilon", "trees")', '"support_epsilon")'),
+            ('("shards", "support_epsilon")', '("shards",)'),
         ],
     ),
     (

@@ -62,16 +62,19 @@ def test_by_hand_each_party_has_its_matched_rows_in_one_order(
     words = ["align", "exact", *KEYS, "--keys", "20", "--method", method, "--json"]
     estimates = json.loads(here(tmp_path, "estimate", *words[:-1], "--json").out)["estimates"]
     done = processes.pair(
-        [*words, "--data", "bank.csv", "--aligned", "0.csv", "--out", "0.json"],
-        [*words, "--data", "shop.csv", "--aligned", "1.csv"],
+        [*words, "--data", "bank.csv", "--aligned", "0.csv", "--out", "0.json", "--unmatched", "not0.csv"],
+        [*words, "--data", "shop.csv", "--aligned", "1.csv", "--unmatched", "not1.csv"],
     )
     assert [one.code for one in done] == [0, 0], done[0].err + done[1].err
     left, right = (json.loads(one.out) for one in done)
     assert left["matched"] == right["matched"] == 3
     assert set(zip(names(tmp_path / "0.csv"), names(tmp_path / "1.csv"), strict=True)) == MATCHED
-    assert (tmp_path / "0.csv").stat().st_mode & 0o777 == 0o600
+    for party, rest in enumerate((["tax,name,born", "4,Dan,7.8.1960"], ["tax,name,born", "5,Dan,7.8.1960"])):
+        assert (tmp_path / f"not{party}.csv").read_text().splitlines() == rest
+    assert {(tmp_path / name).stat().st_mode & 0o777 for name in ("0.csv", "not0.csv")} == {0o600}
     for text in (done[0].out, (tmp_path / "0.json").read_text()):
         assert "Bob" not in text
+        assert "Dan" not in text
         assert "--aligned" in json.loads(text)["keys"]
     assert left["cost"]["bytes_sent"] == estimates[0]["party0_sends"]
     assert right["cost"]["bytes_sent"] == estimates[0]["party1_sends"]
@@ -105,6 +108,7 @@ def test_only_the_number_for_one_party(processes: Processes) -> None:
         (["--by", "tax,born", "--learns", "dialler"], "by: several keys need opens = rows and learns = both"),
         (["--by", "tax", "--method", "fast", "--opens", "number"], "its matched rows; take dh with opens = number"),
         (["--by", "tax", "--learns", "dialler", "--aligned", "x.csv"], "this party learns no rows; remove it"),
+        (["--by", "tax", "--opens", "number", "--unmatched", "x.csv"], "--unmatched: this party learns no rows"),
     ],
 )
 def test_a_table_that_cannot_take_part_is_a_line(tmp_path: Path, words: list[str], line: str) -> None:

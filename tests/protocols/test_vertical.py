@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from protocols.bootstrap import joined as joined_levels
 from protocols.counts import LevelCounts, RowCounts
 from protocols.id3 import Problem, id3
 from protocols.rules import Rules
@@ -114,6 +115,83 @@ def test_every_number_is_that_of_the_rows(class_owner: int) -> None:
             assert (found.classes == expected.classes).all()
             for attribute in range(3):
                 assert (found.values[attribute] == expected.values[attribute]).all()
+
+
+def added(program: Any) -> Any:
+    """The sum of both parties' shares."""
+    left, right = run_local(program)
+    return left + right
+
+
+@pytest.mark.parametrize("class_owner", [0, 1])
+def test_each_of_several_trees_has_every_third_row(class_owner: int) -> None:
+    values, labels = table(8, 50, (3, 2, 2), 2)
+    columns = Columns((3, 2, 2), 2, (0, 1, 0), class_owner, 50, trees=3)
+    grown: Tree = Split(0, (Open(), Open(), Open()))
+    asked = [(Open(), Open(), Open()), (grown, Leaf(0), grown)]
+
+    def program(session: Session) -> Any:
+        counts = source(make_engine(session, "mixed"), columns, values, labels)
+        return np.concatenate([flat(counts.level(forest, attributes=True)) for forest in asked])
+
+    def flat(level: LevelCounts) -> np.ndarray:
+        return np.concatenate([level.classes.ravel(), *(part.ravel() for part in level.values)])
+
+    parts = [RowCounts((3, 2, 2), 2, values[tree::3], labels[tree::3]) for tree in range(3)]
+    expected = [
+        joined_levels([part.level(tree, attributes=True) for part, tree in zip(parts, forest, strict=True)])
+        for forest in asked
+    ]
+    assert added(program).tolist() == np.concatenate([*map(flat, expected)]).tolist()
+
+
+BOXES: list[dict[int, list[bool]]] = [
+    {},
+    {0: [True, False, True]},
+    {1: [False, True], 2: [False, True]},
+    {2: [True, False], 1: [True, True], 0: [False, True, True]},
+    {3: [True, False, True], 1: [False, True]},
+    {3: [False, False, False]},
+]
+WEIGHTS = [
+    None,
+    [[3, 0], [1, -7], [0, 2]],
+    [[3, 0], [1, -7], [0, 1 << 40]],
+    [[1, 0, 2, 70_000], [0, 1, 2, 3], [0, 0, 0, 0]],
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_the_sums_of_boxes_are_those_of_the_rows(engine: EngineName, weights: list[list[int]] | None) -> None:
+    """With columns of one party, of both, of neither, with the class, and weights of all widths."""
+    values, labels = table(9, 60, (3, 2, 2), 3)
+    columns = Columns((3, 2, 2), 3, (0, 1, 1), 0, 60)
+    boxes = [{a: np.array(chosen) for a, chosen in box.items()} for box in BOXES]
+    factors = None if weights is None else np.array(weights, dtype=np.int64)
+    found = added(lambda session: source(make_engine(session, engine), columns, values, labels).sums(boxes, factors))
+    whole = np.column_stack([values, labels])
+    of_rows = np.ones((60, 1), dtype=np.int64) if factors is None else factors[labels]
+    for box, numbers in zip(BOXES, found.tolist(), strict=True):
+        inside = np.array([all(box[a][row[a]] for a in box) for row in whole])
+        assert numbers == of_rows[inside].sum(axis=0).tolist()
+
+
+def test_boxes_with_one_part_of_the_other_party_share_their_transfers_and_own_boxes_send_nothing() -> None:
+    values, labels = table(9, 3000, (3, 2, 2), 3)
+    columns = Columns((3, 2, 2), 3, (0, 1, 1), 0, 3000)
+    here, there = np.array([True, False, False]), np.array([False, True])
+
+    def program(session: Session) -> list[int]:
+        counts, sent = source(make_engine(session, "gmw"), columns, values, labels), [0]
+        for boxes in ([{0: here, 1: there}], [{0: here, 1: there}, {1: there, 3: here}], [{0: here}, {1: there}, {}]):
+            counts.sums(boxes)
+            sent.append(session.meter.total.bytes_sent + session.meter.total.bytes_received)
+        return np.diff(sent).tolist()
+
+    one, two, none = run_local(program)[0]
+    assert two < one + 3000 * 3  # two bytes a row for the further box; the first also pays for the base OTs
+    assert none == 0
 
 
 def test_the_last_child_costs_nothing_once_its_parent_is_counted() -> None:

@@ -33,7 +33,7 @@ VERSIONS = "normal_form_versions"  # key of a specification: those of the packag
 class Alignment(Kind):
     """Base class of alignments. `keys` lists the columns of each key."""
 
-    private_fields = ("own",)
+    private_fields: ClassVar[tuple[str, ...]] = ("own",)
     lists: ClassVar[tuple[str, ...]] = ("forms",)  # settings that are lists
     settings: AlignSettings
     sizes: tuple[int, int]  # number of people that party 0 and party 1 can enter

@@ -61,18 +61,18 @@ class TableKeys:
         """For each key the number of rows whose value an earlier row has."""
         return [int(doubles(values).sum()) for values in self.keys]
 
-    def aligned(self, rows: Rows, numbers: str) -> str:
+    def aligned(self, rows: Rows, numbers: str = "") -> str:
         """Return the keys of some rows as CSV, as they are written in the table, and the number of each row.
 
         Args:
             rows: The rows, in the order that both parties share.
-            numbers: Name of the column of numbers, see `parties.jobs.aligned.row_column`.
+            numbers: Name of the column of numbers, see `parties.jobs.aligned.row_column`; empty for no numbers.
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow([*self.columns, numbers])
+        writer.writerow([*self.columns, *([numbers] if numbers else [])])
         writer.writerows(
-            [*("" if cells[row] is None else cells[row] for cells in self.cells), number]
+            [*("" if cells[row] is None else cells[row] for cells in self.cells), *([number] if numbers else [])]
             for number, row in enumerate(rows.tolist(), 1)
         )
         return text.getvalue()

@@ -76,6 +76,7 @@ class ExactSettings(KeySettings):
         "dh = Diffie-Hellman; fast = oblivious PRF, for rows only: a cheating peer can test 20 % more keys and 128; "
         "auto = fast for rows if the bounds of both parties add up to 32,768 keys or more",
     )
+    unmatched: LocalPath | None = output("Write the keys of own rows without a partner as CSV.", advanced=True)
 
 
 class LookupSettings(KeySettings):

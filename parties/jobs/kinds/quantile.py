@@ -17,6 +17,7 @@ from parties.jobs.release import presenting
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question
 from parties.jobs.release.ranges import Ranges, RoundedSettings
+from parties.jobs.release.settings import ApartSettings
 from parties.jobs.settings import Name, public
 from smc.errors import InputError
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 OUTER = Fraction(1, 10)  # a quantile nearer to 0 or 1 has few rows beyond it
 
 
-class QuantileSettings(RoundedSettings):
+class QuantileSettings(RoundedSettings, ApartSettings):
     """Settings of `smc quantile`."""
 
     column: Name | None = public(
@@ -57,7 +58,7 @@ class Quantile(Release):
         column = required(self.settings.column, "quantile.column")
         cells = self.summed(column)
         ranges = Ranges.of(column, cells.domains[-1], self.settings.round_to, "a quantile")
-        share, bound = exact(self.settings.at), self.settings.max_rows
+        share, bound = exact(self.settings.at), self.rows_each
         if share.denominator > 1000:
             raise InputError(f"at: {self.settings.at} has too many decimals; give at most three")
 
@@ -110,7 +111,7 @@ class Quantile(Release):
         Raises:
             InputError: The quantile is too near to 0 or 1.
         """
-        outer, bound = min(share, 1 - share), self.settings.max_rows
+        outer, bound = min(share, 1 - share), self.rows_each
         if beyond > bound:
             raise InputError(
                 f"at: with this noise about {beyond:,} rows lie beyond an answer at {self.settings.at:g}, more than "

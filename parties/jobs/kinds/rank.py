@@ -71,7 +71,7 @@ class Rank(Release):
         if measure == "iv" and len(classes) > 2:
             raise InputError(f"measure: information value needs two classes, but {target!r} has {len(classes)}; use mi")
         sizes = [len(self.where.values(column, self.schema)) * len(classes) for column in columns]
-        first, bound = min(self.settings.first, len(columns)), self.settings.max_rows
+        first, bound = min(self.settings.first, len(columns)), self.rows_each
 
         def count(counts: Counts) -> Numbers:
             tables = pairs(counts, self.schema, target, self.where)

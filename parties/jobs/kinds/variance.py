@@ -16,14 +16,14 @@ from parties.base.settings import required
 from parties.jobs.kind import Description, exact
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question, decision
-from parties.jobs.release.settings import DecisionSettings
+from parties.jobs.release.settings import ApartSettings, DecisionSettings
 from parties.jobs.release.values import read
 from parties.jobs.settings import Name, public
 from smc.circuit import Integer, Wire
 from smc.errors import InputError
 
 
-class VarianceSettings(DecisionSettings):
+class VarianceSettings(DecisionSettings, ApartSettings):
     """Settings of `smc variance`."""
 
     column: Name | None = public(
@@ -49,7 +49,7 @@ class Variance(Release):
         column, above = self.settings.column, required(self.settings.above, "variance.above")
         cells = self.cells(column)
         values = read(column, cells.domains[0], "a variance").from_zero
-        widths = [max(1, (self.settings.max_rows * max(values.whole) ** power).bit_length()) for power in range(3)]
+        widths = [max(1, (self.rows_each * max(values.whole) ** power).bit_length()) for power in range(3)]
         if widths[2] > 62:
             raise InputError(
                 "column: a sum of squares could take more than 62 bits: round the values, or lower max_rows"

@@ -51,6 +51,10 @@ if TYPE_CHECKING:
     from smc.counting import CountingEngine
     from smc.engines import Engine
 
+MADE_UP = (  # for consent on answers without noise, if columns lie apart
+    "Each party knows its own columns of these people. By columns that it makes up, it can learn a value of one person "
+    "from the answer."
+)
 COUNTABLE = 1 << 14  # numbers of a question whose cost is counted in a few seconds
 
 
@@ -219,7 +223,12 @@ class Release(BySchema):
         if query.mechanisms:
             how = f", with noise that neither knows: {self.promise()}"
         return Disclosure(
-            lambda peer: [f"We and {peer} both learn {query.learnt}{how}.", *self.rounded, *self.nothing_else(peer)],
+            lambda peer: [
+                f"We and {peer} both learn {query.learnt}{how}.",
+                *self.rounded,
+                *self.nothing_else(peer),
+                *([MADE_UP] if self.apart is not None and not query.mechanisms else []),
+            ],
             lambda state, step=None: {query.opens: 0 if state is None else len(state)},
             Bits.once(query.bits or 0),
             tuple(mechanism.loss for mechanism in query.mechanisms),
@@ -250,10 +259,12 @@ class Release(BySchema):
 
         def program(engine: CountingEngine) -> object:
             own = self.sent_counts(engine)
+            if self.query.program is not None:
+                return self.query.program(engine)
             return self.query.open(engine, np.zeros(numbers, dtype=np.int64) if own is None else own)
 
         return Counted(
-            self.query.program or program,
+            program,
             is_countable=max(numbers, sum(part.numbers for part in self.query.parts)) <= COUNTABLE,
             asked=lambda: (numbers,),
         )

@@ -17,15 +17,18 @@ from itertools import accumulate, chain, product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parties.jobs.release.predicates import Predicate
 from parties.tables.schema import Schema
 from protocols.counts import Counts, Indices, Rows
 from protocols.tree import Leaf, Open, Split, Tree
+from protocols.vertical import VerticalCounts
 from smc.errors import InputError
 
 MOST_WAYS = 3  # columns that are counted together
 MAX_CELLS = 1 << 16  # largest number of cells of one query
+MOST_WEIGHTS = 1 << 24  # weights of all values in all sums
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,8 @@ class Cells:
             counts: Source with all columns of the schema in its order, except the target.
             target: Column by whose values the source counts.
         """
+        if isinstance(counts, VerticalCounts):
+            return self._count_apart(counts, target)
         splits = _splits(self.where, self.by, target)
         tree = _tree(self.where, splits, self.schema, target)
         (open_nodes,) = (counts.level(tree, attributes=False).classes,)
@@ -85,6 +90,35 @@ class Cells:
         summed_axes = tuple(axis for axis, name in enumerate(names) if name not in self.by)
         remaining = [name for name in names if name in self.by]
         return np.transpose(table.sum(axis=summed_axes), [remaining.index(name) for name in self.by])
+
+    def _count_apart(self, counts: VerticalCounts, target: str) -> Indices:
+        """Return shares of the joint numbers of `count`, of rows whose columns lie apart."""
+        if target not in self.by:
+            return self.sums_apart(counts, target).reshape([*map(len, self.domains)])
+        others = Cells(self.schema, self.where, tuple(name for name in self.by if name != target))
+        weights = np.eye(len(self.schema.attributes[target]), dtype=np.int64)[
+            :, _places(self.where, target, self.schema)
+        ]
+        table = others.sums_apart(counts, target, weights).reshape(*map(len, others.domains), -1)
+        return np.moveaxis(table, -1, self.by.index(target))
+
+    def sums_apart(self, counts: VerticalCounts, target: str, weights: Indices | None = None) -> Indices:
+        """Return shares of sums over the rows of each cell, whose columns lie apart: int64[cells, sums].
+
+        Args:
+            counts: Source with all columns of the schema in its order, except the target.
+            target: Column by whose values the source counts; no grouping column.
+            weights: Weight of each of its values in each sum, int64[values, sums]; None to count the rows.
+        """
+        order = [*self.schema.features(target), target]
+        fixed = {
+            name: _selected(self.where.values(name, self.schema), name, self.schema) for name in self.where.columns
+        }
+        boxes, needed = [], order if weights is None else order[:-1]  # weights select the target's values
+        for values in product(*self.domains):
+            one = {name: _selected([value], name, self.schema) for name, value in zip(self.by, values, strict=True)}
+            boxes.append({order.index(name): chosen for name, chosen in (fixed | one).items() if name in needed})
+        return counts.sums(boxes, weights)
 
     def answers(self, numbers: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return for each cell a JSON object: its values by column, as `cell`, and the fields of its number."""
@@ -115,6 +149,11 @@ class Cells:
             rows: This party's rows.
             vectors: Numbers to sum, one for each selected value of the last column: int64[selected values] each.
         """
+        if isinstance(rows, VerticalCounts):
+            target = self.by[-1]
+            weights = np.zeros((len(self.schema.attributes[target]), len(vectors)), dtype=np.int64)
+            weights[_places(self.where, target, self.schema)] = np.array(vectors).T
+            return self.groups.sums_apart(rows, target, weights).T
         totals = np.zeros((len(vectors), self.groups.number), dtype=np.int64)
         for group, values, numbers in self._grouped(rows):
             for total, vector in zip(totals, vectors, strict=True):
@@ -131,6 +170,13 @@ class Cells:
             range_of: Range of each value, int64[selected values]; -1 for none.
             number: Number of ranges.
         """
+        if isinstance(rows, VerticalCounts):
+            if len(range_of) * number > MOST_WEIGHTS:
+                raise InputError(
+                    f"column: {len(range_of):,} values and {number:,} answers are too many for columns that lie apart; "
+                    "round them in the schema"
+                )
+            return self.sums(rows, *(range_of == np.arange(number)[:, None]).astype(np.int64)).T
         counts = np.zeros(self.groups.number * number, dtype=np.int64)
         for group, values, numbers in self._grouped(rows):
             range_indices = range_of[values]
@@ -200,6 +246,8 @@ def marginals(
     Returns:
         int64[selected values of the first column, of the second, ...] for each set.
     """
+    if isinstance(rows, VerticalCounts):
+        return [Cells(schema, where, names).count(rows, target) for names in sets]
     shapes = [tuple(len(where.values(name, schema)) for name in names) for names in sets]
     from smc.kernels import count
 
@@ -258,6 +306,11 @@ def fingerprint(source: Callable[[bytes], bytes], numbers: Indices) -> Callable[
         return hmac.new(key, b"smc own numbers 1\0" + data, hashlib.sha256).digest()
 
     return digest
+
+
+def _selected(values: Sequence[str], column: str, schema: Schema) -> NDArray[np.bool_]:
+    """Return whether each value of a column is among some values, bool[values]."""
+    return np.array([value in values for value in schema.attributes[column]])
 
 
 def _places(where: Predicate, column: str, schema: Schema) -> list[int]:

@@ -114,7 +114,7 @@ class GaussianSettings(ReleaseSettings):
     )
 
 
-class GroupSettings(ReleaseSettings):
+class GroupSettings(ReleaseSettings, ApartSettings):
     """Settings of a question that may be answered for each of several groups of rows."""
 
     by: Columns | None = public(

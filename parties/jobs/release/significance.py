@@ -27,7 +27,7 @@ from parties.jobs.release.missing_values import (
 from parties.jobs.release.noise import Noise
 from parties.jobs.release.predicates import Predicate
 from parties.jobs.release.question import Part, Question, sums
-from parties.jobs.release.settings import DecisionSettings, Epsilon, neighbours
+from parties.jobs.release.settings import ApartSettings, DecisionSettings, Epsilon, neighbours
 from parties.jobs.settings import AnyField, public
 
 Alternative = Literal["two-sided", "greater", "less"]
@@ -35,7 +35,7 @@ Reals = NDArray[np.float64]
 SIMULATED = 1999  # simulated tables of the null hypothesis for a p-value
 
 
-class SignificanceSettings(DecisionSettings):
+class SignificanceSettings(DecisionSettings, ApartSettings):
     """Settings of every test."""
 
     level: Annotated[float, Field(strict=True, ge=1e-9, le=0.5)] = public(

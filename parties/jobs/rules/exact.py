@@ -22,14 +22,20 @@ from parties.jobs.kind import (
     State,
     States,
     Step,
-    nothing_else_of_rows,
 )
 from parties.jobs.rules.joint import Items, RulesOfBoth, shown
 from parties.jobs.tabular import StoppingKind
 from smc.errors import InputError, JointRefusalError
 
 if TYPE_CHECKING:
+    from smc.counting import CountingEngine
     from smc.engines import Engine
+
+
+INFERENCE = (  # for consent, if columns lie apart
+    "Each party knows its own columns of these people. From a set or a rule that few of them fit, it can learn the "
+    "other's values of these few."
+)
 
 
 @dataclass(frozen=True)
@@ -122,7 +128,8 @@ class ExactRules(RulesOfBoth, StoppingKind):
             + (f" and a lift of {settings.lift:g}." if settings.lift else "."),
             f"We also learn whether both have at least {self.least_of_all:,} {things} together, and no other number "
             f"of {things}. A rule of confidence 1 says that none of either is an exception.",
-            *nothing_else_of_rows(peer, settings.max_rows),
+            *self.nothing_else(peer),
+            *([] if self.apart is None else [INFERENCE]),
         ]
 
     @property
@@ -148,8 +155,13 @@ class ExactRules(RulesOfBoth, StoppingKind):
         from protocols import association_costs
 
         *sets, rules = self.likely
+
+        def program(engine: CountingEngine) -> None:
+            self.count_sets(engine, sets[1:])  # a party counts single values by itself
+            association_costs.count(engine, self.problem, self.likely)
+
         return Counted(
-            lambda engine: association_costs.count(engine, self.problem, self.likely),
+            program,
             "typical",
             f"{sum(sets):,} sets of values and {rules:,} rules that are decided",
             lambda profile: association_costs.most_bytes(self.problem, profile),

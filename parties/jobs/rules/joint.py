@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from typing_extensions import override
 
 from parties.base.arrays import Numbers
@@ -22,6 +23,10 @@ from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from protocols import association
 from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from protocols.vertical import VerticalCounts
+    from smc.counting import CountingEngine
 
 Items = tuple[int, ...]
 
@@ -41,6 +46,18 @@ class OwnSets:
         if not all(items and min(items) >= 0 for items in sets):
             raise ValueError("a set has no item, or an item that the job does not have")
         return self._count(sets)
+
+
+class SetsApart(OwnSets):
+    """Shares of the joint numbers of sets of items, of rows whose columns lie apart."""
+
+    def __init__(self, source: VerticalCounts, items: Sequence[tuple[int, NDArray[np.bool_]]]) -> None:
+        """Store the source, and for each item the number of its column and whether each value is the item."""
+        self.source = source
+        super().__init__(
+            lambda sets: source.sums([dict(items[item] for item in items_of) for items_of in sets])[:, 0],
+            lambda: int(source.sums([{}])[0, 0]),
+        )
 
 
 class RulesOfBoth(BySchema):
@@ -78,6 +95,10 @@ class RulesOfBoth(BySchema):
         used_schema = schema.only([name for name in schema.attributes if name in names])
         task = cls.of(settings.model_copy(update={"columns": tuple(used_schema.attributes)}), used_schema)
         task.check()
+        if task.apart is not None:
+            task.check_apart()
+            if key is not None:
+                raise InputError("transaction cannot be combined with listener_columns; remove one of them")
         return task
 
     @classmethod
@@ -143,7 +164,7 @@ class RulesOfBoth(BySchema):
         settings = self.settings
         columns = tuple(place for place, size in enumerate(self.exclusive) for _ in range(size))
         return Problem(
-            columns, settings.max_rows, exact(settings.support), settings.k * settings.together,
+            columns, self.rows_each, exact(settings.support), settings.k * settings.together,
             exact(settings.confidence), exact(settings.lift), min(settings.max_length, len(self.exclusive)),
             settings.most,
         )  # fmt: skip
@@ -157,6 +178,17 @@ class RulesOfBoth(BySchema):
         gaps, values = missing_clause(self.settings.missing, self.with_gaps), listed(self.columns)
         return f"which values of {values} go together in the {where} of both tables, and which rules follow{gaps}"
 
+    def count_sets(self, engine: CountingEngine, numbers: Iterable[int]) -> None:
+        """Count the messages by which sets are counted if columns lie apart.
+
+        Args:
+            engine: The engine that counts.
+            numbers: Number of sets that each step counts.
+        """
+        if (own := self.sent_counts(engine)) is not None:
+            for number in filter(None, numbers):
+                own.source.distinct_boxes(number)
+
     # Execution.
 
     @override
@@ -166,6 +198,11 @@ class RulesOfBoth(BySchema):
         from protocols.baskets import Baskets
 
         order = [*self.schema.features(self.target), self.target]
+        if self.apart is not None:
+            attributes = self.schema.attributes
+            return SetsApart(
+                source, [(order.index(name), np.array(attributes[name]) == value) for name, value in self.items]
+            )
         if (key := self.settings.transaction) is not None:
             lines = source.baskets(key)[:, [0, *(1 + order.index(name) for name in self.schema.attributes)]]
             baskets = Baskets.of(lines, [len(domain) for domain in self.schema.attributes.values()])
@@ -190,7 +227,7 @@ class RulesOfBoth(BySchema):
     @property
     @override
     def without_holders(self) -> str | None:
-        return None
+        return None if self.apart is None else super().without_holders
 
     @property
     @override

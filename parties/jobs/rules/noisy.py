@@ -22,7 +22,6 @@ from parties.jobs.kind import (
     Step,
     exact,
     hidden,
-    nothing_else_of_rows,
 )
 from parties.jobs.release.noise import Noise, laplace, noisy_max
 from parties.jobs.release.question import number
@@ -32,6 +31,7 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from protocols.release.laws import Law
+    from smc.counting import CountingEngine
     from smc.engines import Engine
 
 MOST_SAMPLES = 1 << 16  # noise samples: sets that may become candidates
@@ -98,7 +98,7 @@ class NoisyRules(RulesOfBoth):
             "are in all, all with noise that neither knows; the rules follow from these numbers.",
             f"{hides[0].upper()}{hides[1:]} changes the chance of any answer by a factor of at most "
             f"e^{settings.epsilon:g} (differential privacy).",
-            *nothing_else_of_rows(peer, settings.max_rows),
+            *self.nothing_else(peer),
         ]
 
     def _opened(self, state: Chosen | None, step: int | None = None) -> dict[str, int]:
@@ -123,9 +123,11 @@ class NoisyRules(RulesOfBoth):
         def asked() -> list[int]:  # all rows, each item, and the sets that each chosen set can add
             return [1, len(self.items), *range(1, self.first - 1)]
 
-        return Counted(
-            lambda engine: count_at_most(engine, self.problem, self.first, self.laws), "at most", asked=asked
-        )
+        def program(engine: CountingEngine) -> None:
+            self.count_sets(engine, asked()[2:])  # a party counts single values by itself
+            count_at_most(engine, self.problem, self.first, self.laws)
+
+        return Counted(program, "at most", asked=asked)
 
     # Execution.
 
@@ -151,7 +153,7 @@ class NoisyRules(RulesOfBoth):
 
     @override
     def document(self, state: Chosen) -> Document:
-        noise, greatest = self.mechanisms[1], Fraction(2 * self.settings.max_rows)
+        noise, greatest = self.mechanisms[1], Fraction(2 * self.rows_each)
         numbers = [number(opened, noise.reach(), Fraction(0), greatest) for opened in state.numbers]
         rows = max(1, numbers[-1]["value"])
         counts = dict(zip(state.sets, (count["value"] for count in numbers), strict=False))

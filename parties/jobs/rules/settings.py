@@ -9,7 +9,7 @@ from pydantic import Field
 from parties.base.settings import AtMost, LocalPath
 from parties.jobs.kind import Adjacency
 from parties.jobs.release.missing_values import Missing, missing_values
-from parties.jobs.release.settings import Epsilon, neighbours
+from parties.jobs.release.settings import ApartSettings, Epsilon, neighbours
 from parties.jobs.settings import (
     Columns,
     ManyGatesSettings,
@@ -22,14 +22,13 @@ from parties.jobs.settings import (
     public,
     row_bound,
 )
-from parties.jobs.tabular import TabularSettings
 
 Share = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
 MOST_CANDIDATES = 1 << 20
 FIRST = 10  # default number of sets
 
 
-class RulesSettings(ManyGatesSettings, TabularSettings):
+class RulesSettings(ManyGatesSettings, ApartSettings):
     """Settings of `smc rules`."""
 
     columns: Columns | None = public(

@@ -9,7 +9,7 @@ from parties.jobs.tree.settings import Id3Settings
 from smc.errors import InputError
 
 # Settings by which each party would draw or part its own rows, so that the columns of a row would be torn apart.
-BY_OWN_ROWS = ("shards", "support_epsilon", "trees")
+BY_OWN_ROWS = ("shards", "support_epsilon")
 
 
 def check(settings: Id3Settings) -> None:
@@ -22,6 +22,12 @@ def check(settings: Id3Settings) -> None:
         raise InputError(
             "against: each party has all rows, so no rule holds for the rows of one; give --against public"
         )
+
+
+def dealt(settings: Id3Settings) -> list[str]:
+    """Return the sentence for consent on the rows of each of several trees."""
+    trees = settings.trees
+    return [] if trees == 1 else [f"Each tree has one of {trees} people in their order, so both know whom it has."]
 
 
 def remarks(settings: Any) -> list[str]:

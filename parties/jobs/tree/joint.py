@@ -264,7 +264,9 @@ class JointTree(BySchema):
         def program(engine: CountingEngine) -> None:
             from protocols.cost_model import typical_counts
 
-            typical_counts(self.problem, self.sent_counts(engine), [splits for _, splits, _ in self.typical_levels()])
+            trees = self.settings.trees if self.votes else 1
+            splits = [splits for _, splits, _ in self.typical_levels()]
+            typical_counts(self.problem, self.sent_counts(engine), splits, trees)
             typical.program(engine)
 
         return replace(typical, program=program)

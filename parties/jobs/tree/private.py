@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from math import prod
@@ -22,7 +23,7 @@ from parties.jobs.kind import (
     exact,
     nothing_else_of_either,
 )
-from parties.jobs.tree import leaf_rules
+from parties.jobs.tree import apart, leaf_rules
 from parties.jobs.tree.joint import JointTree, Levels
 from parties.jobs.tree.settings import Id3Settings
 from smc.errors import InputError
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from protocols.counts import Rows
     from protocols.grower import Level
     from protocols.release.tree_problem import Problem
+    from protocols.vertical import Columns as VerticalColumns
     from smc.counting import Program
     from smc.engines import Engine, Profile
 
@@ -140,6 +142,7 @@ class PrivateTree(JointTree):
             f"We and {peer} both learn {trees} for {self.target} of both tables' rows together, every choice in it "
             "with noise that neither knows.",
             f"{changes(self.at_most, self.replaced, 'any result is', f'e^{settings.epsilon:g}')}.",
+            *(apart.dealt(settings) if self.apart is not None else []),
             *([nothing_else_of_either(peer, settings.max_rows)] if self.apart is None else self.nothing_else(peer)),
         ]
 
@@ -152,12 +155,22 @@ class PrivateTree(JointTree):
         mechanism = "choices of a tree level by noisy max"
         return (PureLoss(mechanism, problem.level_epsilon, adjacency=adjacency, times=problem.levels), leaves)
 
+    @property
+    @override
+    def layout(self) -> VerticalColumns:
+        return replace(super().layout, trees=self.settings.trees)
+
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:
-        """Return the source of counts; with several trees, each row goes to one tree, drawn with `secret`."""
+        """Return the source of counts; with several trees, each row goes to one tree, drawn with `secret`.
+
+        If columns lie apart, the source deals the rows itself, in an order that both parties know.
+        """
         from protocols.counts import Unpartitioned
         from protocols.release.partition_rows import Partitioned
 
+        if self.apart is not None:
+            return self.by_questions(source)
         if self.settings.trees == 1:
             return self.by_questions(Unpartitioned(source))
         return self.by_questions(Partitioned(self.domains, self.classes, source, self.settings.trees, secret))

@@ -95,6 +95,9 @@ ON_MATCHED: dict[str, dict[str, Any]] = {
     "rank": {"target": "play"},
     "release count": {"where": "wind = weak and play = yes", **NOISE},
     "release table": {"by": ("wind", "play"), **NOISE},
+    "release top": {"column": "rain", "by": ("wind",), "first": 1, **NOISE},
+    "rules": {"columns": ("wind", "play")},
+    "test chi2": {"columns": ("rain", "wind")},
 }
 
 

@@ -13,6 +13,7 @@ from scipy.stats import chisquare
 
 from protocols.alignment import matching
 from protocols.alignment.counting import count
+from protocols.alignment.forms import AS_WRITTEN, Form, normal_column
 from protocols.alignment.keys import Tokens, tokens, tokens_per_row
 from protocols.alignment.matching import Exchange, Matching, Work, match
 from smc.channel import memory_pair
@@ -71,6 +72,34 @@ def test_the_result_is_the_intersection(sets: tuple[set[str], ...], more: int, l
 def test_sets_that_are_empty_or_equal_or_disjoint(left: str, right: str, number: bool) -> None:
     learnt, _ = run(([(key,) for key in left], [(key,) for key in right]), Matching((3, 3), number=number))
     assert (learnt if number else len(learnt)) == len({*left} & {*right})
+
+
+@pytest.mark.parametrize("learns", ["both", "listener", "dialler"])
+def test_many_keys_against_a_few(learns: Any) -> None:
+    """The party with a few keys receives, if both learn it."""
+    many, few = [(str(i),) for i in range(1 << 12)], [(str(i),) for i in range((1 << 12) - 4, (1 << 12) + 6)]
+    for rows in ((many, few), (few, many)):
+        terms = Matching((len(rows[0]), len(rows[1])), learns)
+        for party, learnt in enumerate(run(rows, terms)):
+            assert (learnt and sorted(learnt)) == (few[:4] if terms.learns_it(party) else None)
+
+
+SCRIPTS = (
+    ["Ёлкин", "ΝΊΚΟΣ", "محمد", "李小龙", "Zoe\u0308", "Ｊｏｈｎ", "אַבְרָהָם"],
+    ["елкин", "νίκος", "محمد", "李小龍", "zoë", "john", "אברהם"],
+)
+
+
+@pytest.mark.parametrize(
+    ("form", "common"), [("", ["محمد"]), ("accents+case", ["елкин", "νικοσ", "محمد", "zoe", "אברהם"])]
+)
+def test_keys_in_other_scripts(form: str, common: list[str]) -> None:
+    """Marks and capitals of any script fall away; letters that Unicode holds apart stay apart."""
+    steps = Form.of(form) if form else AS_WRITTEN
+    rows = tuple([(value,) for value in normal_column(steps, side)[0]] for side in SCRIPTS)
+    left, right = run(rows, Matching((7, 7)))  # type: ignore[arg-type]
+    assert left == right
+    assert sorted(left) == sorted((key,) for key in common)
 
 
 def test_many_keys_in_several_messages(monkeypatch: pytest.MonkeyPatch) -> None:

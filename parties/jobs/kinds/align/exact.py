@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from typing_extensions import override
 
 from parties.jobs.align.keyed import KeyAlignment
@@ -15,12 +16,14 @@ from parties.jobs.kind import (
     Description,
     Disclosure,
     Document,
+    File,
     Inputs,
     KindSettings,
     OnStep,
     State,
     Step,
 )
+from smc.errors import InputError
 
 if TYPE_CHECKING:
     from smc.engines import Engine
@@ -43,6 +46,8 @@ class AlignExact(KeyAlignment):
     )
     Settings = ExactSettings
     settings: ExactSettings
+    private_fields = (*KeyAlignment.private_fields, "unmatched")
+    _unmatched: str | None = None  # keys of own rows without a partner as CSV, after a run of a command
 
     def __init__(self, settings: KindSettings) -> None:
         super().__init__(settings)
@@ -121,6 +126,8 @@ class AlignExact(KeyAlignment):
         from smc.ot.vole import KERNELS
 
         made = super().alone(settings, party)
+        if settings.unmatched is not None and not made[0].learns_rows(party):
+            raise InputError("--unmatched: this party learns no rows; remove it")
         warm(KERNELS if made[0].terms.fast else ())
         return made
 
@@ -135,10 +142,22 @@ class AlignExact(KeyAlignment):
         own = tokens(table.keys, engine.party)
         on_step(Step(0, sum(self.terms.sizes), start, "matching keys"))
         found = (match_fast if self.terms.fast else match)(engine.session, self.terms, own)
-        return self.matched(engine, data, found if found is None or isinstance(found, int) else own.rows[found])
+        if found is None or isinstance(found, int):
+            return self.matched(engine, data, found)
+        if data[1] is None:  # a command writes them; a node keeps none
+            self._unmatched = table.aligned(np.setdiff1d(own.rows, own.rows[found]))
+        return self.matched(engine, data, own.rows[found])
 
     # Result.
 
     @override
     def document(self, state: State) -> Document:
-        return {"opens": self.settings.opens, **super().document(state)}
+        unmatched = {} if self._unmatched is None else {"unmatched": self._unmatched}
+        return {"opens": self.settings.opens, **super().document(state), **unmatched}
+
+    @classmethod
+    @override
+    def files(cls) -> tuple[File, ...]:
+        """Add the keys of own rows without a partner."""
+        content = lambda document: document.get("unmatched", "")  # noqa: E731
+        return (*super().files(), File("unmatched.csv", "text/csv", content, "unmatched", private=True))

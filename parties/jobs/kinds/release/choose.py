@@ -119,7 +119,7 @@ class Choose(Release):
         span = int((scores.max(axis=0) - scores.min(axis=0)).max())
         noise = self.noisy_max(max(1, span) * (1 + self.replaced))
         law = None if noise is None else noise.law(len(candidates) * groups.number)
-        width = max(1, (self.settings.max_rows * int(from_zero.max())).bit_length())
+        width = max(1, (self.rows_each * int(from_zero.max())).bit_length())
         check_width(width, law)
 
         def count(rows: Rows) -> Numbers:

@@ -82,7 +82,7 @@ class Correlation(Release):
         return sums(
             f"the correlation of {named[0]} and {named[1]} over the rows of both tables{about.words}, from nine "
             "numbers of each: sums of products of what they are above their lower bounds and below their upper ones",
-            [Part(9 * groups, self.settings.max_rows * first.span**2 * second.span**2, False, noise)],
+            [Part(9 * groups, self.rows_each * first.span**2 * second.span**2, False, noise)],
             count,
             lambda state: {
                 "columns": list(named),

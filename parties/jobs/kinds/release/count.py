@@ -39,7 +39,7 @@ class Count(Release):
 
     @override
     def ask(self) -> Question:
-        predicates, rows, target = self.predicates, self.settings.max_rows, self.columns[0]
+        predicates, rows, target = self.predicates, self.rows_each, self.columns[0]
         if len(predicates) > MOST_PREDICATES:
             raise InputError(f"where: {len(predicates)} predicates, more than {MOST_PREDICATES}; ask in several jobs")
         counted = [Cells(self.schema, predicate) for predicate in predicates]

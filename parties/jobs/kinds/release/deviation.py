@@ -59,7 +59,7 @@ class Deviation(Release):
             f"the standard deviation and the mean of {of} over the rows of both tables{cells.groups.words}, from three "
             "sums: of the square of its excess above the lower bound, of the square of its shortfall below the upper "
             "bound, and of twice their product",
-            [Part(3 * many, self.settings.max_rows * values.span**2, False, noise)],
+            [Part(3 * many, self.rows_each * values.span**2, False, noise)],
             lambda rows: own_vector(cells.sums(rows, below**2, 2 * above * below, above**2)),
             lambda state: cells.grouped(deviations(state, values, noise)),
             values.from_zero.unit**2,

@@ -16,11 +16,11 @@ from parties.jobs.release.noise import Noise
 from parties.jobs.release.postprocessing import percentages
 from parties.jobs.release.question import Part, Question, number, own_vector, sums
 from parties.jobs.release.reading import Cells
-from parties.jobs.release.settings import DrawnSettings
+from parties.jobs.release.settings import ApartSettings, DrawnSettings
 from parties.jobs.settings import Name, public
 
 
-class HistogramSettings(DrawnSettings):
+class HistogramSettings(DrawnSettings, ApartSettings):
     """Settings of `smc release histogram`."""
 
     by: Name | None = public(None, "Column", "Column whose values are counted", column=True)
@@ -42,7 +42,7 @@ class Histogram(Release):
 
     @override
     def ask(self) -> Question:
-        cells, rows = self.cells(*self.named(self.settings)), self.settings.max_rows
+        cells, rows = self.cells(*self.named(self.settings)), self.rows_each
         noise = self.noise(min(cells.number, 2) if self.replaced else 1)
         return sums(
             "how many rows of both tables there are" + cells.words,
@@ -61,7 +61,7 @@ class Histogram(Release):
             cells: The cells and their values.
             noise: Noise on each number; None if the numbers are exact.
         """
-        most = Fraction(2 * self.settings.max_rows)
+        most = Fraction(2 * self.rows_each)
         reach, reach_of_all = (None, None) if noise is None else (noise.reach(), noise.reach(cells.number))
         noisy = np.array(state, dtype=np.int64)
         shares = percentages(np.clip(noisy, 0, int(most)), noisy, noise)

@@ -17,6 +17,7 @@ from parties.jobs.release import columns, presenting
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Part, Question, own_vector, sums
 from parties.jobs.release.reading import MOST_WAYS, marginals
+from parties.jobs.release.settings import ApartSettings
 from parties.jobs.settings import public
 from parties.tables.schema import Schema
 from smc.errors import InputError
@@ -25,7 +26,7 @@ WAYS = 2
 SPELT = 6  # maximum sets listed in a sentence
 
 
-class MarginalsSettings(columns.SetSettings):
+class MarginalsSettings(columns.SetSettings, ApartSettings):
     """Settings of `smc release marginals`."""
 
     sets: Annotated[str, Field(max_length=20_000)] | None = public(
@@ -99,7 +100,7 @@ class Marginals(Release):
             what = f"{len(sets)} sets of the columns {listed(named)}"
         return sums(
             f"how many rows of both tables have each combination of values of {what}{where.words()}",
-            [Part(ends[-1], self.settings.max_rows, False, noise)],
+            [Part(ends[-1], self.rows_each, False, noise)],
             lambda counts: own_vector(*marginals(counts, schema, target, where, sets)),
             show,
             subject=listed(named),

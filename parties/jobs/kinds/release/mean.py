@@ -51,7 +51,7 @@ class Mean(Release):
         return sums(
             f"the mean of {of} over the rows of both tables{cells.groups.words}, from two numbers of each: "
             "how much the numbers are above their lower bound in all, and how much below the upper one",
-            [Part(2 * many, self.settings.max_rows * values.span, False, noise)],
+            [Part(2 * many, self.rows_each * values.span, False, noise)],
             lambda rows: own_vector(cells.sums(rows, values.from_zero.vector, values.below)),
             lambda state: cells.grouped(means(state, values, noise)),
             values.from_zero.unit,

@@ -38,7 +38,7 @@ class Median(Release):
     @override
     def ask(self) -> Question:
         cells = self.summed(*self.named(self.settings))
-        of, groups, width = cells.by[-1], cells.groups.number, self.settings.max_rows.bit_length()
+        of, groups, width = cells.by[-1], cells.groups.number, self.rows_each.bit_length()
         candidates = Ranges.of(of, cells.domains[-1], self.settings.round_to, "a median")
         candidates.check(groups)
         noise = self.noisy_max(2 if self.replaced else 1)  # monotone scores, see `protocols.release.median`

@@ -21,14 +21,14 @@ from parties.jobs.release.noise import gauss, laplace
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.question import Part, Question, own_vector, sums
 from parties.jobs.release.reading import pairs
-from parties.jobs.release.settings import GaussianSettings, default_delta, with_features
+from parties.jobs.release.settings import ApartSettings, GaussianSettings, default_delta, with_features
 from parties.jobs.settings import Columns, Fold, HeldOut, Name, fold, held_out, public
 from parties.tables.schema import Schema
 from protocols.counts import Counts
 from smc.errors import InputError
 
 
-class NaiveBayesSettings(GaussianSettings):
+class NaiveBayesSettings(GaussianSettings, ApartSettings):
     """Settings of `smc release naive-bayes`."""
 
     delta: Annotated[float, Field(strict=True, ge=0, lt=1, allow_inf_nan=False)] | None = public(
@@ -91,7 +91,7 @@ class NaiveBayes(Release):
 
     @override
     def ask(self) -> Question:
-        schema, where, most = self.schema, self.where, 2 * self.settings.max_rows
+        schema, where, most = self.schema, self.where, 2 * self.rows_each
         target, columns = self.settings.target, self.settings.columns
         self.cells()  # refused here if there are too many
         classes = where.values(target, schema)
@@ -131,7 +131,7 @@ class NaiveBayes(Release):
         return sums(
             f"how many rows of both tables each class of {target} has{where.words()} with every "
             f"value of {', '.join(columns)}: a naive Bayes classifier",
-            [Part(sum(sizes) * len(classes), self.settings.max_rows, False, noise)],
+            [Part(sum(sizes) * len(classes), self.rows_each, False, noise)],
             count,
             show,
             subject=target,

@@ -42,14 +42,14 @@ class Sum(Release):
 
     @override
     def ask(self) -> Question:
-        cells, rows = self.summed(*self.named(self.settings)), 2 * self.settings.max_rows
+        cells, rows = self.summed(*self.named(self.settings)), 2 * self.rows_each
         values, groups, of = read(cells.by[-1], cells.domains[-1], "a sum"), cells.groups, cells.by[-1]
         noise = self.noise(max(1, values.change(self.replaced, groups.number)))
         reach = None if noise is None else noise.reach()
         bounds = rows * min(values.least, Fraction(0)), rows * max(values.greatest, Fraction(0))
         return sums(
             f"the sum of {of} over the rows of both tables{groups.words}",
-            [Part(groups.number, self.settings.max_rows * max(map(abs, values.whole)), min(values.whole) < 0, noise)],
+            [Part(groups.number, self.rows_each * max(map(abs, values.whole)), min(values.whole) < 0, noise)],
             lambda rows: own_vector(cells.sums(rows, values.vector)),
             lambda state: cells.grouped(number(opened, reach, *bounds, values.unit) for opened in state),
             values.unit,

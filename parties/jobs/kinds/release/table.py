@@ -60,7 +60,7 @@ class Table(Histogram):
         """Return the result: consistent cells, and the margins of each column."""
         document = dict(super().shown(state, cells, noise))
         noisy = np.array(state, dtype=np.int64)
-        whole = noisy if noise is None else consistent(noisy, 2 * self.settings.max_rows)
+        whole = noisy if noise is None else consistent(noisy, 2 * self.rows_each)
         shares = self._shares(noisy, whole, cells, noise)
         for cell, value, share in zip(document["numbers"], whole.tolist(), shares, strict=True):
             cell |= {"value": value, **share}
@@ -83,7 +83,7 @@ class Table(Histogram):
 
     def _margins(self, noisy: Any, whole: Any, cells: Cells, noise: Noise | None) -> list[Document]:
         shape = tuple(map(len, cells.domains))
-        most = Fraction(2 * self.settings.max_rows)
+        most = Fraction(2 * self.rows_each)
         margins = []
         for axis, (column, values) in enumerate(zip(cells.by, cells.domains, strict=True)):
             others = tuple(i for i in range(len(shape)) if i != axis)

@@ -51,7 +51,7 @@ class Top(Release):
 
         cells, first = self.cells(*self.named(self.settings)), self.settings.first
         of, candidates, groups = cells.by[-1], cells.domains[-1], cells.groups.number
-        size, width = len(candidates), self.settings.max_rows.bit_length()
+        size, width = len(candidates), self.rows_each.bit_length()
         if first > size:
             raise InputError(f"first: {of!r} has only {size} values; ask for {size} at most")
         noise = self.noisy_max(change(first, size, self.replaced))  # one for all positions

@@ -15,7 +15,7 @@ from parties.jobs.kind import Description, Document
 from parties.jobs.release.kind import Release
 from parties.jobs.release.presenting import shown
 from parties.jobs.release.question import Question, own_vector
-from parties.jobs.release.settings import DecisionSettings
+from parties.jobs.release.settings import ApartSettings, DecisionSettings
 from parties.jobs.release.survive.times import TimesSettings, arm_column, times
 from parties.jobs.settings import Name, public
 from smc.errors import InputError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from smc.engines import Engine
 
 
-class CompareSettings(TimesSettings, DecisionSettings):
+class CompareSettings(TimesSettings, DecisionSettings, ApartSettings):
     """Settings of `smc survive compare`."""
 
     arm: Name | None = arm_column("the two groups")
@@ -55,7 +55,7 @@ class Compare(Release):
                 f"arm: {quoted(arm)} has {len(known.arms)} values ({listed(known.arms[:5])}), two arms are compared: "
                 f"--where '{arm} in [...]' chooses two"
             )
-        shape, level, rows = (2, 2, len(known.bins)), self.settings.level, self.settings.max_rows
+        shape, level, rows = (2, 2, len(known.bins)), self.settings.level, self.rows_each
         quantile = NormalDist().inv_cdf(1 - level / 2) ** 2
 
         def decide(engine: Engine, numbers: Numbers) -> list[int]:

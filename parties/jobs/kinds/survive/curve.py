@@ -15,7 +15,7 @@ from parties.jobs.release.noise import Noise
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.presenting import INTERVAL, aligned, amount, shown
 from parties.jobs.release.question import Part, Question, own_vector, plain, sums
-from parties.jobs.release.settings import DrawnSettings
+from parties.jobs.release.settings import ApartSettings, DrawnSettings
 from parties.jobs.release.survive.drawing import draw_svg
 from parties.jobs.release.survive.estimates import curve, is_open, log_rank, median
 from parties.jobs.release.survive.times import Times, TimesSettings, arm_column, times
@@ -24,7 +24,7 @@ from parties.jobs.settings import Name
 DIGITS, BAR = 6, 20  # decimals of a result; letters of a bar
 
 
-class CurveSettings(TimesSettings, DrawnSettings):
+class CurveSettings(TimesSettings, DrawnSettings, ApartSettings):
     """Settings of `smc survive curve`."""
 
     arm: Name | None = arm_column("the groups", "all rows are one group")
@@ -46,7 +46,7 @@ class Curve(Release):
 
     @override
     def ask(self) -> Question:
-        known, rows = times(self), self.settings.max_rows
+        known, rows = times(self), self.rows_each
         number = len(known.arms) * 2 * len(known.bins)
         noise = self.noise(2 if self.replaced else 1)
         by_arm = f", by {self.settings.arm}" if self.settings.arm else ""
@@ -70,7 +70,7 @@ class Curve(Release):
         """
         variance = 0.0 if noise is None else noise.variance
         noisy = np.array(state, dtype=np.int64).reshape(len(known.arms), 2, -1)
-        counts = consistent(noisy, 2 * self.settings.max_rows).astype(np.float64)
+        counts = consistent(noisy, 2 * self.rows_each).astype(np.float64)
         edges = np.array([float(edge) for edge in known.edges])
         lengths, until = np.diff(edges), plain(known.edges[-1])
         if is_open(edges):

@@ -49,7 +49,7 @@ class Chi2(Significance):
                 f"columns: {rows * across} combinations of values, more than {MOST_CELLS}; choose "
                 f"columns with fewer values"
             )
-        bound = self.settings.max_rows
+        bound = self.rows_each
         learnt = f"whether {columns[0]} and {columns[1]} depend on each other in the rows of both tables"
         learnt += f"{self.rows_in_words} (chi-square, level {self.settings.level:g})"
 

@@ -63,7 +63,7 @@ class Trend(Significance):
         cells = self.cells(by, target)
         groups, values = cells.domains
         value = self._value(values)
-        scores, bound = self._scores(groups), self.settings.max_rows
+        scores, bound = self._scores(groups), self.rows_each
         greatest = max(scores)
         if (bound * greatest**2).bit_length() > MOST_WIDTH:
             raise InputError("by: the numbers of its values are too large: give it ranges, or lower max_rows")

@@ -58,7 +58,7 @@ class Welch(Significance):
         if len(cells.domains[0]) != 2:
             raise InputError(f"by: two groups are compared, not {len(cells.domains[0])}; choose two with where")
         values = read(column, cells.domains[1], "a mean").from_zero
-        bound, greatest = self.settings.max_rows, max(values.whole)
+        bound, greatest = self.rows_each, max(values.whole)
         if (bound * greatest**2).bit_length() > MOST_WIDTH:
             raise InputError(f"column: a sum of squares could take more than {MOST_WIDTH} bits: round the values")
         powers = np.array([values.ones, values.vector, values.vector**2])

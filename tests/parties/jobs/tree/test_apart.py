@@ -13,9 +13,12 @@ from parties.base.files import write_json
 from parties.jobs.inputs import Inputs
 from parties.jobs.kinds.id3 import Id3
 from parties.jobs.tree.settings import Id3Extra
+from protocols.tree import Open
 from smc.counting import forecast
-from smc.engines import Profile
+from smc.engines import Profile, engine_of
 from smc.errors import InputError
+from smc.local import run_local
+from smc.session import Session
 from tests.support import columns_apart
 from tests.support.columns_apart import CLEAR, Two, people, read
 
@@ -70,7 +73,9 @@ def test_rules_weights_and_pruning_are_those_of_the_joined_rows(
 
 
 @pytest.mark.parametrize("engine", ["yao", "mixed", "lean"])
-@pytest.mark.parametrize("more", [PLAIN, PUBLIC | {"t": 0.6, "weights": ("yes:3",)}, NOISY, NOISY | {"stop": "off"}])
+@pytest.mark.parametrize(
+    "more", [PLAIN, PUBLIC | {"t": 0.6, "weights": ("yes:3",)}, NOISY, NOISY | {"stop": "off"}, NOISY | {"trees": 3}]
+)
 def test_an_estimate_with_the_tree_is_what_is_measured(tmp_path: Path, engine: Any, more: dict[str, Any]) -> None:
     two, profile = Two(tmp_path, people(61), "play", ("a", "d")), Profile(engine)
     task, state, sent = two.run(profile, **more)
@@ -80,6 +85,18 @@ def test_an_estimate_with_the_tree_is_what_is_measured(tmp_path: Path, engine: A
     assert forecast(counted.program, profile).bytes == sent
 
 
+def test_each_of_several_trees_has_rows_of_its_own(tmp_path: Path) -> None:
+    """Else a row would count in every tree, and the trees could not share epsilon."""
+    two = Two(tmp_path, people(), "play", ("a", "d"))
+
+    def party(session: Session) -> Any:
+        task, data, _ = Id3.alone(two.settings(session.party, **NOISY, trees=3), session.party)
+        return task.with_engine(engine_of(session, CLEAR), data).level((Open(),) * 3, attributes=False).classes
+
+    left, right = run_local(party)
+    assert (left + right).sum(axis=1).tolist() == [27, 27, 26]
+
+
 def test_a_run_goes_on_from_a_level_without_the_counts_of_the_level_before(tmp_path: Path) -> None:
     two = Two(tmp_path, people(), "play", ("a", "d"))
     task, state, _ = two.run(CLEAR, **PLAIN)
@@ -87,7 +104,7 @@ def test_a_run_goes_on_from_a_level_without_the_counts_of_the_level_before(tmp_p
     assert two.run(CLEAR, task.states.cut(state, 1), **PLAIN)[1] == state
 
 
-@pytest.mark.parametrize("more", [PLAIN, PUBLIC, NOISY])
+@pytest.mark.parametrize("more", [PLAIN, PUBLIC, NOISY, NOISY | {"trees": 2}])
 def test_a_typical_run_counts_the_columns_of_both(tmp_path: Path, more: dict[str, Any]) -> None:
     """Counting rows of columns that lie apart sends messages, more of them for more rows."""
     costs = []
@@ -104,7 +121,7 @@ def test_a_typical_run_counts_the_columns_of_both(tmp_path: Path, more: dict[str
         ({}, "against: each party has all rows, so no rule holds for the rows of one; give --against public"),
         ({"epsilon": 1.0}, "adjacency: both parties know who is aligned, so noise hides values; give --adjacency"),
         ({**PLAIN, "support_epsilon": 1.0}, "support_epsilon cannot be combined with listener_columns"),
-        ({**NOISY, "trees": 3}, "trees cannot be combined with listener_columns"),
+        ({**PLAIN, "trees": 3}, "trees"),
         ({**PUBLIC, "prune": "holdout"}, "prune holdout cannot be combined with listener_columns"),
         ({**PUBLIC, "held_out": 0.2}, "held_out cannot be combined with listener_columns"),
         ({**PLAIN, "at_most": 1}, "at_most cannot be combined with listener_columns"),
@@ -143,3 +160,5 @@ def test_consent_names_the_columns_and_what_a_leaf_can_tell(tmp_path: Path) -> N
     assert exact[1:4] == noisy[2:5]
     assert not any("subtract its own rows" in line for line in exact)
     assert noisy[1].startswith("One row replaced by another")
+    forest = Id3.alone(two.settings(1, **NOISY, trees=3), 1)[0].disclosure.reveals("b")
+    assert forest[2:] == ["Each tree has one of 3 people in their order, so both know whom it has.", *noisy[2:]]
