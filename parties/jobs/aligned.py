@@ -124,5 +124,7 @@ def owners(schema: Schema, listener_columns: Sequence[str]) -> Mapping[str, int]
         listener_columns: Columns of the party that listens.
     """
     if not 0 < len({*schema.attributes} & {*listener_columns}) < len(schema.attributes):
-        raise InputError(f"listener_columns: each party needs a column of {listed(schema.attributes)}")
+        raise InputError(
+            f"listener_columns: the job reads {listed(schema.attributes)}, columns of one party; name one of each party"
+        )
     return {name: int(name not in listener_columns) for name in schema.attributes}

@@ -79,5 +79,5 @@ def test_a_table_that_does_not_fit_is_a_line(tmp_path: Path, text: str, line: st
 def test_each_party_has_a_column() -> None:
     assert owners(SCHEMA, ["far"]) == {"sex": 1, "far": 0, "age": 1}
     for names in ([], [*SCHEMA.attributes]):
-        with pytest.raises(InputError, match="each party needs a column of 'sex', 'far', 'age'"):
+        with pytest.raises(InputError, match="the job reads 'sex', 'far', 'age', columns of one party"):
             owners(SCHEMA, names)

@@ -177,7 +177,7 @@ def test_terms_that_name_a_matching_and_no_columns_of_a_party_are_not_canonical(
         ({"max_rows": 41}, {}, "max_rows: the alignment has 40 rows; remove max_rows"),
         ({}, {"beside": None}, "alignment: name the peer's schema file as `beside` in"),
         ({"alignment": "cd"}, {}, "alignment: no job has matched"),
-        ({"columns": ("rain",)}, {}, "listener_columns: each party needs a column of 'rain', 'play'"),
+        ({"columns": ("rain",)}, {}, "listener_columns: the job reads 'rain', 'play', columns of one party"),
     ],
 )
 def test_a_proposal_on_matched_rows_that_cannot_be_is_a_line(

@@ -96,7 +96,7 @@ def test_consent_names_the_columns_and_what_an_answer_without_noise_can_tell(
     ("name", "more", "line"),
     [
         ("release count", {"where": "a = x and c = l", "epsilon": 1.0}, "noise hides values; give --adjacency replace"),
-        ("release count", {"where": "a = x", **NOISY}, "listener_columns: each party needs a column of 'a'"),
+        ("release count", {"where": "a = x", **NOISY}, "listener_columns: the job reads 'a', columns of one party"),
         ("release table", {"by": ("a", "c"), "exact": True}, "exact cannot be combined with listener_columns"),
         ("release mean", {"column": "age", "by": ("b",), "exact": True}, "exact cannot be combined with listener_col"),
         ("quantile", {"column": "age", "exact": True, "where": "b = u"}, "exact cannot be combined with listener_col"),
