@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -95,7 +96,8 @@ def fit(
         if c.name not in used
     ]
     remarks = [
-        f"no column is called {quoted(name)}: set columns.{toml_key(name)}.column to its column"
+        f"no column is called {quoted(name)}: give --column {shlex.quote(f'{name}=COLUMN')}, "
+        f"or set columns.{toml_key(name)}.column to its column"
         for name in lacking
         if name not in likely
     ]

@@ -111,7 +111,8 @@ def test_preparing_anew_by_the_peers_schema(capsys: Any) -> None:
     Path("theirs.toml").write_text(text)
     words = ["prepare", "rows.csv", "--schema", "theirs.toml", "--out", "clinic"]
     assert run([*words, "--force"]) == 0
-    assert 'set columns."costs in all".column to its column' in capsys.readouterr().err
+    said = "give --column 'costs in all=COLUMN', or set columns.\"costs in all\".column to its column"
+    assert said in capsys.readouterr().err
     assert (
         tomllib.loads(Path("clinic/party.toml").read_text())["tables"]["rows"]["columns"]["ALTER"]["column"] == "Alter"
     )
