@@ -211,6 +211,7 @@ def _state(file: NodeFile) -> Finding:
 def _tables(file: NodeFile) -> Iterator[Finding]:
     """Open and count each table, as a session would."""
     from parties.node.budget import same_rows
+    from parties.node.offers import check_beside
     from parties.sources.opening import open_table
     from parties.tables import schema as schemas
 
@@ -224,6 +225,7 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
             if name in wrong:
                 raise InputError(wrong[name])
             schema = schemas.load(table.schema_file)
+            check_beside(table, schema)
             target = schema.target or next(iter(schema.attributes))
             with open_table(table, schema, target) as source:
                 count, left_out = source.check(), source.left_out()

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from parties.base.settings import at_key
 from parties.base.text import instead, quoted
 from parties.jobs.inputs import Inputs
 from parties.node.settings import ALIGNED_HOURS, NodeFile
 from parties.sources.mapping import rules
 from parties.sources.settings import MOST_TRIES, TableSettings
 from parties.tables import schema as schemas
+from parties.tables.merging import side_by_side
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
@@ -102,12 +104,27 @@ class Offers:
         return offer.settings.tries if offer is not None else MOST_TRIES
 
 
+def check_beside(table: TableSettings, schema: Schema) -> None:
+    """Check that the peer's schema in `beside` can be read, and has other columns than the table.
+
+    Args:
+        table: Own table.
+        schema: Schema of the own columns.
+
+    Raises:
+        InputError: The file is missing or no schema, or a column is in both.
+    """
+    if table.beside is not None:
+        with at_key("beside"):
+            theirs = schemas.load(table.beside)
+            side_by_side(schema, theirs, schema.target or theirs.target)
+
+
 def _offer(name: str, table: TableSettings) -> Offer:
     try:
         offer = Offer(table, schemas.load(table.schema_file))
         rules(table.columns, offer.schema, list(offer.schema.attributes))  # report a mapping that does not fit at once
-        if table.beside is not None:
-            schemas.load(table.beside)
+        check_beside(table, offer.schema)
         return offer
     except InputError as error:
         raise InputError(f"tables.{name}: {error}") from None

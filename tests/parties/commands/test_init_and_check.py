@@ -315,6 +315,28 @@ def test_each_thing_that_is_wrong_has_its_line(
     assert (ok, text) == (False, f"127.0.0.1:{port} is link.listen as well: give each its own port")
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (None, "beside: cannot read theirs.toml: there is no such file"),
+        ('[attributes]\nWind = ["strong"]\n', "beside: columns in both schemas: 'wind'; leave each out of one schema"),
+        ('[attributes]\nage = ["old"]\n', None),
+    ],
+)
+def test_the_peers_columns_are_checked(
+    text: str | None, line: str | None, identities: dict[str, Identity], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Schema({"wind": ("weak", "strong"), "play": ("yes", "no")}, "play").save(Path("schema.toml"))
+    if text is not None:
+        Path("theirs.toml").write_text(text)
+    party_file(identities["alice"], identities["bob"], 'connect = "127.0.0.1:1"')
+    content = Path("party.toml").read_text()
+    Path("party.toml").write_text(content.replace("[tables.days]", '[tables.days]\nbeside = "theirs.toml"'))
+    fits, found = checked(capsys)[1]["table days"]
+    assert fits == (line is None)
+    assert (line or "rows fit the schema") in found
+
+
 def test_a_node_that_lets_us_not_in_leaves_the_other_lines(
     identities: dict[str, Identity], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
