@@ -1915,6 +1915,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("        check_canonical(points)\n", ""),
             ("        self._work.check_once()\n", ""),
             ("        open_once(session)\n", ""),
+            ("    is_equal &= ~(is_third[2:] | is_third[:-2])\n", ""),
             ("-(-(ERROR_BITS + (prod(self.sizes) - 1).bit_length()) // 8)", "8"),
         ],
     ),

@@ -96,9 +96,6 @@ class FastWork(OwnTokens):
 
         Args:
             theirs: The sender's values, uint8[tokens, cut].
-
-        Raises:
-            ProtocolError: The sender sent a value twice.
         """
         return equal_rows(self._cut_bytes(self._values), theirs)
 
@@ -162,6 +159,6 @@ def match_fast(session: Session, terms: Matching, tokens: Tokens) -> Rows | int 
         tokens: Own tokens, at most the agreed number.
 
     Raises:
-        ProtocolError: The peer sent a value twice, or its vector OLE fails the check.
+        ProtocolError: The peer's vector OLE fails the check.
     """
     return FastExchange(session, terms, FastWork(session, terms, tokens)).matched()
