@@ -183,7 +183,8 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ("tests/parties/node/acts/test_templates.py",),
         [
             ("return _compared(task) == _compared(meant)", "return True"),
-            ("job.purpose != template.purpose or template.objection(chosen)", "job.purpose != template.purpose"),
+            ("job.purpose != template.purpose or template.objection(bounded)", "job.purpose != template.purpose"),
+            ("template.objection(bounded)", "template.objection(given)"),
         ],
     ),
     (
