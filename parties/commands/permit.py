@@ -34,8 +34,8 @@ def sign_command(
 ) -> Report:
     """Sign a permit as its authority.
 
-    TERMS is a TOML file with id, purpose, holders (whole fingerprints), tables, columns, kinds, epsilon (or "none") and
-    expires. docs/permits.md has an example.
+    TERMS is a TOML file with id, purpose, holders (whole fingerprints), tables, columns, kinds, epsilon (or "none"),
+    delta and expires. docs/permits.md has an example.
     """
     check_new({"--out": out}, [terms, key, certificate], None, force)
     fields = files.read_toml(terms)

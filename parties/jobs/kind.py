@@ -386,6 +386,10 @@ class Kind(ABC):
         """Return the public settings by their names, for the peer, the page, the records and the policy."""
         return {parameter.key: parameter.of(self.settings) for parameter in public_parameters(self.Settings)}
 
+    def bounded(self) -> dict[str, Any]:
+        """Return the parameters as the rules of a policy bound them."""
+        return self.parameters()
+
     @property
     @abstractmethod
     def disclosure(self) -> Disclosure:

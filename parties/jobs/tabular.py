@@ -276,7 +276,8 @@ class BySchema(Kind):
         alignment: str | None = self.settings.alignment
         matched = "" if alignment is None else f" from alignment {alignment[:8]}"
         return [
-            f"The rows are {self.settings.max_rows:,} people who are in both tables, as both parties know{matched}.",
+            f"The rows are {self.settings.max_rows:,} people who are in both tables, as both parties know{matched}. "
+            f"{peer} could choose them by the keys that it entered there.",
             f"The party that listens gives {listed(listener)}; the party that dials gives {listed(dialler)}.",
             f"{peer} learns nothing else of our columns, and we nothing else of {peer}'s.",
         ]

@@ -92,8 +92,10 @@ class Tool:
                 for each in value if isinstance(value, list | tuple) else [value]:
                     if (frame := categories.frame(each)) is not None:
                         backend = frame.implementation
-                        frame.write_csv(each := files / f"{key}{len(words)}.csv")
+                        _spelled(frame).write_csv(each := files / f"{key}{len(words)}.csv")
                     option = self._options[key]
+                    if each is True and not getattr(option, "is_flag", False):
+                        raise InputError(f"{key}: needs a value, not True")
                     flag = [] if isinstance(option, click.Argument) else [max(option.opts, key=len)]
                     words += [] if each is None or each is False else flag if each is True else [*flag, str(each)]
             out = files / "out.csv"
@@ -109,6 +111,17 @@ class Tool:
             text = printed.getvalue()
             document = json.loads(text) if has_json and text else None
             return Outcome(document, text, out.read_text(encoding="utf-8") if out.exists() else None, backend)
+
+
+def _spelled(frame: categories.Frame) -> categories.Frame:
+    """Return a frame whose whole fractions and truth values have the spelling of a file: a gap made 3 to 3.0."""
+    kinds = (nw.Float64, nw.Float32, nw.Boolean, nw.Object)
+    changed = [
+        nw.new_series(each.name, list(map(categories.spell, each.to_list())), nw.String, backend=frame.implementation)
+        for each in frame.iter_columns()
+        if each.dtype in kinds
+    ]
+    return frame.with_columns(*changed) if changed else frame
 
 
 def _tool(name: str) -> Tool:

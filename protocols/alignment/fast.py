@@ -25,8 +25,9 @@ A peer that cheats:
   find; one of b bytes 2^(4 b).
 - A receiver can enter more keys than agreed: each of the 1.2 n + 128 cells is an unknown of a linear system. More keys
   m than cells take a subset of the q hashed keys whose values fit by chance, and C(q, m) 2^(-128 (m - cells)) of these
-  exist: for n = 2^20 and q = 2^64 at most 1.6 times the cells, and no way to find them is known.
-  `Matching.testable` counts the cells.
+  exist: for n = 2^20 and q = 2^64 at most 1.6 times the cells, and no way to find them is known. Wagner's generalised
+  birthday search (CRYPTO 2002) finds 128 keys of one first cell whose 256 bits of band and value add up to 0, in 2^39
+  such keys: they take 127 cells. `Matching.testable` counts the cells.
 - It cannot test a key after the exchange: that takes delta.
 
 Errors: two different values are equal with a probability below 2^-40 for all pairs; no table fits, see `band`.
@@ -96,9 +97,6 @@ class FastWork(OwnTokens):
 
         Args:
             theirs: The sender's values, uint8[tokens, cut].
-
-        Raises:
-            ProtocolError: The sender sent a value twice.
         """
         return equal_rows(self._cut_bytes(self._values), theirs)
 
@@ -162,6 +160,6 @@ def match_fast(session: Session, terms: Matching, tokens: Tokens) -> Rows | int 
         tokens: Own tokens, at most the agreed number.
 
     Raises:
-        ProtocolError: The peer sent a value twice, or its vector OLE fails the check.
+        ProtocolError: The peer's vector OLE fails the check.
     """
     return FastExchange(session, terms, FastWork(session, terms, tokens)).matched()

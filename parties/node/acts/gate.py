@@ -337,7 +337,7 @@ def request(
         table=job.tables[party],
         columns=job.task.columns_of(party),
         protocol=job.task.name,
-        parameters=job.task.parameters() | job.bounds,
+        parameters=job.task.bounded() | job.bounds,
         unlimited=unlimited(),
         purpose=job.purpose,
         joint_number=bool(job.task.disclosure.exact),

@@ -32,12 +32,13 @@ def _fits(job: Proposal, party: int, template: Template, offers: Offers) -> bool
     task, table = job.task, job.tables[party]
     if job.holding is not None or (template.protocol, template.table) != (task.name, table):
         return False
-    given = task.parameters()
-    chosen = {key: given.get(key) for key in template.parameters}
-    if job.purpose != template.purpose or template.objection(chosen):
+    given, bounded = (
+        {key: some.get(key) for key in template.parameters} for some in (task.parameters(), task.bounded())
+    )
+    if job.purpose != template.purpose or template.objection(bounded):
         return False
     try:
-        meant = propose(read_job(template.job(chosen)), offers.inputs(party, table)).task
+        meant = propose(read_job(template.job(given)), offers.inputs(party, table)).task
     except InputError:
         return False
     return _compared(task) == _compared(meant)

@@ -38,6 +38,17 @@ def test_a_tool_is_its_command(tmp_path: Path, capsys: pytest.CaptureFixture[str
         attack.link(published=path, known=path, columns="zip,age").frame()
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_gap_or_a_truth_value_changes_no_cell(library: str) -> None:
+    """pandas turns a column of whole numbers into fractions if a cell is missing; 20.0 would be nobody's age."""
+    frames = pytest.importorskip(library)
+    published = frames.DataFrame({"age": [*range(20, 60)], "well": ["True", "False"] * 20})
+    known = pandas.DataFrame({"age": [*range(20, 60), None], "well": [True, False] * 20 + [True]})[:-1]
+    known = known[::-1] if library == "pandas" else frames.DataFrame(known.to_dict("list"))
+    assert str(known["age"].dtype).lower() == "float64"
+    assert attack.link(published=published, known=known, columns="age,well").document["linked"] == 40
+
+
 def test_rows_are_blurred(tmp_path: Path) -> None:
     (tmp_path / "blur.toml").write_text(PLAN)
     rows = blur(plan=tmp_path / "blur.toml", data=ROWS[["age", "sex"]]).frame()
@@ -61,6 +72,7 @@ def test_tools_are_listed_and_explained() -> None:
         ({"published": ROWS, "known": ROWS, "colums": "age"}, "colums: is no argument of attack link.*'columns'"),
         ({"published": ROWS, "known": ROWS, "columns": "height"}, "'height'"),
         ({"published": ROWS, "known": ROWS, "threshold": "high"}, "threshold"),
+        ({"published": ROWS, "known": ROWS, "columns": True}, "columns: needs a value, not True"),
     ],
 )
 def test_what_is_wrong_is_refused(given: dict[str, Any], message: str) -> None:

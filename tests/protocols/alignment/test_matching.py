@@ -236,6 +236,23 @@ def test_a_peer_that_cheats_is_refused_in_one_line(cheat: str, line: str, cheate
     assert [text for party, text in problem if party != cheater] == [line]
 
 
+@pytest.mark.parametrize("keys", ["ab", "xy"])
+def test_no_error_shows_a_sender_that_returns_a_product_twice_which_keys_the_peer_has(keys: str) -> None:
+    class Twice(Work):
+        def products(self, cut: int, shuffled: bool) -> Any:
+            found = super().products(cut, shuffled).copy()
+            found[1::2] = found[::2]
+            return found
+
+    terms = Matching((2, 2), "listener")
+
+    def program(session: Session) -> Any:
+        own = of_rows([(key,) for key in ("ab" if session.party else keys)], session.party)
+        return Exchange(session, terms, (Twice if session.party else Work)(session, terms, own)).matched()
+
+    assert [None if one is None else one.tolist() for one in run_local(program)] == [[], None]
+
+
 def test_an_impossible_number_is_refused() -> None:
     class Lying(Work):
         def common(self, returned: Any) -> Any:

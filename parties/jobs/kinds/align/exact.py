@@ -59,16 +59,9 @@ class AlignExact(KeyAlignment):
         return self.settings.opens == "rows" and self.terms.learns_it(party)
 
     @override
-    def parameters(self) -> dict[str, Any]:
-        """Return the settings, with the numbers of keys that a cheating peer can enter: policies bound these."""
-        return super().parameters() | (
-            {"listener_keys": self.sizes[0], "keys": self.sizes[1]} if self.terms.fast else {}
-        )
-
-    @override
-    def specification(self) -> Document:
-        own = self.settings
-        return super().specification() | {"keys": own.keys, "listener_keys": own.listener_keys or own.keys}
+    def bounded(self) -> dict[str, Any]:
+        """Return the settings, with the numbers of keys that a cheating peer can enter."""
+        return super().bounded() | ({"listener_keys": self.sizes[0], "keys": self.sizes[1]} if self.terms.fast else {})
 
     # Disclosure.
 

@@ -227,7 +227,8 @@ class Effects(Release):
     def exact_effect(self) -> str:
         return (
             "each party subtracts its own sums and learns the other's, the scores and the information of all its rows "
-            "at each step's coefficients"
+            "at each step's coefficients; from several steps follows how many of these rows have each combination of "
+            "the columns' values, unless there are many"
         )
 
     @property

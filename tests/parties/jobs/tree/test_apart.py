@@ -151,7 +151,8 @@ def test_consent_names_the_columns_and_what_a_leaf_can_tell(tmp_path: Path) -> N
     two = Two(tmp_path, people(), "play", ("a", "d"))
     exact, noisy = (Id3.alone(two.settings(1, **more), 1)[0].disclosure.reveals("b") for more in (PUBLIC, NOISY))
     assert exact[1:5] == [
-        "The rows are 80 people who are in both tables, as both parties know from alignment ab.",
+        "The rows are 80 people who are in both tables, as both parties know from alignment ab. b could choose them by "
+        "the keys that it entered there.",
         "The party that listens gives 'a', 'd'; the party that dials gives 'b', 'c', 'play'.",
         "b learns nothing else of our columns, and we nothing else of b's.",
         "Each party knows its own columns of these people. From a leaf that few of them fit, it can learn the other's "

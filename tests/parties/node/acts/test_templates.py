@@ -135,3 +135,28 @@ def test_a_wrong_template_is_refused_in_one_line(tmp_path: Path, path: list[Any]
         load(file)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("method", "most", "verdict"), [("fast", 2528, "approved"), ("fast", 2527, "waiting"), ("dh", 2000, "approved")]
+)
+def test_a_template_bounds_the_keys_that_a_cheating_peer_can_enter(
+    identities: dict[str, Identity], method: str, most: int, verdict: str
+) -> None:
+    """The job's own number stays as it was proposed, for the page and for the template's question."""
+    template = {
+        "protocol": "align exact",
+        "table": "days",
+        "by": ["hours"],
+        "learns": "dialler",
+        "method": method,
+        "parameters": {"keys": {"at_most": most}},
+    }
+    file = file_of(template=TEMPLATES | {"match": template})
+    who = PeerIdentity(identities["alice"], identities["bob"].certificate, 0)
+    job = propose(read_job(expanded({"template": "match", "keys": 2000}, file.template)), table(1000).inputs(1, "days"))
+    assert (job.task.parameters()["keys"], job.specification["keys"]) == (2000, 2000)
+    rule = {"name": "keys", "effect": "permit", "template": "match"}
+    file = file_of(template=TEMPLATES | {"match": template}, policy=[rule])
+    found = Gate(file, table(100)).judge(job, who, "peer", AROUND)
+    assert found.verdict == verdict, found

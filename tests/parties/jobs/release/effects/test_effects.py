@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from parties.jobs.release.noise import Noise
 from parties.jobs.result_files import picture as svg_of
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, FlagType, IntegerType, RealType
-from protocols.release.scoring import Scoring
+from protocols.release.scoring import Scoring, Walk
 from smc.engines import Profile, engine_of
 from smc.errors import InputError
 from smc.local import run_local
@@ -173,6 +174,34 @@ def test_exact_sums_tell_what_is_said() -> None:
     scoring = task.scoring
     information = apart[scoring.likelihood.size] / scoring.weight / 2**20  # a quarter of the rows
     assert round(4 * information) == len(other)
+
+
+def test_exact_sums_of_several_steps_tell_the_number_of_each_combination() -> None:
+    """The other party's, to one that follows the protocol: each step weighs the combinations in another way."""
+    names, rng = ["a", "b", "c"], np.random.default_rng(1)
+    task = task_of(
+        "regress logistic", Schema(dict.fromkeys([*names, "died"], ("no", "yes"))), exact=True, columns=names
+    )
+    lines = [dict(zip([*names, "died"], row, strict=True)) for row in rng.choice(["no", "yes"], (400, 4))]
+    lines = [line | {"died": line["a"]} if place % 3 else line for place, line in enumerate(lines)]  # an effect of a
+    parts = [lines[::2], lines[1::2]]
+    opened, own, theta = ran(task, parts), task.own_rows(counts(task, parts[0])), Walk(task.scoring)
+    combinations = list(product(["no", "yes"], repeat=3))
+    codes = dict(zip(names, (np.array(combinations) == "yes").T.astype(np.int64), strict=True))
+    x = np.column_stack([np.ones(8), task.design.coordinates(codes)])
+    left, right = task.likelihood.pairs
+    weights, sums = [], []
+    for step, whole in enumerate(opened):
+        apart = (np.array(whole) - own.sums(opened[:step])) / 2.0**20 / task.scoring.weights
+        chance = 1 / (1 + np.exp(-x @ theta.point.theta))
+        weights += list((chance * (1 - chance))[None] * x.T[left] * x.T[right])
+        sums += list(apart[task.likelihood.size :])
+        theta.take(whole)
+    found = np.linalg.lstsq(np.array(weights), np.array(sums), rcond=1e-7)[0]
+    assert found == pytest.approx(
+        [sum(tuple(row[n] for n in names) == one for row in parts[1]) for one in combinations], abs=0.5
+    )
+    assert "how many of these rows have each combination of the columns' values" in task.disclosure.reveals("b")[0]
 
 
 @pytest.mark.parametrize("name", sorted(SETTINGS))
