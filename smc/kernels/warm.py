@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from importlib import import_module
 
 from smc.kernels.native import Kernel, compiling, is_compiled, prepare, source
 
@@ -54,6 +55,7 @@ def warm(modules: Iterable[str] | None = None, on_compiled: OnCompiled = on_stan
     with _lock:
         absent = _absent(wanted)
         if absent:
+            import_module("llvmlite")  # a missing package is reported in place of the notice
             on_compiled(0, len(absent))
         for done, module in enumerate(_in_processes(absent), 1):
             prepare(module)

@@ -352,3 +352,13 @@ def test_a_profile_names_all_kernels_that_it_runs(profile: Profile, monkeypatch:
     run_local(lambda session: id3(engine_of(session, profile), problem, rows))
     assert called
     assert called <= set(profile.kernels)
+
+
+def test_a_missing_compiler_is_reported_without_a_promise_to_compile(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(warm, "_absent", list)
+    monkeypatch.setitem(sys.modules, "llvmlite", None)
+    with pytest.raises(ImportError, match="llvmlite"):
+        warm.warm(["labels"])
+    assert capsys.readouterr().err == ""
