@@ -41,8 +41,11 @@ def sign_command(
     fields = files.read_toml(terms)
     if fields.get("epsilon") == "none":
         fields["epsilon"] = None
+    authority = load_identity(key, certificate)
     with at_key(str(terms)):
-        permit = records.issue(load_identity(key, certificate), fields)
+        permit = records.issue(authority, fields)
+    if why := permit.flaw([authority.certificate], datetime.now(UTC)):
+        raise InputError(f"{terms}: expires: {why}; name a later day")
     files.write_text(out, permit.model_dump_json(indent=2) + "\n")
     report = _facts(permit)
     report.line(f"written      {out}   (give this file to its holders)")

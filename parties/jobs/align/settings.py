@@ -158,6 +158,6 @@ def terms_of(settings: ExactSettings, keys: int) -> Matching:
     left, right = (each * most for most in bounds(settings, each))
     number = settings.opens == "number"
     if number and settings.method == "fast":
-        raise InputError("method: fast shows the party that compares its matched rows; take dh with opens = number")
+        raise InputError("method: fast shows one party its matched rows; for opens = number, set method = dh")
     fast = settings.method == "fast" or (settings.method == "auto" and not number and left + right >= FAST_KEYS)
     return Matching((left, right), settings.learns, number, keys, fast)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,11 @@ def test_terms_are_signed_only_whole(folder: Path) -> None:
     (folder / "terms.toml").write_text(terms.replace("epsilon = 2 ", 'epsilon = "none" '))
     assert "epsilon      none" in here(folder, *words).out
     assert "exists already" in here(folder, *words).message
+
+
+def test_terms_that_ended_are_not_signed(folder: Path) -> None:
+    terms = folder / "terms.toml"
+    terms.write_text(re.sub("(?m)^expires .*$", "expires = 2020-05-01", terms.read_text()))
+    words = ("permit", "sign", "terms.toml", "--key", "body.key", "--certificate", "body.crt", "--out", "new.json")
+    assert here(folder, *words).message == "smc: terms.toml: expires: it ended on 2020-05-01; name a later day"
+    assert not (folder / "new.json").exists()
