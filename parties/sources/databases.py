@@ -28,6 +28,8 @@ from smc.errors import InputError
 WORK_MEMORY = "128MB"  # least work_mem of PostgreSQL: with less, it groups by sorting, several times slower
 EACH_ONCE = "EXPLODE(ARRAY(0)) once AS once"
 BATCH = 1 << 16  # rows of an answer in memory at a time
+CELLS = 1 << 23  # of an answer in memory at a time, if that is not less than VECTOR rows
+VECTOR = 2048  # rows that DuckDB processes at once
 WIDE = 32  # most columns of a table whose equal rows are grouped by one query
 MESSAGE = 300  # characters of an engine's error that are shown
 
@@ -155,7 +157,7 @@ class DuckDb(Database):
         return self.backend.raw_sql(sql).fetchall()
 
     def _batches(self, sql: str, names: Sequence[str]) -> Iterator[pa.Table]:
-        reader = self.backend.raw_sql(sql).to_arrow_reader(BATCH)
+        reader = self.backend.raw_sql(sql).to_arrow_reader(max(VECTOR, min(BATCH, CELLS // len(names))))
         with ThreadPoolExecutor(1) as ahead:  # reads the next piece while the present one is processed
             following = ahead.submit(next, reader, None)
             while (batch := following.result()) is not None:

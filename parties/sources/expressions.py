@@ -86,14 +86,9 @@ class Cell:
         return exp.Coalesce(this=parts[0], expressions=parts[1:]) if parts else exp.Null()
 
     @property
-    def known(self) -> Cell:
-        """This cell with index 0 for each value in the schema; NULL for other values, as in `index`."""
-        rule = self._rule
-        ranges = None if rule.ranges is None else Ranges((), (0,), rule.ranges.reads)
-        texts, starts = dict.fromkeys(rule.texts, 0), dict.fromkeys(rule.starts, 0)
-        missing, other = (None if index is None else 0 for index in (rule.missing, rule.other))
-        one = replace(rule, texts=texts, starts=starts, ranges=ranges, missing=missing, other=other)
-        return Cell(one, self._type, self._lists)
+    def raw_text(self) -> exp.Expr | None:
+        """Text as stored, for `ColumnRule.code`; None unless the column holds texts."""
+        return exp.cast(self.column.copy(), "TEXT") if self._type.is_string() else None
 
     @property
     def meaning(self) -> tuple[Any, ...]:

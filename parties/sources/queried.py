@@ -11,6 +11,7 @@ from typing import Any
 
 import ibis.expr.datatypes as dt
 import numpy as np
+import pyarrow as pa
 import sqlglot.expressions as exp
 from typing_extensions import override
 
@@ -18,7 +19,6 @@ from parties.sources.databases import WIDE, Database
 from parties.sources.expressions import Cell
 from parties.sources.levels import GrowingTree
 from parties.sources.mapping import ColumnRule
-from parties.sources.opened import narrowed
 from parties.sources.source import LeftOut, Source
 from protocols.counts import Indices, LevelCounts, added
 from protocols.tree import Tree
@@ -27,8 +27,7 @@ from smc.errors import InputError
 PIECE = 1 << 14  # streamed rows at a time, which fit into a processor's cache
 HEAD = 1 << 16  # first rows, by which the number of repetitions is estimated
 REPEATED = 8  # average repetitions, from which on equal rows are grouped before their categories are computed
-VAST = 2048  # most columns that one query checks; its planning grows with the square of the number of expressions
-AT_ONCE = 512  # columns of each query that checks a wider table
+VAST = 512  # most columns whose categories one query computes; DuckDB plans it in time quadratic in the expressions
 CELL = f"cell_{secrets.token_hex(8)}"  # placeholder for a column's name in the SQL of several columns; no value has it
 FEW = 1 << 20  # streamed rows are grouped nevertheless if their columns have at most this many combinations of values
 
@@ -71,16 +70,14 @@ class QueriedSource(Source):
         self._sizes = [*self._domains, self._classes]
         # a wide table has few equal rows, and a query of all its columns takes long to plan: it is streamed too
         is_wide = engine.lists and len(self._names) > WIDE
-        self._streamed = (streamed or is_wide) and math.prod(self._sizes) > FEW
+        self._is_vast = engine.lists and len(self._names) > VAST
+        self._streamed = self._is_vast or ((streamed or is_wide) and math.prod(self._sizes) > FEW)
         self._kept: exp.Select | None = None
         self._unplaced: exp.Select | None = None  # streamed rows, with numbers not yet mapped to categories
 
     @override
     def check(self) -> int:
-        if self._kept is None and self._engine.lists and len(self._names) > VAST:
-            total, is_known = self._checked_parts()
-        else:
-            total, is_known = self._checked_pieces() if self._streamed else self._checked_counts()
+        total, is_known = self._checked_pieces() if self._streamed else self._checked_counts()
         self._check_rows(total)
         unfit = [
             (rule, cell) for rule, cell, known in zip(self._rules, self._cells, is_known, strict=True) if not known
@@ -105,24 +102,6 @@ class QueriedSource(Source):
         query = exp.Select().select(rows, exp.Count(this=exp.Star()), *known).from_(self._rows().subquery("t"))
         total, lines, *with_index = self._engine.counts(query)[0]
         return int(total), [count == lines for count in with_index]
-
-    def _checked_parts(self) -> tuple[int, Sequence[bool]]:
-        """Return the result of `_checked_counts` for a wide table, by queries of a few columns each."""
-        totals, known = set[int](), list[bool]()
-        for start in range(0, len(self._cells), AT_ONCE):
-            cells = [cell.known for cell in self._cells[start : start + AT_ONCE]]
-            counts = [exp.Count(this=self._index_of(cell)) for cell in cells]
-            names = [cell.column.name for cell in cells]
-            table = exp.var(self._engine.sql(narrowed(self._table, names).subquery("t", copy=False)))
-            query = exp.Select().select(exp.Count(this=exp.Star()), *counts, copy=False)
-            total, *values = self._engine.counts(query.from_(table, copy=False))[0]
-            totals.add(int(total))
-            known += [count == total for count in values]
-        if len(totals) > 1:
-            raise InputError(
-                f"{self._place}: the rows changed while they were counted; try again once nobody changes them"
-            )
-        return totals.pop(), known
 
     def _index_of(self, cell: Cell) -> exp.Expr:
         """Return the SQL of a cell's index. In DuckDB, columns with equal `Cell.meaning` share one generated text."""
@@ -203,26 +182,30 @@ class QueriedSource(Source):
 
     @override
     def _read_pieces(self) -> Iterator[Indices]:
-        """Yield the pieces. The categories of streamed numbers are computed here, faster than in SQL."""
+        """Yield the pieces. The categories of streamed numbers, and of texts of a vast table, are computed here, faster
+        than in SQL."""
         if not self._streamed:
             yield from self._grouped()
             return
-        numbers = [cell.number for cell in self._cells]
+        raw = [cell.raw_text if self._is_vast and cell.raw_text is not None else cell.number for cell in self._cells]
         if self._unplaced is None:
             cells = [
-                _or_unknown(self._index_of(cell)) if number is None else number
-                for cell, number in zip(self._cells, numbers, strict=True)
+                _or_unknown(self._index_of(cell)) if own is None else own
+                for cell, own in zip(self._cells, raw, strict=True)
             ]
             cells = [exp.alias_(cell, name, copy=False) for cell, name in zip(cells, self._names, strict=True)]
             rows = exp.Select().select(*cells, copy=False).from_(self._table.subquery("t"))
-            self._unplaced = self._engine.keep(rows) if self._engine.reads_slowly else rows
+            self._unplaced = self._engine.keep(rows) if self._engine.reads_slowly and not self._is_vast else rows
         query = exp.Select().select(*map(exp.column, self._names)).from_(self._unplaced.subquery("t"))
         for batch in chain.from_iterable(table.to_batches(PIECE) for table in self._engine.batches(query)):
             lines = np.empty((batch.num_rows, len(self._names) + 1), dtype=np.int64, order="F")
             lines[:, -1] = 1
-            for place, (column, number, rule) in enumerate(zip(batch.columns, numbers, self._rules, strict=True)):
+            for place, (column, own, rule) in enumerate(zip(batch.columns, raw, self._rules, strict=True)):
+                if pa.types.is_string(column.type):
+                    lines[:, place] = _codes(column, rule)
+                    continue
                 values = column.to_numpy(zero_copy_only=False)
-                if number is None:
+                if own is None:
                     lines[:, place] = values
                 else:
                     rule.place(values, lines[:, place])
@@ -296,3 +279,11 @@ def _quoted(name: str) -> str:
 
 def _or_unknown(index: exp.Expr) -> exp.Coalesce:
     return exp.Coalesce(this=index, expressions=[exp.Paren(this=exp.convert(-1))])
+
+
+def _codes(texts: pa.Array, rule: ColumnRule) -> Indices:
+    """Return the category index of each text, -1 for a text outside the schema. Each distinct text is mapped once."""
+    distinct = texts.dictionary_encode()
+    found = [rule.code(text.strip()) for text in (*distinct.dictionary.to_pylist(), "")]
+    table = np.array([-1 if code is None else code for code in found], dtype=np.int64)
+    return table[distinct.indices.fill_null(len(table) - 1).to_numpy()]

@@ -33,7 +33,6 @@ def test_a_table_in_pieces_is_proposed_as_a_whole_one_is(tmp_path: Path, monkeyp
     assert pieces == whole
     proposal = proposing.propose(pieces, "v19")
     monkeypatch.setattr(queried, "VAST", 4)
-    monkeypatch.setattr(queried, "AT_ONCE", 4)
     assert checking.checked(pieces, proposal, None) == proposal
 
 
@@ -51,7 +50,6 @@ def _counted(counter: list[int], folder: Path) -> list[int]:
 
 def test_copies_of_sql_grow_no_faster_than_the_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queried, "VAST", 4)
-    monkeypatch.setattr(queried, "AT_ONCE", 4)
     copied, copy = [0], Expression.__deepcopy__
 
     def counted(self: Expression, memo: object) -> Expression:
@@ -65,7 +63,6 @@ def test_copies_of_sql_grow_no_faster_than_the_columns(tmp_path: Path, monkeypat
 
 def test_the_check_writes_the_names_of_a_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queried, "VAST", 4)
-    monkeypatch.setattr(queried, "AT_ONCE", 4)
     monkeypatch.setattr(opening, "SMALL", 0)  # so that DuckDB reads the small file
     written, write = [0], Scratch.sql
 
@@ -75,4 +72,4 @@ def test_the_check_writes_the_names_of_a_file_once(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(Scratch, "sql", counted)
     numbers = _counted(written, tmp_path)
-    assert 24 <= numbers[1] - numbers[0] <= 2 * (48 - 24)
+    assert 24 <= numbers[1] - numbers[0] <= 3 * (48 - 24)  # in the file, its rows and the answer

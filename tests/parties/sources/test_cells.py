@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parties.sources import ColumnSettings, from_frame
+from parties.sources import ColumnSettings, from_frame, queried
 from parties.tables.schema import Schema
 from protocols.tree import Open
 from smc.errors import InputError
@@ -93,6 +93,14 @@ def test_text_that_looks_like_a_number_stays_as_it_is_spelled() -> None:
     assert one_column(["7", "007", "7.0"], ("7", "007", "7.0")) == [1, 1, 1]
 
 
+@pytest.mark.parametrize("most", [queried.VAST, 0])
+def test_texts_mean_the_same_in_sql_and_in_a_wide_table(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queried, "VAST", most)
+    cells = ["5", " 17", "a", "a\u2003", "", " ", None, "9.5", "b", "-"]
+    values = {"a": "10+", "b": "0", "-": "?"}
+    assert one_column(cells, ("0", "10+", "?"), edges=(10,), values=values) == [3, 3, 4]
+
+
 def test_whole_numbers_are_their_digits_in_every_type() -> None:
     for dtype in (pyarrow.int8(), pyarrow.uint64(), pyarrow.float32(), pyarrow.float64()):
         assert one_column([7, 0, 7], ("7", "0", "07"), dtype) == [2, 1, 0]
@@ -105,6 +113,7 @@ def test_other_types_are_taken_as_text() -> None:
     assert one_column([None, None], ("a", "?"), pyarrow.null()) == [0, 2]
 
 
+@pytest.mark.parametrize("most", [queried.VAST, 0])
 @pytest.mark.parametrize(
     ("cells", "column", "complaint"),
     [
@@ -122,7 +131,10 @@ def test_other_types_are_taken_as_text() -> None:
         ([True], {}, "'true' is not in the schema"),
     ],
 )
-def test_cells_without_a_meaning(cells: list[Any], column: dict[str, Any], complaint: str) -> None:
+def test_cells_without_a_meaning(
+    cells: list[Any], column: dict[str, Any], complaint: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queried, "VAST", most)
     with pytest.raises(InputError) as caught:
         one_column(cells, ("1", "2"), **column)
     assert complaint in str(caught.value)
