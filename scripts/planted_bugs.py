@@ -2051,6 +2051,26 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
+        "protocols/classification.py",
+        ("tests/protocols/test_classification.py",),
+        [
+            ("own_bits(engine.party, cells), engine.party == tree.asks", "own_bits(engine.party, cells), True"),
+            ("        bits[len(tree.shared) :] ^= mask\n", "        pass\n"),
+            ("alone[inside] = code", "alone[inside] = 0"),
+            ("if not code or not leads:", "if not leads:"),
+            ("(codes >= len(self.classes)).any()", "(codes > len(self.classes)).any()"),
+        ],
+    ),
+    (
+        "parties/jobs/kinds/classify.py",
+        ("tests/parties/jobs/test_classify.py",),
+        [
+            ("!= (party == task.terms.asks)", "== (party == 2)"),
+            ("below is branch for below in taken", "below is not branch for below in taken"),
+            ("models.check_tree(model.tree, schema)", "pass"),
+        ],
+    ),
+    (
         "parties/jobs/aligned.py",
         ("tests/parties/jobs/test_aligned.py",),
         [("or line[-1] != str(number)", "or False"), ("column[order]", "column[: len(order)]")],

@@ -127,7 +127,7 @@ def test_the_example_of_a_proposal_is_a_whole_job(name: str, monkeypatch: pytest
     assert not [one.key for one in public_parameters(file.kind.Settings) if one.is_missing(settings)]
     assert file.table == ("patients" if "own_table" in file.kind.Settings.model_fields else None)
     assert set(file.typed) == {one.key for one in private_parameters(file.kind.Settings)}
-    if issubclass(file.kind, BySchema):
+    if issubclass(file.kind, BySchema) and name != "classify":  # whose columns are those of an earlier job
         file.kind.canonical(file.settings, _schema(["young", "middle", "old"] if name == "release count" else AGES))
 
 

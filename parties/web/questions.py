@@ -62,6 +62,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "align exact": "Which rows of both tables are about one person?",
         "align lookup": "Which of a few people are in the other party's long list?",
         "align fuzzy": "Which rows are about one person, if names and dates have typing errors?",
+        "classify": "Which class has each person in both tables, by a tree of both tables' columns?",
     },
     "Compare": {
         "millionaires": "Who has more?",

@@ -15,7 +15,8 @@ import pytest
 from tests.support.places import ROOT
 from tests.support.processes import Done, Processes, here
 
-PAGE = (ROOT / "docs" / "alignment.md").read_text().replace("\\\n", "")
+PAGES = [(ROOT / "docs" / name).read_text() for name in ("alignment.md", "alignment-classes.md")]
+PAGE = "".join(PAGES).replace("\\\n", "")
 COMMANDS = re.findall(r"^    (bank|shop)\$ smc (.*)$", PAGE, re.MULTILINE)
 SCHEMA = """target = "late"
 [attributes]
@@ -68,7 +69,7 @@ def by_the_page(processes: Processes) -> list[Done]:
         if command.startswith("schema --data shop.csv"):
             command += " --exclude employed"  # the bank's column, which this table has too
         typed = words(command, party)
-        if not command.startswith(("align exact", "id3")):
+        if not command.startswith(("align exact", "id3", "classify")):
             done.append(processes.here(*typed))
         elif party == "bank":
             waiting = typed
@@ -86,6 +87,18 @@ def test_the_commands_of_the_page_learn_the_tree_of_the_joined_rows(processes: P
     assert left["tree"] == right["tree"]
     assert "also in your table, taken from the peer: 'employed'" in done[7].err
     joined = people()[10:70]
+    write(tmp_path / "joined.csv", ["tax_number", "income", "employed", "orders"], joined)
+    classes = list(csv.DictReader((tmp_path / "classes.csv").open(newline="")))
+    predicted = here(tmp_path, "predict", "--tree", "tree.json", "--data", "joined.csv").out.splitlines()
+    assert [line["late"] for line in sorted(classes, key=lambda line: int(line["tax_number"]))] == predicted
+    learnt, other = (json.loads(done[place].out) for place in (9, 10))
+    assert {name: value for name, value in learnt.items() if name != "cost"} == {
+        name: value for name, value in other.items() if name != "cost"
+    }
+    assert "classes.csv" not in str(learnt)
+    counted = json.loads(here(tmp_path, *words(COMMANDS[-1][1], "bank"), "--json").out)["estimates"]
+    sent = learnt["cost"]["bytes_sent"], learnt["cost"]["bytes_received"]
+    assert sent in [(exact["party0_sends"], exact["party1_sends"]) for exact in counted]
     for party, part in enumerate((joined[:30], joined[30:])):
         write(tmp_path / f"{party}.csv", ["income", "employed", "orders", "late"], part)
     together = ["id3", "--schema", "schema.toml", "--against", "public", "--max-rows", "30", "--json"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from parties.base.files import write_json
 from parties.jobs.kinds.rank import Rank
-from tests.support.columns_apart import Two
+from tests.support.columns_apart import Two, write
 from tests.support.nodes import NodeProcess, Nodes, cost_as_predicted, verified
+from tests.support.processes import here
 from tests.support.waiting import eventually
 
 BANK = '[attributes]\nincome = ["high", "low", "middle"]\nemployed = ["no", "yes"]\n'
@@ -120,6 +123,18 @@ def test_jobs_of_both_nodes_on_the_matched_rows(pair: Nodes, tmp_path: Path) -> 
     assert view.parameters["alignment"] == matching
     for question in ({"protocol": "release count", "where": "late = True and income = low"}, TABLE):
         done(pair, pair.a, **question, **NOISE, alignment="latest", purpose="research")
+    asked = {"protocol": "classify", "classifier": json.dumps(tree), "alignment": "latest", "purpose": "research"}
+    answer, view = done(pair, pair.a, **asked, learns="dialler")
+    assert answer["classified"] == 60
+    kept = [node for node in (pair.a, pair.b) if here(node.directory, "align", "rows", view.id).code == 0]
+    (learner,) = kept
+    lines = here(learner.directory, "align", "rows", view.id).out.splitlines()
+    write(tmp_path / "joined.csv", people()[10:70], ["tax", "income", "employed", "orders"])
+    write_json(tmp_path / "tree.json", tree)
+    predicted = here(tmp_path, "predict", "--tree", "tree.json", "--data", "joined.csv").out.splitlines()
+    assert sorted(lines[1:]) == sorted(
+        f"{row['tax']},{late}" for row, late in zip(people()[10:70], predicted, strict=True)
+    )
     for node in (pair.a, pair.b):
         (budget,) = node.client.budget()
         assert budget.spent == 2.0

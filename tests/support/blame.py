@@ -40,6 +40,7 @@ from smc.channel import Buffer, Channel
 from smc.engines import engine_of
 from smc.errors import SmcError
 from tests.support.frame_faults import Fault
+from tests.support.matched import matched
 from tests.support.waiting import PATIENCE
 
 Lie = Callable[[int, str, bytes], bytes]  # the number of a message, its step, what the protocol says to send
@@ -119,6 +120,13 @@ class Case:
         table = TableSettings.model_validate(settings) if "table" in self.fields else None
         circuits = {name: place / name for name in self.circuits}
         return Inputs(party, table, self.schema if table else None, circuits, self.typed[party])
+
+
+class MatchedCase(Case):
+    """A case of columns that lie apart, of 50 people."""
+
+    def _means(self, directory: Path, party: int) -> Inputs:
+        return matched(super()._means(directory, party), directory, 50)
 
 
 class OpenedOnce(ExitStack):

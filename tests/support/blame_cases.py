@@ -9,9 +9,9 @@ from typing import Any
 
 from parties.jobs import kinds
 from parties.link.identity import create
-from tests.support.blame import Case
+from tests.support.blame import Case, MatchedCase
 from tests.support.circuits import ADDER
-from tests.support.specified import CLASSIFIER, ESTIMATOR, SCHEMA
+from tests.support.specified import CLASSIFIER, ESTIMATOR, SCHEMA, TREE
 
 COLUMNS = list(SCHEMA.attributes)
 
@@ -60,6 +60,7 @@ TABLE: dict[str, dict[str, Any]] = {
         "bin_rows": 2,
     },
     "align lookup": {"by": ("hours",), "duplicates": "first", "learns": "dialler"},
+    "classify": {"classifier": TREE, "learns": "dialler", "alignment": "latest"},
     "millionaires": {"of": "rows"},
     "majority": {},
     "release count": {"epsilon": 1.0, "where": "wind = weak; rain = much"},
@@ -161,7 +162,8 @@ def _kind(case: str) -> str:
 
 CASES: dict[str, Case] = {}
 for _name, _fields in TABLE.items():
-    CASES[_name] = Case({"protocol": _kind(_name), "table": "days", **_fields}, SCHEMA, ROWS)
+    _made = MatchedCase if "alignment" in _fields else Case
+    CASES[_name] = _made({"protocol": _kind(_name), "table": "days", **_fields}, SCHEMA, ROWS)
 for _name, (_fields, _values) in TYPED.items():
     _circuits = {"adder": ADDER} if _name == "circuit" else {}
     CASES[_name] = Case({"protocol": _kind(_name), **_fields}, SCHEMA, ROWS, _values, _circuits)

@@ -27,6 +27,15 @@ ESTIMATOR = (
     '"columns": {"wind": {"weights": {"weak": 0.5, "strong": -0.5}}}}'
 )
 
+TREE = json.dumps(  # of columns of both halves of the schema
+    {
+        "schema_digest": SCHEMA.digest(), "target": "good", "tolerance": 0.1,
+        "tree": {"attribute": "rain", "branches": {
+            "no": {"class": "yes"}, "much": {"class": "no"}, "some": {"attribute": "wind", "branches": {
+                "weak": {"class": "yes"}, "strong": {"class": "perhaps"}}}}},
+    }
+)  # fmt: skip
+
 
 def made(inputs: Callable[[dict[str, Any]], Inputs], **job: Any) -> Proposal:
     return propose(read_job(job), inputs(job))

@@ -25,7 +25,7 @@ REFUSED = JointRefusalError.__name__
 DIFFERENT = "JobMismatchError: the two parties compute different functions"
 # Their first reveal is no part of the result: what it was told wrongly may lead to the same one.
 # A fuzzy match drops the places of dummies, and a party that learns alone has nothing to compare.
-NO_RESULT = ("release triangles", "publish joint-table", "align fuzzy")
+NO_RESULT = ("release triangles", "publish joint-table", "align fuzzy", "classify")
 
 ALIKE = (  # sums or decisions of one form: `make test` takes others of them
     "release histogram", "release table", "release sum", "release median exact", "release top exact",

@@ -24,7 +24,8 @@ from smc.meter import Cost
 from smc.session import Session
 from tests.support.circuits import ADDER
 from tests.support.examples import EXPLORING
-from tests.support.specified import CLASSIFIER, ESTIMATOR, SCHEMA
+from tests.support.matched import matched
+from tests.support.specified import CLASSIFIER, ESTIMATOR, SCHEMA, TREE
 
 FIELDS = ("bytes_sent", "bytes_received", "messages", "rounds", "and_gates", "bits_opened")
 NOISE: dict[str, Any] = {"epsilon": 1.0, "max_rows": 40}
@@ -110,6 +111,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("align fuzzy", FUZZY, "exact"),
     ("align fuzzy", {**FUZZY, "learns": "dialler", "blocking_rules": ["rain"], "listener_keys": 30}, "exact"),
     ("align lookup", {"by": ["hours"], "duplicates": "first", "learns": "listener"}, "exact"),
+    ("classify", {"classifier": TREE, "learns": "listener", "alignment": "latest"}, "exact"),
     ("id3", {"epsilon": 4.0, "max_rows": 40}, "typical"),
     ("synthesise", BIG, "typical"),
     ("synthesise", {**BIG, "rows": 9, "ways": 3, "epsilon": 2.0}, "typical"),
@@ -212,6 +214,8 @@ def test_an_estimate_is_what_it_says(
     """
     chance = random.Random(f"{name} {asked} {profile} {seed}")
     both = [inputs(party, drawn(chance)) for party in (0, 1)]
+    if "alignment" in asked:
+        both = [matched(each, Path(each.required()[0].source).parent, 4) for each in both]
     fields = {"protocol": name, **({} if name == "circuit" else {"table": "days"}), **asked}
     task = propose(read_job(fields), both[0]).task
     ahead = task.cost(both[0], task.about.extra())

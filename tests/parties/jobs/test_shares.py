@@ -136,6 +136,7 @@ BARRED: dict[str, dict[str, Any] | None] = {  # kinds that read rows of two part
     "align exact": None,
     "align lookup": None,
     "align fuzzy": None,
+    "classify": None,
     "evaluate drift": {"columns": ("age",)},
     "publish joint": {"recode": ("age", "sex"), "k": 3},
     "publish lattice": {"recode": ("age", "sex"), "k": 3},

@@ -23,7 +23,7 @@ from parties.node.proposal import propose, read_job
 from parties.node.settings import NodeFile, PeerSettings
 from smc.recipes import BOOLEAN_ENGINES, ENGINES, Garbling
 from tests.support.policies import rule
-from tests.support.specified import CLASSIFIER, ESTIMATOR, SCHEMA, made
+from tests.support.specified import CLASSIFIER, ESTIMATOR, SCHEMA, TREE, made
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=8)
 
@@ -215,6 +215,13 @@ PUBLIC = {
         table="days",
         by=("wind+hours",),
         learns="dialler",
+    ),
+    "classify": fields(
+        {"learns": st.sampled_from(["listener", "dialler"])},
+        table="days",
+        classifier=TREE,
+        learns="dialler",
+        alignment="latest",
     ),
     "survive compare": fields(
         {"level": st.sampled_from([0.01, 0.1]), "max_rows": st.integers(100, 100_000)},

@@ -67,6 +67,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "align fuzzy": {},
     "boost": {"exact": True, "rounds": 1, "depth": 1},
     "circuit": {},
+    "classify": {},
     "cluster": {"columns": ["age"], "k": 2, "epsilon": 1.0, "method": "grid"},
     "equality": {},
     "evaluate auc": {"scores": "score", "target": "ill", "at_least": 0.5},
@@ -115,7 +116,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "test welch": {"column": "age", "by": "arm"},
     "variance": {"column": "age", "above": 1.0},
 }
-OF_ROWS = [name for name in ASKED if issubclass(kinds.find(name), BySchema)]
+OF_ROWS = [name for name in ASKED if issubclass(kinds.find(name), BySchema) and name != "classify"]  # of one schema
 
 
 def function(name: str) -> Any:

@@ -70,16 +70,22 @@ def check(model: Model, schema: Schema, positive: str) -> None:
         scores(model, schema, positive, longest, len(codes[name]))
     if isinstance(model, TreeFile):
         for node in model.trees:
-            _check_tree(node, schema)
+            check_tree(node, schema)
 
 
-def _check_tree(node: Node, schema: Schema) -> None:
+def check_tree(node: Node, schema: Schema) -> None:
+    """Raise InputError if a tree lacks a branch for a value of the schema.
+
+    Args:
+        node: Root of the tree.
+        schema: The schema, with all columns of the tree.
+    """
     if isinstance(node, Split):
         for value in schema.attributes[node.attribute]:
             if value not in node.values:
                 raise InputError(f"model: {ANOTHER}: it has no branch for {quoted(value)} of {quoted(node.attribute)}")
         for branch in node.branches.values():
-            _check_tree(branch, schema)
+            check_tree(branch, schema)
 
 
 def scores(model: Model, schema: Schema, positive: str, codes: dict[str, Codes], rows: int) -> Floats:

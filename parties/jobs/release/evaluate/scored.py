@@ -135,6 +135,17 @@ class Scored:
         return counts
 
 
+def with_model(settings: Any) -> Any:
+    """Return settings with the text of the model in its file. Raise InputError if it is unreadable, or too long."""
+    if settings.model_file is None:
+        return settings
+    text = files.read_text(settings.model_file)
+    if len(text) > MOST_MODEL:
+        most = f"a model file may have at most {MOST_MODEL:,} characters; give a smaller model"
+        raise InputError(f"{settings.model_file}: {most}")
+    return settings.model_copy(update={"model_file": None, "classifier": text})
+
+
 def _rank(places: Sequence[int]) -> Any:
     """Return an array that maps a category index to its position in `places`; -1 for the others."""
     ranks = np.full(1 << 17, -1, dtype=np.int64) if not places else np.full(max(max(places) + 1, 1 << 17), -1)
@@ -161,16 +172,7 @@ class Scoring(Release):
     @classmethod
     @override
     def planned(cls, settings: Any) -> Self:
-        """Return the task of a command's settings, with the model read from its file."""
-        if settings.model_file is not None:
-            text = files.read_text(settings.model_file)
-            if len(text) > MOST_MODEL:
-                raise InputError(
-                    f"{settings.model_file}: a model file may have at most {MOST_MODEL:,} characters; "
-                    f"give a smaller model"
-                )
-            settings = settings.model_copy(update={"model_file": None, "classifier": text})
-        return super().planned(settings)
+        return super().planned(with_model(settings))
 
     @classmethod
     @override
