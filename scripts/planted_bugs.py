@@ -2067,7 +2067,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [
             ("!= (party == task.terms.asks)", "== (party == 2)"),
             ("below is branch for below in taken", "below is not branch for below in taken"),
-            ("models.check_tree(model.tree, schema)", "pass"),
+            ("models.check_tree(tree.tree, schema)", "pass"),
         ],
     ),
     (

@@ -53,6 +53,13 @@ class ClassifySettings(BooleanSettings, ApartSettings):
     classes: LocalPath | None = output("At the party that learns: write the class of each row, with its key, as CSV.")
 
 
+def _tree(text: str) -> TreeFile:
+    model = models.read(text)
+    if not isinstance(model, TreeFile) or model.others:
+        raise InputError("model: is not a single tree; give a file of smc id3")
+    return asking(model)
+
+
 class Classify(BySchema):
     """Classify the people in both tables by a public tree of both parties' columns. One party learns the classes.
 
@@ -86,22 +93,17 @@ class Classify(BySchema):
         if settings.listener_columns is None:
             raise InputError("alignment: is missing; give matched rows (--aligned; alignment in a job)")
         required(settings.learns, f"{cls.name}.learns")
-        model = models.read(settings.classifier)
-        if not isinstance(model, TreeFile) or model.others:
-            raise InputError("model: is not a single tree; give a file of smc id3")
-        model = asking(model)
-        task = cls(settings, schema.only(columns_of(model)))
+        tree = _tree(settings.classifier)
+        task = cls(settings, schema.only(columns_of(tree)))
         task.on_shares = False  # no numbers enter
         task.check_apart()
-        models.check_tree(model.tree, schema)
+        models.check_tree(tree.tree, schema)
         return task
 
     @cached_property
     def model(self) -> TreeFile:
-        """The tree with its question, without splits whose branches agree."""
-        model = models.read(self.settings.classifier)
-        assert isinstance(model, TreeFile)
-        return asking(model)
+        """The tree with its question."""
+        return _tree(self.settings.classifier)
 
     @cached_property
     def terms(self) -> PublicTree:
@@ -132,11 +134,11 @@ class Classify(BySchema):
         )
 
     def _reveals(self, peer: str) -> list[str]:
-        terms, digest = self.terms, hashlib.sha256(self.settings.classifier.encode()).hexdigest()
+        terms, digest = self.terms, hashlib.sha256(self.settings.classifier.encode()).hexdigest()[:16]
         return [
             f"{LEARNERS[self.settings.learns]} the class, {self.model.target}, of each person.",
             "The other party learns no result.",
-            f"The classes are those of a public tree of {len(terms.leaves)} leaves, with SHA-256 {digest[:16]}.",
+            f"The classes are those of a public tree of {len(terms.leaves)} leaves, with SHA-256 {digest}.",
             *self.nothing_else(peer),
             "A class can disclose the other party's values on the tree's paths. In each job these are at most "
             f"{terms.width} bits of a person.",
@@ -192,17 +194,17 @@ class Classify(BySchema):
                 self._own = text  # a command writes it
             else:
                 keep(text)
-        return {"classified": len(cells), "target": self.model.target}
+        learnt = LEARNERS[self.settings.learns].lower()
+        return {"classified": len(cells), "target": self.model.target, "learnt": learnt}
 
     @override
     def document(self, state: State) -> dict[str, Any]:
-        own = {} if self._own is None else {"own": self._own}
-        return {**state, "note": f"{LEARNERS[self.settings.learns].lower()} the classes", **own}
+        return {**state, **({} if self._own is None else {"own": self._own})}
 
     @classmethod
     @override
     def text(cls, document: dict[str, Any], party: int) -> str:
-        return f"{document['target']}: {document['classified']:,} people are classified; {document['note']}\n"
+        return f"{document['target']} of {document['classified']:,} people: {document['learnt']} it\n"
 
     @classmethod
     @override

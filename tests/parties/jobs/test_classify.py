@@ -13,6 +13,7 @@ import pytest
 from parties.base.files import write_json
 from parties.jobs.inputs import Inputs
 from parties.jobs.kinds.classify import Classify
+from parties.link.handshake import differences
 from parties.models.load import load_trees, predicted
 from parties.sources.delimited import csv_columns
 from smc.counting import forecast
@@ -162,3 +163,20 @@ def test_a_schema_of_new_people_needs_no_class(tmp_path: Path) -> None:
     two.schema.only(names).save(tmp_path / "schema.toml")
     (tmp_path / "schema.toml").write_text((tmp_path / "schema.toml").read_text().replace('target = "play"\n', ""))
     assert two.classes()[0] == expected
+
+
+def test_another_tree_of_the_peer_is_a_line(tmp_path: Path) -> None:
+    two = Asked(tmp_path, people(61), "play", ("a", "d"))
+    ours = two.classes()[1].specification()
+    theirs = ours | {"classifier": ours["classifier"].replace('"yes"', '"no"', 1)}
+    (line,) = differences(ours, theirs)
+    assert line.startswith("classifier: ours ")
+    assert "\n" not in line
+
+
+def test_a_tree_without_a_question_is_a_line(tmp_path: Path) -> None:
+    two = Asked(tmp_path, people(61), "play", ("a", "d"))
+    text = FOREST.replace('"trees": [{"class": "x"}, {"class": "x"}]', '"tree": {"class": "x"}')
+    settings = two.settings(0, learns="dialler").model_copy(update={"classifier": text})
+    with pytest.raises(InputError, match="listener_columns: each party needs a column"):
+        Classify.alone(settings, 0)
