@@ -106,7 +106,7 @@ def test_the_people_s_bits_and_the_consent_are_those_of_the_classes(tmp_path: Pa
         "The party that listens gives 'a'; the party that dials gives 'c'.",
         "b learns nothing else of our columns, and we nothing else of b's.",
     ]
-    assert said[6].endswith("In each job these are at most 1 bits of a person.")
+    assert said[6].endswith("The bits about a person in each job are at most 1.")
 
 
 FOREST = '{"schema_digest": "%s", "target": "play", "tolerance": 0.1, "trees": [{"class": "x"}, {"class": "x"}]}' % (
