@@ -22,7 +22,7 @@ def rows_command(
     config_file: Path | None = node_config,
     force: bool = FORCE,
 ) -> None:
-    """Write the keys of your rows that a job of smc align has matched, as CSV.
+    """Write the keys of your rows that a job of smc align has matched, as CSV; of smc classify, with classes.
 
     JOB is the beginning of the job's identifier, or latest for the newest job with matched rows. If both parties learn
     their rows, the n-th row belongs to the n-th row of the peer. The node keeps the file for its owner only. It removes

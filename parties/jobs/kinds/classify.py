@@ -140,8 +140,8 @@ class Classify(BySchema):
             "The other party learns no result.",
             f"The classes are those of a public tree of {len(terms.leaves)} leaves, with SHA-256 {digest}.",
             *self.nothing_else(peer),
-            "A class can disclose the other party's values on the tree's paths. The bits about a person in each job are "
-            f"at most {terms.width}.",
+            "A class can disclose the other party's values on the tree's paths. The bits about a person in each job "
+            f"are at most {terms.width}.",
         ]
 
     @override
