@@ -55,8 +55,8 @@ class ClassifySettings(BooleanSettings, ApartSettings):
 
 def _tree(text: str) -> TreeFile:
     model = models.read(text)
-    if not isinstance(model, TreeFile) or model.others:
-        raise InputError("model: is not a single tree; give a file of smc id3")
+    if not isinstance(model, TreeFile) or model.others or isinstance(asking(model).tree, Leaf):
+        raise InputError("model: is not a single tree with splits; give a file of smc id3")
     return asking(model)
 
 

@@ -121,11 +121,11 @@ FOREST = '{"schema_digest": "%s", "target": "play", "tolerance": 0.1, "trees": [
         ({"model": None}, "classifier: is missing; give a tree (--model; classifier in a job)"),
         ({"aligned": None}, "--aligned is missing: with --listener-columns give"),
         ({"aligned": None, "listener_columns": None}, "alignment: is missing; give matched rows (--aligned; alignment"),
-        ({"listener_columns": ("a", "c")}, "listener_columns: each party needs a column of 'a', 'c'"),
+        ({"listener_columns": ("a", "c")}, "listener_columns: the job reads 'a', 'c', columns of one party"),
         ({"listener_columns": ("a", "e")}, "listener_columns: 'e' is not an attribute of the schema"),
         ({"classes": None}, "--classes: give it at the party that learns the classes, and only there"),
         ({"learns": "listener"}, "--classes: give it at the party that learns the classes, and only there"),
-        ({"model": None, "classifier": FOREST}, "model: is not a single tree; give a file of smc id3"),
+        ({"model": None, "classifier": FOREST}, "model: is not a single tree with splits; give"),
         ({"model": None, "classifier": FOREST.replace('"trees": [{"class": "x"}, {"class": "x"}]',
           '"tree": {"attribute": "z", "branches": {"x": {"class": "x"}, "y": {"class": "y"}}}')},
          "there is no attribute 'z' in the schema"),
@@ -178,5 +178,5 @@ def test_a_tree_without_a_question_is_a_line(tmp_path: Path) -> None:
     two = Asked(tmp_path, people(61), "play", ("a", "d"))
     text = FOREST.replace('"trees": [{"class": "x"}, {"class": "x"}]', '"tree": {"class": "x"}')
     settings = two.settings(0, learns="dialler").model_copy(update={"classifier": text})
-    with pytest.raises(InputError, match="listener_columns: each party needs a column"):
+    with pytest.raises(InputError, match="model: is not a single tree with splits"):
         Classify.alone(settings, 0)
