@@ -101,8 +101,8 @@ def test_the_people_s_bits_and_the_consent_are_those_of_the_classes(tmp_path: Pa
         "The dialling party learns the class, play, of each person.",
         "The other party learns no result.",
     ]
-    assert said[3:6] == [
-        "The rows are 55 people who are in both tables, as both parties know from alignment ab.",
+    assert said[3].startswith("The rows are 55 people who are in both tables, as both parties know from alignment ab.")
+    assert said[4:6] == [
         "The party that listens gives 'a'; the party that dials gives 'c'.",
         "b learns nothing else of our columns, and we nothing else of b's.",
     ]
