@@ -114,7 +114,7 @@ class ExactRules(RulesOfBoth, StoppingKind):
     @property
     @override
     def disclosure(self) -> Disclosure:
-        """The openings: first whether `support` requires more rows than `k`, then a bit for each candidate."""
+        """The openings: first whether `support` requires more rows than `k` does, then a bit for each candidate."""
         at_most = None if self.settings.most is None else sum(self.largest) + 1
         bits = Bits(lambda step: step.size + (step.number == 0), at_most)
         return Disclosure(self._reveals, self._opened, bits, question=self.question)
@@ -123,8 +123,8 @@ class ExactRules(RulesOfBoth, StoppingKind):
         settings, things = self.settings, self.things
         return [
             f"We and {peer} both learn which sets of at most {self.problem.max_length} values at least "
-            f"{settings.support:.3g} of all {things} of both have, and at least {settings.k:,} {things}, and which "
-            f"rules of them hold with a confidence of {settings.confidence:.3g}"
+            f"{settings.support:.3g} of all {things} of both have, and at least {self.problem.least_rows:,} {things}, "
+            f"and which rules of them hold with a confidence of {settings.confidence:.3g}"
             + (f" and a lift of {settings.lift:g}." if settings.lift else "."),
             f"We also learn whether both have at least {self.least_of_all:,} {things} together, and no other number "
             f"of {things}. A rule of confidence 1 says that none of either is an exception.",
@@ -134,7 +134,7 @@ class ExactRules(RulesOfBoth, StoppingKind):
 
     @property
     def least_of_all(self) -> int:
-        """Number of both parties' rows from which `support` requires at least `k` rows."""
+        """Least number of rows of both parties together from which `support` requires `least_rows` or more."""
         return math.ceil(self.problem.least_rows / self.problem.support)
 
     def _opened(self, state: State, step: int | None = None) -> dict[str, int]:
