@@ -44,7 +44,7 @@ class Decisions:
         """Return the decisions from the opened bits, the inverse of `bits`.
 
         Args:
-            bits: The opened bits, uint8[1 + index width, nodes].
+            bits: The opened bits, uint8[1 + index width, nodes]: 1 for a leaf, then the index of its class.
             classes: Number of classes.
             last: True for nodes that must be leaves, one bool for all or bool[nodes].
 

@@ -42,7 +42,7 @@ class LinkShape:
 
     @classmethod
     def parse(cls, text: str) -> LinkShape:
-        """Read "RATE,ROUND-TRIP,WINDOW", any one of the three alone, or the name of a preset.
+        """Read "RATE,ROUND-TRIP,WINDOW" or the name of a preset. One or two of the three may be missing.
 
         Raises:
             InputError: The text has none of these forms.

@@ -35,7 +35,8 @@ def backup(
     """Back up a node, which may be running, to one file.
 
     The file has party.toml, the keys, certificates and schemas that it names, and the state: jobs, log, budgets,
-    accounts and archives. It has no rows of tables and no passphrases. The copy is checked as by smc audit verify.
+    accounts and archives. It has no rows of tables and no passphrases. Without --passphrase or --passphrase-file it is
+    not encrypted. The copy is checked as by smc audit verify.
     """
     from parties.node.starting import backup as backups
 

@@ -71,7 +71,8 @@ def told_command(
 ) -> Report:
     """Record a notice to the authority, the people or the peer.
 
-    TEXT states how you gave the notice. After 72 hours, give the authority the reasons for the delay too.
+    TEXT states how you gave the notice. A notice to the authority after 72 hours must also give the reasons for the
+    delay.
 
     BREACH is the identifier from smc breach list, or its first digits.
     """
@@ -104,7 +105,7 @@ def list_command(file: NodeFile = settings(file_of)) -> Report:
 def draft_command(
     breach: str = _BREACH, config_file: Path | None = node_config, out: Path | None = out_option, force: bool = FORCE
 ) -> None:
-    """Write a draft of the notice to the authority, as Markdown.
+    """Write a draft of the notice to the authority, as Markdown. Without --out, print it.
 
     Its sources are party.toml and the log. Facts that only people know are marked as TODO.
 

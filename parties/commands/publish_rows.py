@@ -62,10 +62,11 @@ def invariant_command(
 ) -> Report:
     """Publish a growing table again, so that comparing its versions reveals no more (m-invariance).
 
-    Every version leaves a person the same m possible sensitive values.
+    Every version leaves a person the same possible sensitive values, at least m of them.
 
-    The plan sets m. People may come and go between versions. A class of equal rows that lacks one of the m values gets
-    a counterfeit row. The number of counterfeits in each class is published.
+    The plan sets m, and names the file with the history of the versions. People may come and go between versions. A
+    class of equal rows that lacks one of its values gets a counterfeit row. The number of counterfeits in each class is
+    published.
     """
     from parties.alone.publish.protecting.protecting import write
     from parties.alone.publish.reading import rows_of

@@ -164,7 +164,7 @@ class Disclosure:
 
     @property
     def past_budget(self) -> bool:
-        """True if a run opens exact values of rows, without a charge. A table with a budget needs a rule for that."""
+        """True if a run opens exact values of rows, at no epsilon. A table with a budget needs a rule for them."""
         return self.opens_exact_too or not self.spends
 
 

@@ -78,7 +78,7 @@ class Link:
     def finish(self, digest: bytes = b"") -> None:
         """Exchange goodbyes, so that both parties know that the other has everything. A second call does nothing.
 
-        A peer that receives our goodbye first could repeat its digest, whatever its own result. So party 0 sends first.
+        Party 0 sends its goodbye first. So party 1 could repeat the digest of party 0, whatever its own result.
 
         Args:
             digest: Digest of the common result.

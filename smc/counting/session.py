@@ -115,7 +115,7 @@ class CountingSession(Session):
 
         Args:
             seconds: The time.
-            what: The kind of work, a key of `lines`.
+            what: The kind of work, a key of `lines`, which has the seconds of each kind.
         """
         self.lines[what] = self.lines.get(what, 0.0) + seconds
 

@@ -93,7 +93,7 @@ class ArithmeticWords(Words):
 
     @override
     def total(self, word: Word, groups: Groups, width: int) -> Word:
-        """Return the sum of each group of words; it needs no message."""
+        """Return the sum of each group of words, see `Words.total`; it needs no message."""
         self._engine.session.note("total", groups.astype("<i8").tobytes, groups=groups.shape)
         padded = np.append(word.data, np.uint64(0))  # member -1 is the last instance, which is zero
         return Word(padded[groups].sum(axis=1, dtype=np.uint64), width)

@@ -26,7 +26,10 @@ from smc.session import Session
 
 
 class Pieces(Protocol):
-    """Executor of a batch's pieces for an engine, see `smc.engines.shards`."""
+    """Executor of a batch's pieces for an engine, see `smc.engines.shards`.
+
+    `count` is the greatest number of pieces of a batch.
+    """
 
     count: int
 

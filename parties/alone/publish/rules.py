@@ -112,7 +112,7 @@ def path(column: str, rule: Rule, value: str) -> list[str]:
 
 
 def read_tree(file: Path) -> list[list[str]]:
-    """Return the paths in a file without a header; raise InputError for another format."""
+    """Return the lines of a CSV file without a header, each a value and its ancestors; raise InputError if invalid."""
     lines = files.read_text(file).splitlines()
     if not any(line.strip() for line in lines):
         raise InputError(f"{file}: the file is empty; each line must be a value and its ancestors")

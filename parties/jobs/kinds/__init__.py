@@ -55,7 +55,7 @@ def with_one_name(words: list[str]) -> list[str]:
 
 
 def is_known(name: str) -> bool:
-    """Return True if there is a kind of this name."""
+    """Return True if there is a kind of this name, without loading its module."""
     return name in BUILT_IN or name in plugins.offered(GROUP)
 
 

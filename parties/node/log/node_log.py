@@ -230,7 +230,7 @@ class NodeLog:
             return list(islice(database.rows(self.connection, number), most))
 
     def shipped(self, target: str) -> Shipped:
-        """Return the last entry that a shipping target has; the log's start if the log lacks this entry."""
+        """Return the last entry that a shipping target has; number 0 if this log does not have that entry."""
         with self.reading():
             at = shipped.of(self.connection, target)
             is_here = not at.hash or self.audit.has(Head(number=at.number, hash=at.hash))

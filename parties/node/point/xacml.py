@@ -36,7 +36,9 @@ Decision: TypeAlias = Literal["Permit", "Deny", "NotApplicable", "Indeterminate"
 
 
 class DecisionPointAnswer(NamedTuple):
-    """The answer of the decision point. Without an answer `decision` is None, and `reason` says why.
+    """The answer of the decision point, with its reason as text, which may be empty.
+
+    Without an answer `decision` is None, and `reason` is the reason why there is none.
 
     `about` is the request without its time: the answer does not count for any other request.
     """

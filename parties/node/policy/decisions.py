@@ -77,7 +77,7 @@ def decide(rules: Iterable[Rule], request: Request, combine: Combine = "deny-ove
 def _exactly(request: Request) -> str:
     if request.joint_number:
         return f"a joint number would be opened without noise, and {EXACT}"
-    return "the table has a privacy budget, and the job opens values without noise or a charge to it"
+    return "the table has a privacy budget, and the job opens exact values, which cost no epsilon"
 
 
 def _because(rules: Iterable[Rule], request: Request) -> str:

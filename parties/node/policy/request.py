@@ -27,8 +27,8 @@ class Request:
     `numbers` are the kind's parameters that can be bounded, infinite where there is no limit. `runs_today` is the
     number of jobs with this peer on our table that we have approved since midnight. `attributes` are our file's
     statements about the peer, `rights` those about the people in the table. `joint_number`: a joint number is opened
-    without noise. `past_budget`: our table has a privacy budget and the job spends nothing of it, so everything it
-    opens is without noise, decisions included.
+    without noise. `past_budget`: our table has a privacy budget, and the job opens exact values, which cost no
+    epsilon. Decisions are exact values too.
     """
 
     peer: str | None

@@ -278,7 +278,10 @@ class ConcentratedLoss(Loss):
 
 
 class Charge(Fields, kind="spent"):
-    """The job was charged to our table's privacy budget: once, when it was first computed, for any outcome."""
+    """The job was charged to our table's privacy budget: once, when it was first computed, for any outcome.
+
+    Windows of the budget take `counts_from` as the time of the charge.
+    """
 
     table: Text  # ours
     peer: Text

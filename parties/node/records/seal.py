@@ -132,7 +132,7 @@ def problems(
         owner: Certificate of the log's owner.
         hashes: Hashes of the log's entries, by number.
         last_of_jobs: Number of the last entry that came with a change of a job.
-        needed: Whether a node that keeps a seal has started.
+        needed: Whether a missing seal is a difference: a node that keeps a seal has started.
     """
     kept = _kept(connection)
     if kept is None:

@@ -33,7 +33,7 @@ class Shipped(NamedTuple):
 
 
 def of(connection: sqlite3.Connection, target: str) -> Shipped:
-    """Return the progress of a target; the start if nothing has been shipped there.
+    """Return the progress of a target: number 0 and empty texts if nothing has been shipped there.
 
     Args:
         connection: The database.

@@ -30,7 +30,7 @@ class DriftSettings(DecisionSettings):
 
     columns: Columns | None = public(None, "Columns", "Columns to compare, separated by commas", column=True)
     level: Annotated[float, Field(strict=True, ge=1e-6, le=0.5)] = public(
-        0.05, "Level", "Significance level: probability that equal columns are reported as different"
+        0.05, "Level", "Significance level of each column: probability of a difference reported where there is none"
     )
 
 

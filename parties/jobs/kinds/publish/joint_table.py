@@ -18,9 +18,9 @@ from parties.tables.schema import Schema
 class JointTable(TableOfBoth):
     """Make one table of counts or sums, with totals, from the rows of both parties. Cells with few rows are hidden.
 
-    With --to the numbers are sealed to the certificate of a third party, who reads them with smc publish open.
-    Further cells are then hidden, so that totals do not reveal the small ones. With --epsilon both learn the
-    numbers with noise, and the noise also decides which cells are hidden.
+    Give --to or --epsilon. With --to the numbers are sealed to the certificate of a third party, who reads them with
+    smc publish open. Further cells are then hidden, so that totals do not reveal the small ones. With --epsilon both
+    learn the numbers with noise, and the noise also decides which cells are hidden.
     """
 
     @classmethod

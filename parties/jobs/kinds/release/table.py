@@ -40,8 +40,8 @@ class Table(Histogram):
     """Count the rows of both parties for each combination of values of some columns. Both learn the noisy counts.
 
     A row counts for one cell only, so epsilon is spent once. The margins are sums of the cells and cost nothing
-    more. The cells are made consistent: none is below 0, and their sum equals that of the noisy ones.
-    Percentages follow from them.
+    more. The cells are made consistent: none is below 0. Their sum is the noisy sum, but at least 0 and at
+    most the bound on all rows. Percentages follow from them.
     """
 
     name = "release table"

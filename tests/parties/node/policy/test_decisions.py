@@ -353,7 +353,7 @@ def test_exact_results_only_where_a_rule_says_so() -> None:
     anything, consent = rule(name="anything"), rule(name="consent", exact=True, purpose="research")
     why = {
         "joint_number": "a joint number would be opened without noise, and this tells each party the other's number",
-        "past_budget": "the table has a privacy budget, and the job opens values without noise or a charge to it",
+        "past_budget": "the table has a privacy budget, and the job opens exact values, which cost no epsilon",
     }
     for attribute, reason in why.items():
         exact, noisy = request(**{attribute: True}), request()
