@@ -139,7 +139,9 @@ def reads_tables() -> list[type[Kind]]:
 
 
 def test_all_kinds_on_tables_know_people() -> None:
-    assert all("at_most" in kind.Settings.model_fields for kind in reads_tables())
+    """But for classify: its matched rows are one a person."""
+    without = [kind.name for kind in reads_tables() if "at_most" not in kind.Settings.model_fields]
+    assert without == ["classify"]
 
 
 @pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
