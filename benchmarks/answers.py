@@ -13,8 +13,8 @@ scales are computed:
   staircase (Geng, Viswanath 2014), as if the number of rows were known. The *worst* is the error of `release mean` if
   all numbers are low.
 - Triangles are counted in graphs of 100 vertices. The columns are the law that the command uses, *plain* noise by the
-  global sensitivity, and *narrow*, a ladder whose rungs widen by a half each. No ladder of Zhang and others (SIGMOD
-  2015) has narrower rungs.
+  global sensitivity, and *narrow*, a ladder of which every second rung is one number wider than the one before. No
+  ladder of Zhang and others (SIGMOD 2015) has narrower rungs.
 """
 
 from __future__ import annotations

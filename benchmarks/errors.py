@@ -333,8 +333,8 @@ SECTIONS: tuple[tuple[str, Callable[[Behind], str], str], ...] = (
         "Triangles",
         triangles,
         "A ladder fits the noise to the graph; the global sensitivity is that of the worst graph."
-        " The narrowest possible ladder is a lower bound for such noise: its rungs widen by a half each, and no ladder"
-        " has narrower ones (Zhang and others, SIGMOD 2015)."
+        " The narrowest possible ladder is a lower bound for such noise: every second rung is one number wider"
+        " than the one before, and no ladder has narrower rungs (Zhang and others, SIGMOD 2015)."
         " No two vertices of these graphs have more neighbours in common than the row states."
         " No library known to us counts triangles. `make bench-answers` measures the errors.",
     ),

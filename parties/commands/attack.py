@@ -100,8 +100,8 @@ def link_command(
     The attacker knows some columns of each person, exactly or with errors (Narayanan, Shmatikov 2008). The attack
     compares them with all published rows. It links a person if one row fits much better than all others. With --row,
     the report has the share of correct links of the strongest of three attacks. It also has the most correct links
-    that one of them makes among its surest people (1 %, at least 10). With --config, a table of party.toml maps the
-    cells of --known to its categories.
+    that one of them makes among its surest people (1 %, at least 10). With --config, the table of --known, or the only
+    table of party.toml, maps the cells of --known to its categories.
     """
     from parties.alone.attacks import attackers, linking
     from parties.alone.publish.models import strongest
@@ -154,7 +154,8 @@ def infer_command(
     The attacker knows other columns of each person. Five attacks guess: by all rows that fit, by the nearest row, by
     the ten nearest rows, by the row with the rarest match, and by naive Bayes learnt from all rows. The report
     compares them with a guess without the published rows. A guessed number is right within 5 % of a standard
-    deviation. With --config, a table of party.toml maps the cells of --known to its categories.
+    deviation. With --config, the table of --known, or the only table of party.toml, maps the cells of --known to its
+    categories.
     """
     from parties.alone.attacks import inference, linking
     from parties.alone.attacks.agreement import measured

@@ -131,8 +131,8 @@ def membership_command(
     Members are the rows that a model or synthetic rows were learnt from. A model may predict its members correctly more
     often than other rows. Synthetic rows may be nearer to their members. The report has the numbers of members and of
     other rows among the surest guesses. For a naive Bayes model, it also has the number of members with a value that
-    only one row of the model has. With --config, a table of party.toml maps the cells of --members and --others to
-    its categories.
+    only one row of the model has. With --config, the table of a file, or the only table of party.toml, maps the cells
+    of --members and --others to its categories.
     """
     from parties.alone.attacks import membership, published_counts
     from parties.models.bayes import NaiveBayesModel

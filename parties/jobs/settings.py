@@ -410,7 +410,8 @@ def row_bound() -> AnyField:
     return public(
         MAX_ROWS,
         "Row bound",
-        "Public upper bound on the rows of each party. Raise it for a larger table; some costs grow with it",
+        "Public upper bound on the rows of each party. Raise it for a larger table; some costs grow with it. If you "
+        "leave it out, max_rows of your table in party.toml counts",
         advanced=True,
     )
 

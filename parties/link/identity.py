@@ -83,7 +83,7 @@ class Identity:
 
     @property
     def secret(self) -> bytes:
-        """Secret bytes, of the private key in PEM or of its token: they stay the same as long as the key does."""
+        """Secret bytes, constant as long as the key is: the private key in PEM, or 32 bytes derived in a token."""
         return self.key_pem if self.token is None else self.token.secret
 
     def require_file(self) -> None:

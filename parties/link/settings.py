@@ -75,7 +75,7 @@ def port_range(value: str) -> range:
 
 
 def link_shape(value: str) -> str:
-    """Return the rate and delay of an emulated link in canonical form. Raise ValueError if the text is invalid."""
+    """Return the text of an emulated link (rate, round trip, window) in canonical form; ValueError if it is invalid."""
     try:
         return str(LinkShape.parse(value))
     except InputError as error:

@@ -162,7 +162,10 @@ class PeerSpent(View):
 
 
 class ChargeView(View):
-    """The charge of one job, and its time; `counts` is true if it is in the budget's window now."""
+    """The charge of one job, and its time.
+
+    `uses` are the job's mechanisms, a phrase each. `counts` is true if the charge is in the budget's window now.
+    """
 
     job: str
     at: str

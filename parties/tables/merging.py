@@ -52,7 +52,7 @@ class Merged:
     notes: tuple[Note, ...]
 
     def summary(self) -> Iterator[str]:
-        """Yield one line for each kind of notes: the note itself if it is the only one of its kind."""
+        """Yield one line for each kind of notes: a single note itself; for several notes, the kind and the columns."""
         for kind in dict.fromkeys(note.kind for note in self.notes):
             alike = [note for note in self.notes if note.kind == kind]
             columns = dict.fromkeys(note.column for note in alike)

@@ -137,7 +137,7 @@ def ruled(job: JobView) -> bool:
 
 
 def note(why: str) -> str:
-    """Return a node's text about a job without terminal commands, since the page has fields or buttons for them."""
+    """Return a node's text about a job; `type it below` replaces the command for an input, as the page has a field."""
     return re.sub(r": (smc approve [0-9a-f]+ )?--input \w+=VALUE", ": type it below", shown(why, 1000))
 
 

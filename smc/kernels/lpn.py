@@ -260,7 +260,8 @@ def hash_leaves(leaves, weights, tree_weights, places, sums):  # type: ignore[no
         weights: The leaves' weights, u64[1 << depth].
         tree_weights: The trees' weights, u64[trees].
         places: A secret place a tree, u64[trees]; a number beyond the leaves stands for none.
-        sums: Changed in place, u64[3]: of low words, of high words, and of ones at the places.
+        sums: Changed in place, u64[3]: weighted sums of low words and of high words, and the sum of weights at the
+            places.
     """
     size = weights.shape[0]
     for tree in range(tree_weights.shape[0]):

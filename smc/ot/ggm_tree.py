@@ -40,7 +40,7 @@ DIGEST = 32  # bytes of a digest
 
 
 def tree_salts(session: Session, name: str, trees: int, depth: int) -> Blocks:
-    """Return the public blocks that the session's trees encrypt, one a level and tree.
+    """Return the public salts of the session's trees, one block a level and tree.
 
     Args:
         session: Its identifier enters every salt.

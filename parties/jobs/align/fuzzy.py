@@ -43,7 +43,12 @@ class FuzzySettings(ManyGatesSettings, AlignSettings):
     threshold_match_weight: Annotated[float, Field(strict=True, allow_inf_nan=False)] | None = public(
         None, "Threshold", "Least match weight of a pair: the sum of log2(m/u), m and u being the two chances"
     )
-    keys: RowBound = public(MAX_ROWS, "Keys entered", "Twice the public upper bound on a party's rows")
+    keys: RowBound = public(
+        MAX_ROWS,
+        "Keys entered",
+        "Twice the public upper bound on a party's rows. If a node's job leaves it out, it follows from max_rows of "
+        "the table",
+    )
     bin_rows: Annotated[int, Field(strict=True, ge=1, le=256)] = public(
         32, "Rows of a bin", "Places of a bin. More have room for larger blocks, and cost more", advanced=True
     )

@@ -40,7 +40,8 @@ class AlignSettings(TabularSettings):
     keys: RowBound = public(
         MAX_ROWS,
         "Keys entered",
-        "Public upper bound on the keys that a party enters: 1, 2 or 4 per row, for 1, 2 or 3 keys in by",
+        "Public upper bound on the keys that a party enters: 1, 2 or 4 per row, for 1, 2 or 3 keys in by. If a node's "
+        "job leaves it out, it follows from max_rows of the table",
     )
     listener_keys: RowBound | None = public(
         None,

@@ -51,7 +51,7 @@ class MajoritySettings(BooleanSettings):
         None,
         "Classes",
         "Classes in order, separated by commas",
-        none="in a node's job: the classes of the table's target",
+        none="required without a table; else the classes of its target",
     )
     target: str | None = public(
         None, "Target", "Column whose values are counted", none="target in the schema", node=True, column=True

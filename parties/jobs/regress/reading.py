@@ -79,7 +79,7 @@ def classes_of(schema: Schema, target: str) -> tuple[str, str]:
 
 
 def rows_of(source: Source, features: Features) -> TrainingRows:
-    """Return a party's distinct rows, in an order that depends only on them.
+    """Return a party's distinct rows with targets and counts, in an order that depends only on these values.
 
     Args:
         source: Source with the features' columns in their order.

@@ -48,7 +48,7 @@ class AmountSettings(BooleanSettings):
     of: str | None = public(
         None,
         "What is counted",
-        f"Compare numbers of rows: {ROWS!r} = all rows of each party, COLUMN=VALUE = rows with this value",
+        f"Compare the parties' numbers of rows: {ROWS!r} = of all rows, COLUMN=VALUE = of the rows with this value",
         none="your own number, and one that the peer types when it approves",
         node=True,
     )

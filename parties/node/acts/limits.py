@@ -111,7 +111,9 @@ def too_many_sessions(limits: LimitSettings) -> str:
 
 
 def too_large(shards: int, memory: int, others: tuple[int, int], limits: LimitSettings) -> str:
-    """Return the reason why a session must wait until others have ended; empty if it need not.
+    """Return the reason why a session must not begin now; empty if it may.
+
+    The limit of processes does not keep a peer's only session from beginning. The limit of memory does.
 
     Args:
         shards: Number of processes of the session beside the node's.

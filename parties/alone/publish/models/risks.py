@@ -26,12 +26,12 @@ _PART = 1 << 22  # scores of classes and values that are held at a time
 
 
 def risks(classes: Classes, labels: Sequence[Codes]) -> dict[str, Any]:
-    """Return the figures, ready for JSON; shares and probabilities from 0 to 1. There must be rows.
+    """Return the risk figures, ready for JSON. Shares and probabilities are from 0 to 1. There must be rows.
 
     Args:
         classes: the classes
-        labels: for each quasi-identifier, the label of each class by number, int64[classes]; classes without rows at
-            the end may lack one
+        labels: for each quasi-identifier, the number of each class's label, int64[classes]; the array may omit
+            classes without rows at the end
     """
     nonempty = np.flatnonzero(classes.sizes > 0)
     present = Classes(classes.counts[nonempty], classes.layout)

@@ -27,7 +27,8 @@ class ClusterSettings(DrawnSettings):
         None,
         "Clusters",
         "Number of clusters",
-        none="with method grid: chosen from its counts, from 2 to ln(2 max_rows); otherwise required",
+        none="with method grid, the default up to four columns: chosen from its counts, from 2 to ln(2 max_rows); else "
+        "required",
     )
     method: Literal["grid", "in-process", "hybrid"] | None = public(
         None,

@@ -318,7 +318,7 @@ class Scoring(Release):
     @classmethod
     @override
     def text(cls, document: Document, party: int) -> str:
-        """Begin with the headline: the rows that judge the model."""
+        """Begin with the headline, which states whether the model has seen the rows that judge it."""
         headline = f"{document['headline']}\n" if "headline" in document else ""
         return headline + super().text(document, party)
 
