@@ -110,7 +110,8 @@ class AlignedRows:
             row_of.setdefault(tuple(cell or "" for cell in key), row)  # of doubles the alignment takes the first
         if missing := sum(key not in row_of for key in self.keys):
             raise InputError(
-                f"{table.label}: lacks {missing:,} of the rows in {self.label}; give the table aligned there"
+                f"{table.label}: lacks {missing:,} of the keys in {self.label}, as written there; give the table "
+                "aligned there, or align anew"
             )
         order = [row_of[key] for key in self.keys]
         return np.column_stack([column[order] for column in codes]).astype(np.int64), unread
@@ -124,7 +125,5 @@ def owners(schema: Schema, listener_columns: Sequence[str]) -> Mapping[str, int]
         listener_columns: Columns of the party that listens.
     """
     if not 0 < len({*schema.attributes} & {*listener_columns}) < len(schema.attributes):
-        raise InputError(
-            f"listener_columns: the job reads {listed(schema.attributes)}, columns of one party; name one of each party"
-        )
+        raise InputError(f"the job reads {listed(schema.attributes)}, columns of one party; name one of each party")
     return {name: int(name not in listener_columns) for name in schema.attributes}

@@ -16,7 +16,7 @@ from pydantic import model_validator
 from typing_extensions import override
 
 from parties.base.console import size
-from parties.base.settings import LocalPath
+from parties.base.settings import LocalPath, at_key
 from parties.base.text import listed
 from parties.jobs.kind import (
     KEPT_BY_NODES,
@@ -214,6 +214,12 @@ class BySchema(Kind):
         return names
 
     @property
+    def apart_setting(self) -> str:
+        """Name of the setting that says that the columns lie apart: of a job of nodes `alignment`."""
+        by_hand = self.settings.own_aligned is not None or self.settings.alignment is None
+        return "listener_columns" if by_hand else "alignment"
+
+    @property
     def rows_each(self) -> int:
         """Bound on the rows of a party in the protocol; half of all rows if each party has columns of every row."""
         rows: int = self.settings.max_rows
@@ -223,14 +229,15 @@ class BySchema(Kind):
         """Raise InputError if the settings do not fit columns that lie apart."""
         from parties.jobs.aligned import owners
 
-        owners(self.schema, self.apart or ())
+        with at_key(self.apart_setting):
+            owners(self.schema, self.apart or ())
         refused = [name for name in ("at_most", "held_out", "exact") if getattr(self.settings, name, None)]
         if refused:
-            raise InputError(f"{refused[0]} cannot be combined with listener_columns; remove one of them")
+            raise InputError(f"{refused[0]} cannot be combined with {self.apart_setting}; remove one of them")
         epsilon, adjacency = (getattr(self.settings, name, None) for name in ("epsilon", "adjacency"))
         if epsilon is not None and adjacency == "add-remove":
             raise InputError(
-                "adjacency: both parties know who is aligned, so noise hides values; give --adjacency replace"
+                "adjacency: both parties know who is aligned, so noise hides values; set adjacency to replace"
             )
 
     @property

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from parties.base.text import instead, listed, quoted
 from parties.sources.mapping import ColumnRule
+from parties.tables.toml_text import toml_key
 from parties.tables.unfit import NoColumnError, UnfitError
 from protocols.counts import Indices, LevelCounts, Pieces
 from protocols.tree import Open, Tree
@@ -205,7 +206,8 @@ class Source(ABC):
     def _require(self, rule: ColumnRule, names: Collection[str], folded: Mapping[str, int]) -> None:
         """Raise InputError unless `names` has the rule's column once; `folded` counts the names in lower case."""
         if rule.column not in names:
-            raise NoColumnError(f"{self._where(rule)}: there is no such column{instead(rule.column, names)}")
+            remedy = f"; set columns.{toml_key(rule.attribute)}.column in party.toml to its column"
+            raise NoColumnError(f"{self._where(rule)}: there is no such column{instead(rule.column, names)}{remedy}")
         if folded.get(rule.column.lower(), 0) > 1:
             twins = [name for name in names if name.lower() == rule.column.lower()]
             raise InputError(f"{self._where(rule)}: rename {listed(twins)}: these names differ only in case")

@@ -83,7 +83,11 @@ def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Merged:
     if not shared:
         hint = f"; {_remedy(twins)}" if twins else ""
         raise InputError(f"the schemas have no column in common: ours has {listed(ours.attributes)}{hint}")
-    notes += [*_left_out("ours", ours, theirs), *_left_out("theirs", theirs, ours)]
+    left_out = [*_left_out("ours", ours, theirs)], [*_left_out("theirs", theirs, ours)]
+    notes += [*left_out[0], *left_out[1]]
+    if all(left_out):
+        what = "if two columns left out are one, one party runs smc prepare RAW --schema FILE, with the other's schema"
+        notes.append(Note(what, what))
     if twins:
         notes.append(Note("names that differ in capitals only", _remedy(twins)))
     notes += _named_alike(ours, theirs, twins)

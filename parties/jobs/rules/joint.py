@@ -98,7 +98,7 @@ class RulesOfBoth(BySchema):
         if task.apart is not None:
             task.check_apart()
             if key is not None:
-                raise InputError("transaction cannot be combined with listener_columns; remove one of them")
+                raise InputError(f"transaction cannot be combined with {task.apart_setting}; remove one of them")
         return task
 
     @classmethod

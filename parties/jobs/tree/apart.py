@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from parties.jobs.tabular import BySchema
 from parties.jobs.tree import leaf_rules
 from parties.jobs.tree.settings import Id3Settings
 from smc.errors import InputError
@@ -12,16 +13,15 @@ from smc.errors import InputError
 BY_OWN_ROWS = ("shards", "support_epsilon")
 
 
-def check(settings: Id3Settings) -> None:
-    """Raise InputError if settings of a tree do not fit columns that lie apart; they are completed."""
+def check(task: BySchema) -> None:
+    """Raise InputError if the completed settings of a tree do not fit columns that lie apart."""
+    settings: Id3Settings = task.settings
     refused = [name for name in BY_OWN_ROWS if getattr(settings, name) != getattr(Id3Settings(), name)]
     refused += ["prune holdout"] if settings.prune == "holdout" else []
     if refused:
-        raise InputError(f"{refused[0]} cannot be combined with listener_columns; remove one of them")
+        raise InputError(f"{refused[0]} cannot be combined with {task.apart_setting}; remove one of them")
     if settings.epsilon is None and settings.against == "peer" and leaf_rules.rules_of(settings).any:
-        raise InputError(
-            "against: each party has all rows, so no rule holds for the rows of one; give --against public"
-        )
+        raise InputError("against: each party has all rows, so no rule is about those of one; set against to public")
 
 
 def dealt(settings: Id3Settings) -> list[str]:

@@ -84,7 +84,7 @@ class JointTree(BySchema):
         task = cls.of(settings, schema, target)
         if task.apart is not None:
             task.check_apart()
-            apart.check(task.settings)
+            apart.check(task)
         task.check()
         return task
 

@@ -62,8 +62,11 @@ def test_another_file_is_a_line(tmp_path: Path, text: str, line: str) -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        (TABLE.replace("Cid", "Cyd"), "own.csv: lacks 1 of the rows in"),
-        (TABLE.replace("sex", "gender"), "own.csv, column 'sex': there is no such column"),
+        (TABLE.replace("Cid", "Cyd"), "own.csv: lacks 1 of the keys in"),
+        (
+            TABLE.replace("sex", "gender"),
+            "there are 'name', 'tax', 'age', 'gender'; set columns.sex.column in party.toml to its column",
+        ),
         (TABLE.replace("tax", "ssn"), "own.csv: there is no column 'tax'"),
         (TABLE.replace("40,m", "40,q"), "own.csv, line 4, column 'sex': 'q' is not"),
         (TABLE + "Eve,3,1,f\n" * 9, "own.csv"),

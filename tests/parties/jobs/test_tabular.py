@@ -177,7 +177,10 @@ def test_terms_that_name_a_matching_and_no_columns_of_a_party_are_not_canonical(
         ({"max_rows": 41}, {}, "max_rows: the alignment has 40 rows; remove max_rows"),
         ({}, {"beside": None}, "alignment: name the peer's schema file as `beside` in"),
         ({"alignment": "cd"}, {}, "alignment: no job has matched"),
-        ({"columns": ("rain",)}, {}, "listener_columns: the job reads 'rain', 'play', columns of one party"),
+        ({"columns": ("rain",)}, {}, "alignment: the job reads 'rain', 'play', columns of one party"),
+        ({"held_out": 0.2}, {}, "held_out cannot be combined with alignment; remove one of them"),
+        ({"shards": 2}, {}, "shards cannot be combined with alignment; remove one of them"),
+        ({"epsilon": 1.0}, {}, "adjacency: both parties know who is aligned, so noise hides values; set adjacency to"),
     ],
 )
 def test_a_proposal_on_matched_rows_that_cannot_be_is_a_line(

@@ -32,6 +32,7 @@ def test_both_parties_get_all_values_and_hear_of_what_differs() -> None:
     assert tuple(note.text for note in ours.notes) == (
         "left out column 'id': only ours lists it",
         "left out column 'zip': only theirs lists it",
+        "if two columns left out are one, one party runs smc prepare RAW --schema FILE, with the other's schema",
         "column 'sex': only ours has 'male'",
         "column 'sex': only theirs has 'Male'",
         "column 'sex': 'male' (ours) and 'Male' (theirs) differ in capitals only: is it one value?",
@@ -115,7 +116,7 @@ def test_whoever_merges_it_is_one_schema(one: Schema, other: Schema) -> None:
 @example([Schema({"x": tuple(order)}) for order in ("ba", "ab", "cb")], None)  # merging depends on the order
 @given(st.lists(SCHEMAS, min_size=2, max_size=5), st.sampled_from([None, "t"]))
 def test_any_number_of_parties_get_one_schema(proposals: list[Schema], target: str | None) -> None:
-    found = []
+    found: list[Schema | None] = []
     for index, ours in enumerate(proposals):
         others = {f"{at}.toml": other for at, other in enumerate(proposals) if at != index}
         try:

@@ -71,9 +71,12 @@ def test_an_estimate_of_exact_rules_grows_with_the_rows(tmp_path: Path) -> None:
     ("more", "line"),
     [
         ({"transaction": "id"}, "transaction cannot be combined with listener_columns; remove one of them"),
-        ({"epsilon": 1.0}, "adjacency: both parties know who is aligned, so noise hides values; give --adjacency"),
+        (
+            {"epsilon": 1.0},
+            "adjacency: both parties know who is aligned, so noise hides values; set adjacency to replace",
+        ),
         ({"at_most": 2}, "at_most cannot be combined with listener_columns; remove one of them"),
-        ({"columns": ("a", "d")}, "listener_columns: each party needs a column of 'a', 'd'"),
+        ({"columns": ("a", "d")}, "listener_columns: the job reads 'a', 'd', columns of one party"),
     ],
 )
 def test_settings_that_do_not_fit_are_a_line(tmp_path: Path, more: dict[str, Any], line: str) -> None:

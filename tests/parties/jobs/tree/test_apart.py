@@ -118,8 +118,11 @@ def test_a_typical_run_counts_the_columns_of_both(tmp_path: Path, more: dict[str
 @pytest.mark.parametrize(
     ("more", "line"),
     [
-        ({}, "against: each party has all rows, so no rule holds for the rows of one; give --against public"),
-        ({"epsilon": 1.0}, "adjacency: both parties know who is aligned, so noise hides values; give --adjacency"),
+        ({}, "against: each party has all rows, so no rule is about those of one; set against to public"),
+        (
+            {"epsilon": 1.0},
+            "adjacency: both parties know who is aligned, so noise hides values; set adjacency to replace",
+        ),
         ({**PLAIN, "support_epsilon": 1.0}, "support_epsilon cannot be combined with listener_columns"),
         ({**PLAIN, "trees": 3}, "trees"),
         ({**PUBLIC, "prune": "holdout"}, "prune holdout cannot be combined with listener_columns"),
