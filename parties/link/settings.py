@@ -116,6 +116,10 @@ class LinkSettings(Settings):
             raise ValueError("listen and connect exclude each other: one party listens, the other connects")
         if self.ray is not None and self.shard_ports is not None:
             raise ValueError("shard_ports is for shards of this machine, and ray starts them elsewhere: remove one")
+        if self.listen is not None and self.data_ports is not None:
+            port = parse_address(self.listen, lowest_port=0).port
+            if port in port_range(self.data_ports):
+                raise ValueError(f"data_ports {self.data_ports} has the port of listen, {port}; name other ports")
         return self
 
 

@@ -51,6 +51,13 @@ def test_what_is_no_range_of_ports(text: str) -> None:
         merge(LinkSettings(), {"data_ports": text})
 
 
+def test_data_connections_do_not_use_the_port_of_the_link() -> None:
+    with pytest.raises(InputError, match="data_ports 7000-7003 has the port of listen, 7001; name other ports"):
+        merge(LinkSettings(), {"listen": "[::1]:7001", "data_ports": "7000-7003"})
+    for ports in ("7000", "7002-7003"):
+        assert merge(LinkSettings(), {"listen": "[::1]:7001", "data_ports": ports}).data_ports == ports
+
+
 def test_nobody_can_be_dialled_on_port_0() -> None:
     with pytest.raises(InputError, match="--connect: the port"):
         merge(LinkSettings(), {"connect": "example.org:0"})
