@@ -150,8 +150,8 @@ class StatusLine:
 
         def tell() -> None:
             pause = first
-            while not came.wait(pause):
-                line = f"{what}, {max(0.0, end - time.monotonic()):.0f} s at most"
+            while not came.wait(pause) and (left := round(end - time.monotonic())) > 0:
+                line = f"{what}, {left} s at most"
                 self.doing(line)
                 self.log(line)
                 pause = again if self._status is None else 1

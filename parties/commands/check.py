@@ -15,6 +15,7 @@ from cryptography import x509
 
 from parties.base import console, files
 from parties.base.address import parse_address, taken
+from parties.base.extras import install_line, installed
 from parties.base.settings import MOST_SECONDS, required
 from parties.base.text import quoted, visible
 from parties.commands import doctor
@@ -325,7 +326,8 @@ def _peer(
         return Finding(False, what, seen.held)
     if link.connect is None:
         if running is None:
-            return Finding(True, what, f"{name} dials you: start smc node, then {name} runs smc check")
+            before = "" if installed("structlog", "starlette") else f"install the node ({install_line('node')}), then "
+            return Finding(True, what, f"{name} dials you: {before}start smc node, then {name} runs smc check")
         return Finding(
             False, what, f"{name} has not connected to your node: check that its node runs and can reach your port"
         )

@@ -140,7 +140,8 @@ def of_people(node: bool = False) -> AnyField:
     help_text = (
         "Maximum rows of a person that are used. Noise then hides the person. Both tables must have this maximum"
     )
-    return public(None, "Rows of a person", help_text, none="noise hides one row", node=node, advanced=True)
+    none = "no limit (noise hides one row as adjacency says)"
+    return public(None, "Rows of a person", help_text, none=none, node=node, advanced=True)
 
 
 def output(help_: str, advanced: bool = False) -> AnyField:

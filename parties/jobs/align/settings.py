@@ -125,7 +125,7 @@ def forms_of(settings: AlignSettings, columns: Sequence[str]) -> dict[str, Form]
         if not sign:
             raise InputError(f"forms: {quoted(text)} must be COLUMN=FORM, such as name=accents+case")
         if name not in forms:
-            raise InputError(f"forms: {quoted(name)} is no key column; the keys have {listed(list(columns))}")
+            raise InputError(f"forms: {quoted(name)} is no key column; by has {listed(list(columns))}: correct one")
         if forms[name] is not AS_WRITTEN:
             raise InputError(f"forms: {quoted(name)} has two forms; join their steps by +")
         forms[name] = Form.of(form)

@@ -138,7 +138,7 @@ class Classify(BySchema):
         return [
             f"{LEARNERS[self.settings.learns]} the class, {self.model.target}, of each person.",
             "The other party learns no result.",
-            f"The classes are those of a public tree of {len(terms.leaves)} leaves, with SHA-256 {digest}.",
+            f"The classes are those of a public tree of {len(terms.leaves)} leaves; its SHA-256 begins with {digest}.",
             *self.nothing_else(peer),
             "A class can disclose the other party's values on the tree's paths. The bits about a person in each job "
             f"are at most {terms.width}.",

@@ -139,6 +139,8 @@ def load(path: Path) -> Permit:
     try:
         return Permit.model_validate_json(files.read_bytes(path))
     except ValidationError as error:
+        if path.suffix == ".toml":
+            raise InputError(f"{path}: holds terms, no permit; sign them first: smc permit sign") from None
         raise InputError(f"{path}: this is no permit of smc permit sign: {explained(error, Permit)}") from None
 
 

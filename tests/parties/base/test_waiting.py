@@ -32,6 +32,13 @@ def test_it_says_so_again_and_again_until_it_is_over() -> None:
     assert len(status.lines) == count
 
 
+def test_the_countdown_ends_after_the_last_full_second() -> None:
+    status = Heard()
+    with status.waiting("for an answer", 1.52, first=0.001, again=0.01):
+        time.sleep(1.2)
+    assert [*dict.fromkeys(status.lines)] == ["for an answer, 2 s at most", "for an answer, 1 s at most"]
+
+
 def test_what_comes_at_once_is_no_news() -> None:
     status = Heard()
     with status.waiting("for an answer", 100):

@@ -393,7 +393,11 @@ def test_rows_have_one_budget_whatever_their_names(
     assert found("link")["link"][1].endswith(f"{remedy} in place of [tables.link.budget]")
 
 
-def test_several_peers_are_checked_each(identities: dict[str, Identity], capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_peers_are_checked_each(
+    identities: dict[str, Identity], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from parties.commands import check
+
     alice, bob = identities["alice"], identities["bob"]
     own = f'identity = "{alice.key_path}"\ncertificate = "{alice.certificate_path}"'
     bobs, alices = bob.certificate_path, alice.certificate_path
@@ -404,6 +408,10 @@ def test_several_peers_are_checked_each(identities: dict[str, Identity], capsys:
     code, found = checked(capsys)
     assert code == 2
     assert found["peer"] == (True, "bob dials you: start smc node, then bob runs smc check")
+    monkeypatch.setattr(check, "installed", lambda *_: False)
+    remedy = "dials you: install the node (python -m pip install 'smc-two-party[node]'), then start smc node, then bob"
+    monkeypatch.setattr(check, "install_line", lambda extra: f"python -m pip install 'smc-two-party[{extra}]'")
+    assert checked(capsys)[1]["peer"] == (True, f"bob {remedy} runs smc check")
     assert found["certificate carol"] == (False, "this is your own certificate; give the peer's")
     assert not found["peer carol"][0]
     assert found["port node.listen"][0]

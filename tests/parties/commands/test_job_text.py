@@ -60,12 +60,14 @@ def test_what_has_no_value_is_said_in_words() -> None:
         "tolerance": 0.1,
         "max_depth": None,
         "epsilon": None,
+        "at_most": None,
         "with_classes": True,
         "form": None,
         "engine": "mixed",
     }
     shown = next(line for line in job_text.sheet(job_view(A, parameters=given), None) if "parameters" in line)
-    words = "tolerance 0.1, max_depth no limit, epsilon no noise, with_classes yes, engine mixed"
+    words = "tolerance 0.1, max_depth no limit, epsilon no noise, "
+    words += "at_most no limit (noise hides one row as adjacency says), with_classes yes, engine mixed"
     assert shown.split(None, 1)[1] == words
 
 

@@ -92,6 +92,14 @@ def test_a_permit_is_checked_with_the_pinned_certificate_or_its_own(folder: Path
     assert shown(folder).message.startswith("smc: permits/2026-17.json: this is no permit of smc permit sign: epsilon")
 
 
+def test_terms_are_signed_first(folder: Path) -> None:
+    done = here(folder, "permit", "show", "terms.toml")
+    assert (done.code, done.message) == (
+        2,
+        "smc: terms.toml: holds terms, no permit; sign them first: smc permit sign",
+    )
+
+
 def test_a_permit_of_another_authority_is_not_accepted(folder: Path) -> None:
     """The signature fits the certificate in it, but party.toml accepts another one."""
     words = ("permit", "sign", "terms.toml", "--key", "bert.key", "--certificate", "bert.crt", "--out")

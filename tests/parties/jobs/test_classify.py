@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,7 @@ def test_the_people_s_bits_and_the_consent_are_those_of_the_classes(tmp_path: Pa
         "The dialling party learns the class, play, of each person.",
         "The other party learns no result.",
     ]
+    assert re.fullmatch(r".* a public tree of \d+ leaves; its SHA-256 begins with [0-9a-f]{16}\.", said[2])
     assert said[3].startswith("The rows are 55 people who are in both tables, as both parties know from alignment ab.")
     assert said[4:6] == [
         "The party that listens gives 'a'; the party that dials gives 'c'.",
