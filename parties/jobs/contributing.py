@@ -148,9 +148,10 @@ def contribute(
         status: Progress line.
 
     Raises:
-        InputError: The job does not fit the holder's table, or `consent` refuses it.
-        JobMismatchError: The nodes ask for different jobs, or for different levels; nothing was answered.
+        InputError: The job does not fit the holder's table, the table cannot be read, or `consent` refuses the job.
+        JobMismatchError: The nodes send different jobs or questions; the differing question is not answered.
         LinkError: A node cannot be reached, or is lost.
+        ProtocolError: A job or question is malformed, or the question does not belong to the job.
     """
     with ExitStack() as stack:
         links = [stack.enter_context(_dialled(options, status)) for options in nodes]

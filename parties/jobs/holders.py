@@ -149,7 +149,7 @@ def givers_in(files: Sequence[str], address: str, rows: int, compute_only: bool,
         link: Settings of the link to the other node.
 
     Raises:
-        InputError: A file is no certificate, or a holder is listed twice or computes, or the address is not free.
+        InputError: No file is given, one is no certificate, the address is that of --listen, or `check_holders` fails.
     """
     if not files:
         raise InputError("--holders: names no certificate; give at least one, as anna.crt,bert.crt")

@@ -48,7 +48,8 @@ def no_matching(job: str) -> Matching:
 class Inputs:
     """One party's side of a job.
 
-    `schema` is the table's public schema; `typed` holds the private inputs by name. `secret` keys this party's own
+    `schema` is the table's public schema; `circuits` are public files by name; `typed` holds the private inputs by
+    name. `table` and `schema` are None for a job without rows. `secret` keys this party's own
     random choices about its data; it stays the same throughout a job. `keep` stores this party's own part of a result
     on the node; None if a command writes it. `matching` returns the rows that an earlier job has matched.
     """

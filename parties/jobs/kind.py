@@ -66,7 +66,7 @@ class Step:
 
 
 class LargerThanForecastError(JointRefusalError):
-    """A run that has sent more than allowed. Both parties stop before the same step, at the same `state`."""
+    """A run of more bytes than allowed, both ways together. Both parties stop before the same step, at one `state`."""
 
     def __init__(self, problem: str, state: State, spent: int, allowing: Callable[[int], Kind]) -> None:
         super().__init__(problem)
@@ -164,7 +164,7 @@ class Disclosure:
 
     @property
     def past_budget(self) -> bool:
-        """True if a run opens exact values of rows, at no epsilon. A table with a budget needs a rule for them."""
+        """True unless all opened values have noise. A table with a budget needs a rule for exact values of its rows."""
         return self.opens_exact_too or not self.spends
 
 

@@ -95,7 +95,7 @@ def nothing_else(peer: str, of: str, but: str) -> list[str]:
 
 
 def nothing_else_of_rows(peer: str, max_rows: int) -> list[str]:
-    """Return the sentences which state that the peer learns nothing else about the rows.
+    """Return the sentences that neither party learns more of the other's rows than their bound and the answer.
 
     Args:
         peer: Name of the peer.
@@ -169,6 +169,6 @@ ENGINES = {  # the first word of a profile, for people
 
 
 def profile_words(profile: str) -> str:
-    """Return a profile in plain words, followed by its name in files and commands."""
+    """Return a profile's engine in plain words, then the profile's name, cut to LONGEST; the name alone if unknown."""
     plain = ENGINES.get(profile.partition(" ")[0])
     return f"{plain} ({visible(profile[:LONGEST])})" if plain else visible(profile[:LONGEST])

@@ -256,7 +256,8 @@ class Parameter:
     """One field of a kind's settings, as the derived interfaces see it.
 
     `key` is its name in files, and with `-` for `_` its flag; `field` is its name in the class, usually equal. `type`
-    is the type its text is parsed as. The other fields are the arguments of `public`, `private` and `own_file`.
+    is the type its text is parsed as; `choices` are its allowed texts, empty if there is no list of them. The other
+    fields are the arguments of `public`, `private` and `own_file`.
     """
 
     key: str
@@ -298,7 +299,7 @@ class Parameter:
         return self.type in (int, float)
 
     def is_missing(self, settings: Mapping[str, Any]) -> bool:
-        """Return whether the parameter is required and a job with these settings lacks it."""
+        """Return whether a job with these settings lacks this required parameter, and the one that replaces it."""
         return self.is_needed and settings.get(self.key) is None and not settings.get(self.unless)
 
     @property
@@ -329,7 +330,7 @@ def in_words(value: object, none: str = "") -> str:
 
 
 def worded(settings: type[Settings], values: Mapping[str, object]) -> dict[str, str]:
-    """Return the parameters of a job as texts by name, without those that the engine chooses.
+    """Return the parameters of a job as texts by name, without those that have no text or that the engine chooses.
 
     Args:
         settings: Settings of the kind of job.

@@ -72,15 +72,15 @@ class TabularSettings(KindSettings):
 
     @property
     def together(self) -> int:
-        """Number of rows that noise hides together: the used rows of a person, or 1."""
+        """Maximum number of rows that noise hides together: the used rows of a person, or 1."""
         return getattr(self, "at_most", None) or 1
 
 
 def with_holders(settings: TabularSettings, parties: int) -> TabularSettings:
-    """Return settings whose bound holds the rows of all: half of them for each of two parties.
+    """Return settings with half of all rows as `max_rows`, as if two parties had them, and with `own_max_rows`.
 
     Args:
-        settings: Settings with the bound on the rows of each holder.
+        settings: Settings whose `max_rows` bounds the rows of each party; it becomes `own_max_rows`.
         parties: Number of parties that may have rows.
 
     Raises:
@@ -98,13 +98,13 @@ def with_holders(settings: TabularSettings, parties: int) -> TabularSettings:
 
 
 def with_aligned(settings: Any) -> Any:
-    """Return settings with the aligned rows in their file, whose number is then `max_rows`.
+    """Return settings with the rows of the file `aligned`, whose number becomes `max_rows`; unchanged without a file.
 
     Args:
         settings: Settings of a command.
 
     Raises:
-        InputError: The file is unreadable, or `max_rows` or the columns of the party that listens do not fit.
+        InputError: The file is unreadable, `listener_columns` is missing, or --max-rows is another number.
     """
     if getattr(settings, "aligned", None) is None:
         return settings
@@ -122,8 +122,8 @@ def with_aligned(settings: Any) -> Any:
 def with_matching(settings: Any, inputs: Inputs) -> tuple[Any, Schema]:
     """Return the settings of a job with its public bound on rows, and the schema of its columns.
 
-    Without an alignment, both are the table's. With it, the rows are those that the earlier job has matched, and the
-    columns are those of both tables.
+    Without an alignment, the schema is the table's, and so is the bound unless the settings have one. With it, the
+    rows are those that the earlier job has matched, and the columns are those of both tables.
 
     Args:
         settings: Settings of a job file.
@@ -290,7 +290,7 @@ class BySchema(Kind):
         ]
 
     def sent_counts(self, engine: CountingEngine) -> Any:
-        """Return the data of a run on columns that lie apart, whose messages a counting engine counts; else None.
+        """Return data without values, to count a run on columns that lie apart; None if they do not lie apart.
 
         Args:
             engine: The engine that counts.
@@ -370,7 +370,7 @@ class BySchema(Kind):
         return self.settings.max_rows if bound is None else bound
 
     def own_seconds(self) -> dict[str, float]:
-        """Return the expected seconds of local work for all rows, by description; here for reading the table."""
+        """Return the expected seconds of local work for all rows, by description: to open the table and to reread it."""
         from parties.sources.opening import SMALL, is_csv
         from smc.counting.rates import CELL_SECONDS, ENGINE_SECONDS, PASS_SECONDS, QUERIED_CELL_SECONDS
 
@@ -427,7 +427,7 @@ class BySchema(Kind):
         return [line for name in self.columns for line in rounded_numbers(name, attributes[name])]
 
     def rows_in_file(self, schema: Schema, target: str) -> tuple[Rows, list[str]]:
-        """Return this party's rows from its table or file, and the file's columns that the schema lacks.
+        """Return this party's rows, and the columns of a plain file (no table, no types) that the schema lacks.
 
         Args:
             schema: Schema of the columns to read, in their order.
@@ -491,7 +491,7 @@ class BySchema(Kind):
     @classmethod
     @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[Self, Any, list[str]]:
-        """Return the task of a command, this party's rows from a file, and remarks on them."""
+        """Return the task of a command, this party's rows from its file or table, and remarks on them."""
         task, inputs = cls.planned(settings), Inputs(party)
         if task.apart is not None:
             data, unread = task.aligned_cells(party, task.settings.own_aligned, task._table_aligned())
@@ -532,7 +532,7 @@ class BySchema(Kind):
 
     @override
     def with_engine(self, engine: Engine, data: Any) -> Any:
-        """Return the source of counts by the columns of both parties, if they lie apart."""
+        """Return the source of counts by both parties' columns if these lie apart; else the data."""
         if self.apart is None:
             return data
         from protocols.vertical import VerticalCounts
@@ -573,7 +573,7 @@ class BySchema(Kind):
     @classmethod
     @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Self:
-        """Return the task of a job's settings, with the table's row bound unless the job has its own."""
+        """Return the task of a job's settings, with the row bound and the schema of `with_matching`."""
         return cls.canonical(*with_matching(settings, inputs))
 
     @classmethod

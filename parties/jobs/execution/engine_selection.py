@@ -58,8 +58,8 @@ class Choice:
     """Profile fixed before the peer is reached, or the forecasts among which the link decides.
 
     With "auto", a job settled by its size has both; a job too large to be counted has no forecasts. A named profile
-    with several shards has both as well: its forecast gives the memory that they take. The profiles
-    `uncounted` are counted, by `program`, once the link is known, and only if that pays.
+    has a forecast only if it has several shards, for their memory, or "trapdoor" as `ot`, for `warning_of`. The
+    profiles `uncounted` are counted, by `program`, once the link is known, and only if that pays.
     """
 
     profile: Profile | None
@@ -203,8 +203,8 @@ def tiny(counted: tuple[Forecast, ...]) -> Profile | None:
 def settled(forecasts: tuple[Forecast, ...]) -> Profile | None:
     """Return the profile with the least weight among those that lose very little on links of every kind.
 
-    Very little is at most the time of a measurement and `UNNOTICED`. Return None if no profile qualifies, or if the job
-    is large.
+    Very little is at most the seconds of a measurement plus `UNNOTICED`. Return None if no profile qualifies, or
+    if a profile has more than `SMALL` bytes.
     """
     if max(counted.bytes for counted in forecasts) > SMALL:
         return None

@@ -75,6 +75,7 @@ class Connection:
             InputError: A machine of this party cannot do its part; the peer is informed.
             LinkError: The peer cannot be reached, or the link fails.
             JobMismatchError: The peer's job differs.
+            LargerThanForecastError: The run has cost more than allowed, and one operator does not go on.
         """
         from parties.jobs.execution.engine_selection import check_memory, choice_for, memory_of_shard
         from parties.jobs.execution.profiles import shards_of

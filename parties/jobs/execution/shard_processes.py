@@ -66,7 +66,11 @@ KEPT = ("timeout", "keepalive", "goodbye", "buffer", "window", "classical", "dat
 
 @dataclass(frozen=True)
 class Order:
-    """Start data of a shard's process, as plain values."""
+    """Start data of a shard's process, as plain values.
+
+    `rate` limits the shard's link. `options` are further `LinkOptions`, `job` is for the hellos. `circuits` were built
+    by the job's process. `wait` is in seconds.
+    """
 
     key_pem: bytes = field(repr=False)
     token: TokenKey | None
@@ -258,7 +262,7 @@ def met_at(door: Door, session: Address, shards_at: Sequence[str] = ()) -> Addre
     Args:
         door: The peer's shard, as the peer sends it; without a host, the shard is on the session's host.
         session: The address at which the peer's session was dialled.
-        shards_at: Hosts and networks, see `LinkSettings`.
+        shards_at: Other hosts, and networks, that the operator allows.
 
     Raises:
         MachineError: The host is another one; nothing is dialled.
@@ -316,7 +320,7 @@ def _work(main: Connection, order: Order) -> None:
 
 
 def serve(main: Any, order: Order) -> None:
-    """Open the link to the peer's shard and report its port; then perform tasks until there are no more.
+    """Open the link to the peer's shard; if this one listens, report its port. Then perform tasks until the end.
 
     Args:
         main: Connection to the job's process.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class NoisyTable(TableOfBoth):
-    """A joint table with noise on every number of both parties."""
+    """A joint table of both parties' rows, with noise on every opened number."""
 
     @classmethod
     @override

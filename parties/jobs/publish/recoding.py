@@ -118,7 +118,7 @@ def published_boxes(hierarchies: Sequence[Hierarchy], node: Sequence[int], publi
     Args:
         hierarchies: Hierarchy of each column.
         node: Level of each hierarchy.
-        published: Whether each possible class is published.
+        published: Whether each possible class is published; the last column's labels change first.
     """
     levels = list(zip(hierarchies, node, strict=True))
     spans = [[Span(label, level) for label in h.labels[level]] for h, level in levels]

@@ -140,7 +140,7 @@ class TableOfBoth(BySchema):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns of the table, including totals."""
+        """Numbers of rows and columns of the table, with totals; without `across` there is one column."""
         sizes = [len(self.schema.attributes[name]) for name in self.axes]
         return (sizes[0] + 1, sizes[1] + 1 if len(sizes) > 1 else 1)
 
@@ -171,7 +171,7 @@ class TableOfBoth(BySchema):
 
     @property
     def whole(self) -> tuple[int, ...]:
-        """Units that a row adds, by its value of the summed column."""
+        """Units that a row adds, by its value of the summed column; one unit if rows are counted."""
         return (1,) if self.numbers is None else self.numbers.whole
 
     @property

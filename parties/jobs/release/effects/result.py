@@ -56,7 +56,7 @@ def too_noisy(
 
 
 def effects(design: Design, theta: Floats, covariance: Floats, bins: int) -> dict[str, Any]:
-    """Return the effects, Wald tests that all are 0 and all of a column, and the intercept if there is one.
+    """Return the effects, Wald tests of all together and of each column with several, and the intercept of one bin.
 
     Args:
         design: Coordinates of the columns.

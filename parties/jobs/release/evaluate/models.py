@@ -1,7 +1,7 @@
 """Scores of rows by a public model: the probability, from 0 to 1, of the positive class.
 
-A linear classifier's score goes through the logistic function. Naive Bayes gives the probability of the class. A forest
-gives the share of trees that vote for the class. A single tree gives 0 or 1, or the share in a leaf that has counts.
+A linear classifier's score goes through the logistic function. Naive Bayes gives the probability of the class. A single
+tree gives 0 or 1, or the share in a leaf that has counts. A forest gives the mean over its trees.
 Margins of boosted trees go through the logistic function, or softmax.
 """
 
