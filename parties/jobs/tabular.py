@@ -370,7 +370,7 @@ class BySchema(Kind):
         return self.settings.max_rows if bound is None else bound
 
     def own_seconds(self) -> dict[str, float]:
-        """Return the expected seconds of local work for all rows, by description: to open the table and to reread it."""
+        """Return the expected seconds of local work for all rows, by description: to open the table and reread it."""
         from parties.sources.opening import SMALL, is_csv
         from smc.counting.rates import CELL_SECONDS, ENGINE_SECONDS, PASS_SECONDS, QUERIED_CELL_SECONDS
 

@@ -379,7 +379,7 @@ def _complain_of_bytes(path: Path, spelling: FormatSettings) -> NoReturn:
 
 
 def line_of(path: Path, spelling: FormatSettings, column: str, text: str | None) -> int | None:
-    """Return the line of the first row with a text in a column; None if no row has it.
+    """Return the line of the first row with a text in a column; None if no row has it or the file cannot be read.
 
     The engine has read the file without line numbers, so this function reads it again. It always reads to the end, so
     its time does not depend on the line.

@@ -253,7 +253,7 @@ class FormatSettings(Settings):
 
 
 class SpellingSettings(Settings):
-    """Spelling of one column, where it differs from the table's."""
+    """Spelling of one column; None stands for the table's setting."""
 
     decimal: DecimalMark | None = None
     thousands: ThousandsMark | None = None
@@ -402,10 +402,10 @@ class ObjectionsSettings(Settings):
     file: LocalPath
 
     def people(self) -> tuple[str, ...]:
-        """Return the people in the file, each once, in order. Empty lines and lines with # are skipped.
+        """Return the people in the file, each once, sorted. Lines that are empty or begin with # are skipped.
 
         Raises:
-            InputError: The file cannot be read, or has too many lines.
+            InputError: The file cannot be read, a line has a carriage return, or there are too many people.
         """
         if not self.file.exists():
             how = f"make an empty one while nobody has objected: touch {self.file}"
@@ -464,7 +464,7 @@ class PlaceSettings(Settings):
 
     @property
     def chosen_as(self) -> TableSettings | None:
-        """The party's table at this place (a table: itself) if its settings leave out rows; else None."""
+        """The party's table at this place (a table: itself) if its settings may leave out rows; else None."""
         return self._party_table if self._party_table is not None and self._party_table.is_chosen else None
 
     @property
@@ -585,7 +585,7 @@ class TableSettings(PlaceSettings):
 
     @property
     def is_chosen(self) -> bool:
-        """True if the settings leave out some rows of the place."""
+        """True if the settings may leave out rows of the place; always so with a query."""
         parts = (self.query, self.where, self.consent, self.objections, self.person, self._part)
         return any(part is not None for part in parts)
 
@@ -643,7 +643,7 @@ def public_place(source: str) -> str:
 
 
 def share_budgets(tables: dict[str, TableSettings]) -> dict[str, TableSettings]:
-    """Return the tables of a party.toml. A table with `same_rows_as` gets the budget of the table that it names.
+    """Return the tables of a party.toml. A table with `same_rows_as` gets the budget of that table, if it is there.
 
     Raises:
         ValueError: A table also has its own budget, names itself or a table that names a third, or has too many rows.

@@ -62,7 +62,7 @@ class Column:
         return (*values, MISSING) if len(present) < len(spelled) else values
 
     def codes(self, values: Sequence[str]) -> NDArray[np.int32]:
-        """Return the index of every cell in `values`, int32[rows]; -1 for a cell that is not there."""
+        """Return the index of each cell's category in `values`, int32[rows]; -1 for a category that is not there."""
         return np.fromiter(map(_Codes(values).__getitem__, self.cells), np.int32, len(self.cells))
 
     def schema_codes(self, values: Sequence[str]) -> NDArray[np.int32]:
@@ -84,7 +84,7 @@ class Column:
 
 
 def column(name: str, cells: Sequence[Any]) -> Column:
-    """Return a column of categories as text.
+    """Return a column whose cells can all be categories; cells of several types become text.
 
     Args:
         name: Name of the column.

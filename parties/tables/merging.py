@@ -63,9 +63,9 @@ class Merged:
 
 
 def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Merged:
-    """Return a schema of the common columns, each with the values of both proposals.
+    """Return a schema of the common columns, each with the values of both; without columns of contradicting types.
 
-    An order that both proposals agree on stays. Values of one proposal alone are placed by size and letter. If the
+    An order of values that no proposal contradicts stays. What it leaves open is decided by size, then letter. If the
     orders contradict each other, all values are sorted. So both parties get one schema and can compare its digest.
 
     Args:
@@ -74,7 +74,7 @@ def merge(ours: Schema, theirs: Schema, target: str | None = None) -> Merged:
         target: Name of the class column; None for the one in the proposals.
 
     Raises:
-        InputError: The proposals have no common column, or their targets differ and `target` does not decide.
+        InputError: No column is left, the targets differ and `target` does not decide, or the target is not left.
     """
     ours, theirs, notes = _canonical(ours, theirs)
     target = None if target is None else composed(target)

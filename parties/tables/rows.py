@@ -41,8 +41,7 @@ def encoded(table: Columns, schema: Schema, target: str) -> Table:
         target: Name of the class column.
 
     Raises:
-        InputError: A column is missing or repeated, or a value is outside the schema. The message names line and
-            column.
+        InputError: A column is missing, or a value is outside the schema; the message then names line and column.
     """
     table.require(list(schema.attributes))
     features = schema.features(target)

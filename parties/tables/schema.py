@@ -115,7 +115,7 @@ class Schema:
         return cls(attributes)
 
     def only(self, names: Sequence[str]) -> Schema:
-        """Return the schema of some attributes, in its own order.
+        """Return the schema of some attributes, in this schema's order, with its target and without its keys.
 
         Raises:
             InputError: An attribute is missing.
@@ -295,7 +295,8 @@ def propose(
         numbers: Public numbers of some columns. All of them are values of the column, whichever occur.
 
     Raises:
-        InputError: The target has more than `limit` values, or a column in `numbers` has another number.
+        InputError: A named column is missing, the target cannot be one, no column is left, or a column in `numbers`
+            has another value.
     """
     numbers = {} if numbers is None else numbers
     path = table.path

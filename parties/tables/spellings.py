@@ -38,10 +38,11 @@ def unaccented(text: str) -> str:
 def canonical(values: Iterable[str], peers: Iterable[str] = ()) -> dict[str, str]:
     """Return each value of a column with its canonical spelling.
 
-    1.0 becomes 1 only if no value of the column has other decimals: in a column with 250.1, 250 and 250.0 may be codes.
+    1.0 becomes 1 only if all decimals of the column end in .0 and none of them also occurs without it: in a column with
+    250.1, 250 and 250.0 may be codes. True becomes true in a column of truth values. The peer's column must fit too.
 
     Args:
-        values: The values of one table. Spellings of one value get one canonical spelling.
+        values: The values of one table.
         peers: The values of the other table's column, if known.
     """
     spelled = {value: composed(value) for value in values}
@@ -79,7 +80,7 @@ def _are_whole(decimals: Iterable[str], words: Container[str]) -> bool:
 
 
 def distance(one: str, other: str) -> int:
-    """Return the number of letters to insert, delete, replace or swap that turn one text into the other.
+    """Return the least number of letters to insert, delete, replace or swap with the next, to turn one into the other.
 
     Args:
         one: A text.
@@ -100,8 +101,8 @@ def distance(one: str, other: str) -> int:
 def look_alike(ours: Iterable[str], theirs: Iterable[str]) -> list[tuple[str, str]]:
     """Return pairs of texts that may mean one thing: equal but for marks, or with a typing error.
 
-    Each text is in at most one pair. Texts of fewer than five letters must be equal but for capitals, accents and
-    marks. Digits must be equal: `grade 1` is not `grade 2`.
+    A text that is like several others is in no pair. Texts of fewer than five letters must be equal but for capitals,
+    accents and marks. Digits must be equal: `grade 1` is not `grade 2`.
 
     Args:
         ours: Values of this party.

@@ -128,7 +128,7 @@ Granularity: TypeAlias = Literal["day", "week", "month", "quarter", "year"]
 
 @dataclass(frozen=True)
 class Cuts:
-    """The map from an ordered cell's number x to a category: label i if cuts[i-1] <= x < cuts[i].
+    """The map from an ordered cell's number x to a category: label i if numbers[i-1] <= x < numbers[i].
 
     With a `grid` (low, step) the category is the nearest of low, low + step, ...; `numbers` are not listed then. Labels
     are in the order of the numbers, or in the reverse order if `falling`.
@@ -246,7 +246,10 @@ class OrderedType(ColumnType):
 
 
 class NumberType(OrderedType):
-    """Numbers between public bounds. Without `edges` and `width` each number is a category."""
+    """Numbers between public bounds, in ranges between `edges` or of one `width`.
+
+    Without these, the categories are `low`, `low` + `unit`, ..., and cells are rounded to the nearest one.
+    """
 
     reads = "number"
     low: Decimal
@@ -346,7 +349,7 @@ class RealType(NumberType):
 
 
 class DateType(OrderedType):
-    """Days between public bounds, counted by a granularity; or ages in years at a day, counted as numbers."""
+    """Days from `low` to `high`, counted by a granularity; or ages in years on the day `age_at`, in ranges."""
 
     type: Literal["date"] = "date"
     reads = "date"
@@ -544,7 +547,7 @@ def range_labels(edges: Sequence[Fraction], unit: Number | None) -> tuple[str, .
 
     Args:
         edges: The edges, in order.
-        unit: Step of the numbers; a range of multiples then ends with a number. None for any number.
+        unit: Step of the numbers, for ranges such as "18 to 39"; None for "18 to under 40".
     """
     words = [decimal_text(edge) for edge in edges]
     if unit is None:

@@ -15,7 +15,7 @@ MOST = 100  # bars; the text form has all numbers
 
 
 def draw_svg(document: Document) -> str:
-    """Return a result as an SVG document; equal results give equal documents."""
+    """Return the first `MOST` numbers of a result as an SVG document; equal results give equal documents."""
     bars = [bar for bar in document["numbers"] if bar["value"] is not None][:MOST]
     notes = about(document)
     if bars and "low" in bars[0]:

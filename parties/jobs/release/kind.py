@@ -318,7 +318,7 @@ class Release(BySchema):
 
     @classmethod
     def lines(cls, document: Document) -> list[str]:
-        """Return the answer as text, a line each, without its noise."""
+        """Return the lines of text for the answer, without the lines on its noise."""
         return presenting.lines(document)
 
     @classmethod

@@ -14,11 +14,11 @@ EACH = 1 - (1 - CONFIDENCE) / 2  # confidence of a count's and of the others' in
 
 
 def consistent(noisy: Counts, max_sum: int) -> Counts:
-    """Return the nonnegative counts nearest to noisy ones, in their shape and with their sum.
+    """Return the nonnegative counts nearest to noisy ones, in their shape and with their sum, cut to 0 ... `max_sum`.
 
     The counts are projected onto the nonnegative counts with that sum (Euclidean distance) and rounded. To set negative
-    counts to 0 instead would raise every margin of a table. If the sum is below 0, all are 0. Margins of the result are
-    sums of it, so they are consistent.
+    counts to 0 instead would raise every margin of a table. Margins of the result are sums of it, so they are
+    consistent.
 
     Args:
         noisy: Noisy counts, any shape.
@@ -42,7 +42,7 @@ def consistent(noisy: Counts, max_sum: int) -> Counts:
 
 
 def percentages(fitting: Counts, noisy: Counts, noise: Noise | None, terms: int = 1) -> list[dict[str, float | None]]:
-    """Return each count's percentage of all, with its interval if there is noise; None if there are no rows.
+    """Return each count's percentage of all (None if all are 0), with its interval if there is noise.
 
     The interval is proved: a share grows with its count and falls with the sum of the others, and with 95 % confidence
     both stay within the reach of their noise. So it is wider than an interval for the count alone.

@@ -264,7 +264,7 @@ class Scoring(Release):
 
     @property
     def judged(self) -> Document:
-        """The rows that judge the model, and a remark if they are not new to it, as fields of the result."""
+        """Fields of the result: the rows that judge the model, and a headline on them; empty without a model."""
         if self.settings.classifier is None:
             return {}
         rows = self.settings.judged_on

@@ -43,7 +43,7 @@ def agreed(
         state: State with the measured marginals.
 
     Raises:
-        ProtocolError: A received row has a value that does not exist.
+        ProtocolError: The received number of rows is impossible, or a row has a value that does not exist.
     """
     codes = None
     if engine.party == 0:

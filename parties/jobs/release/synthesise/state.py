@@ -25,7 +25,7 @@ RowCodes = NDArray[np.uint16]
 
 @dataclass(frozen=True, eq=False)
 class Synthesis:
-    """State of a synthesis. `rows` are category codes, uint16[rows, columns]."""
+    """State of a synthesis. `rows` are category codes, uint16[rows, columns]; None until they are made."""
 
     measured: tuple[Measured, ...] = ()
     rows: RowCodes | None = None
