@@ -78,7 +78,7 @@ Column: TypeAlias = Slope | Weights | Exposure
 class LinearModel(Scored):
     """Linear model: each score of a row is a constant plus one addend for each column.
 
-    With `log` the score is the logarithm of the number.
+    `classes` is None for a model of a number, which `bounds` limit. With `log` the score is the number's logarithm.
     """
 
     target: str

@@ -57,7 +57,7 @@ class Rules:
         """Return for each row the rules whose conditions it meets, bool[rows, rules].
 
         Raises:
-            InputError: A column is missing.
+            InputError: A column is missing, or the rules are about baskets.
         """
         return self._have(rows, [conditions for conditions, _ in self.rules])
 

@@ -53,7 +53,7 @@ def sheet_as_csv(path: Path, sheet: str | None, resources: ExitStack) -> Path:
         resources: Deletes the file, which only its owner can read.
 
     Raises:
-        InputError: There is no such sheet; or `sheet` is None, and none or several have rows; or the file is unreadable.
+        InputError: There is no such sheet; `sheet` is None, and none or several have rows; or the file is unreadable.
     """
     directory = HeldDirectory("text")
     resources.callback(directory.cleanup)

@@ -17,7 +17,7 @@ def format_of(path: Path, table: str | None) -> Format:
     """Return the format of a source, such as csv or parquet.
 
     Args:
-        path: The file.
+        path: The file, folder or pattern.
         table: Table in the file; None if none is named.
 
     Raises:

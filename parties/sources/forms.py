@@ -62,7 +62,7 @@ def parsed(text: str) -> tuple[str, dict[str, list[Argument]]]:
     """Return the name and the declaration of a text such as `age=age born 2026-01-01`.
 
     Raises:
-        InputError: The text is not NAME=FORM.
+        InputError: The text is not NAME=FORM COLUMN ..., or there is no such form.
     """
     name, mark, words = text.partition("=")
     try:

@@ -30,8 +30,8 @@ def labelled(table: TableSettings, schema: Schema, names: Sequence[str]) -> Colu
         names: Names of the attributes.
 
     Raises:
-        InputError: The table cannot be read or lacks a column, or a value is not in the schema. The message names the
-            row.
+        InputError: The table cannot be read or lacks a column, or a value is not in the schema; the message then names
+            its line, or its row from 1.
     """
     wanted = rules(table.columns, schema, names, table.format)
     codes = _queried(table, wanted)

@@ -67,7 +67,7 @@ class Compiled:
         Args:
             cells: Codes of each column, int[rows].
             rows: Number of rows.
-            refused: Makes the error of a row and a column whose code is -1.
+            refused: Makes the error of a row and a column whose code is -1; None: such a row gets -1.
         """
         codes = np.array([cells[name] for name in self.columns], dtype=np.int64).reshape(len(self.columns), rows)
         node_index = np.zeros(rows, dtype=np.int64)

@@ -46,7 +46,7 @@ def arrange(nodes: Sequence[Place], measure: Measure) -> Picture:
 
     Args:
         nodes: The nodes with their texts.
-        measure: Function from a text to its width.
+        measure: Function from a text and its size in points to its width in inches.
     """
     across = tidy(nodes)
     widths = [measure(caption(place.node), NODE_POINTS) + 2 * PADDING for place in nodes]

@@ -222,7 +222,7 @@ def domains(trees: Sequence[Node]) -> dict[str, tuple[str, ...]]:
 
 
 def size(tree: Node) -> Size:
-    """Return the numbers of nodes, leaves and levels of a tree."""
+    """Return the numbers of nodes and leaves of a tree, and its depth."""
     nodes = places(tree)
     leaves = sum(isinstance(place.node, Leaf) for place in nodes)
     return Size(len(nodes), leaves, max(place.depth for place in nodes))
