@@ -31,7 +31,7 @@ OBJECTIVES = {"logistic": "binary:logistic", "softmax": "multi:softprob", "squar
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the trees: the lower edges of its bins, or the bin of each value; both if ranges have names."""
+    """A column: the lower edge of each bin but the first, or the bin of each value; both if ranges have names."""
 
     edges: tuple[float, ...] | None
     values: Mapping[str, int]
@@ -62,7 +62,10 @@ class Column:
 
 @dataclass(frozen=True)
 class BoostedModel(Scored):
-    """Trees by round; a round has one tree for each class, or one tree for two classes or for numbers."""
+    """Trees by round: one for each class; a single one for numbers, or for two classes without softmax.
+
+    Every score begins with `base`. `classes` is None for numbers, which `bounds` limit.
+    """
 
     target: str
     classes: tuple[str, ...] | None

@@ -35,7 +35,7 @@ def votes(paths: Sequence[Path]) -> dict[str, Any]:
 
 
 def averages(paths: Sequence[Path]) -> dict[str, Any]:
-    """Return the linear model with the means of all weights. Raise InputError if targets, classes, bounds or columns differ."""
+    """Return the linear model with the means of all weights. Raise InputError if target, classes or columns differ."""
     parts = _models(paths, HEAD, _frame)
     head = {key: value for key, value in parts[0].items() if key in HEAD}
     weights = [

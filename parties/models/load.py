@@ -72,7 +72,7 @@ def load_trees(path: Path) -> TreeFile:
 
 
 def predicted(model: AnyModel, rows: Columns) -> list[str]:
-    """Return the predicted class or number of every row. Raise InputError if a row has an unknown value.
+    """Return the predicted class or number of every row. Raise InputError for a missing column or an unknown value.
 
     Args:
         model: The model; several trees vote.

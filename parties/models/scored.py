@@ -21,7 +21,8 @@ class Scored(ABC):
     """A model whose scores decide a row's class: the largest score wins; with one score, above 0 means the second
     class.
 
-    With `bounds` of the target there are no classes: the score is the number, moved to the nearer bound.
+    With `bounds` of the target there are no classes: the number is the score, or e^score in a linear model with `log`,
+    moved to the nearer bound.
     """
 
     target: str

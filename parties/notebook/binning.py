@@ -47,7 +47,7 @@ def equal_width(low: float, high: float, number: int) -> Edges:
 
 
 def bin_labels(edges: Sequence[float]) -> tuple[str, ...]:
-    """Return the names of the bins between the edges, in order; a schema must list them for a binned column."""
+    """Return the names of the bins below, between and from the edges, in order; a binned column's schema lists them."""
     texts = [spell(float(edge)) for edge in edges]
     between = [f"{low} to {high}" for low, high in pairwise(texts)]
     return (f"< {texts[0]}", *between, f">= {texts[-1]}")

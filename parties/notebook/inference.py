@@ -149,8 +149,8 @@ class JointEvaluation(JointStudy):
 class JointKMeans(ClusterMixin, JointStudy):  # type: ignore[misc]
     """Clusters of both parties' rows by k-means, with noise: `smc cluster`.
 
-    After `fit` there is `cluster_centers_`, float64[k, columns], those with the most rows first, and `labels_`, the
-    index of the centre of each of your rows. For other attributes see `JointStudy`.
+    After `fit` there is `cluster_centers_`, float64[k, columns], those with the most rows first; and `labels_`, the
+    index of the centre of each of your rows, unless a node read them. For other attributes see `JointStudy`.
     """
 
     kind = Cluster

@@ -31,7 +31,7 @@ TARGET = "class"  # default name of the target
 
 
 def own_domain(column: Column) -> tuple[str, ...]:
-    """Return the values of a column of your own rows: its categories, or its bounds with ranges of equal width."""
+    """Return a column's values by your own rows: its categories; of numbers each whole one if few, or equal ranges."""
     kinds = set(map(type, column.cells)) - {type(None)}
     if not kinds or not all(issubclass(kind, NUMBERS) and kind is not bool for kind in kinds):
         return column.domain()

@@ -72,7 +72,7 @@ class JointStudy(Reading, JointEstimator):
     After `fit` there are:
 
     - `document_`: the content of the job's JSON file;
-    - `cost_`: communication cost (None alone);
+    - `cost_`: communication cost (None alone or by a node);
     - `job_`: the node's job (None otherwise);
     - `schema_`: the schema, if there is one.
     """

@@ -35,8 +35,8 @@ FEW = 1 << 20  # streamed rows are grouped nevertheless if their columns have at
 class QueriedSource(Source):
     """Counts by queries. Nothing is written to the party's database.
 
-    Files, Spark and MySQL tables are read once, by the first query; PostgreSQL counts its current rows each time. `streamed`
-    rows are read again in each pass, so memory does not grow with their number, unless the columns have few values.
+    Files, Spark and MySQL tables are read once, by the first query; PostgreSQL counts its current rows each time.
+    `streamed` rows are read in each pass, so memory does not grow with their number, unless columns have few values.
     """
 
     def __init__(
