@@ -31,14 +31,14 @@ from smc.errors import InputError
     fixed={"strategy": "byclass", "min_rows": 1, "prune": True},
     described={
         "noise": "how columns were blurred, a `ColumnBlur` by name (of a frame) or position, as in blur.toml; the "
-                 "others are true. Of a column with noise 'response', cells are the places of the categories in its "
+                 "others are true. Of a column with noise 'response', cells are the indices of categories in its "
                  "`values`.",
         "strategy": "'global', 'byclass' or 'local': which rows are reconstructed together; 'none' takes blurred "
                     "values for true ones.",
         "min_rows": "the fewest rows of a leaf.",
         "max_depth": "the most levels of splits.",
         "prune": "whether the tree is pruned, by description length.",
-        "random_state": "for categories only, which are drawn from what was said.",
+        "random_state": "the seed; only the true categories are drawn, from the blurred ones.",
     },
     joint=False,
 )  # fmt: skip

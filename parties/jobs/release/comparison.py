@@ -180,7 +180,7 @@ class Comparison(Release):
 
     @abstractmethod
     def of_rows(self, codes: Mapping[str, Numbers]) -> tuple[Numbers, NDArray[np.bool_]]:
-        """Return the measures of rows, int64[measures, lines], and whether they are there.
+        """Return the measures of rows, int64[measures, lines], and whether each row has them, bool[lines].
 
         Args:
             codes: Indices of each column's selected values.

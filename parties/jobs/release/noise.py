@@ -168,7 +168,7 @@ def rungs(epsilon: Fraction, change: int, adjacency: Adjacency, rows: int = 1) -
 def gauss(epsilon: Fraction, delta: Fraction, numbers: int, adjacency: Adjacency, rows: int = 1) -> Noise:
     """Return (epsilon, delta)-private discrete Gaussian noise for integers, each of which one row changes by 1 at most.
 
-    `rows` rows change the numbers by a Euclidean norm of at most rows sqrt(numbers). Noise of sigma^2 = change^2 /
+    `rows` rows change the numbers by a Euclidean norm of at most rows sqrt(numbers). Noise of sigma^2 = norm^2 /
     (2 rho) is rho-zCDP for that norm (Canonne, Kamath, Steinke 2020 for the discrete law). Rho is the largest that
     (epsilon, delta) allows (`rho_within`), minus one part in 10^9, so that a budget of the same (epsilon, delta) has
     room despite rounding. This holds for every epsilon, unlike sqrt(2 ln(1.25 / delta)) / epsilon, which needs

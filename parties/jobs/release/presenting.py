@@ -28,7 +28,7 @@ def text(lines: Iterable[str], document: Document) -> str:
 
 
 def lines(document: Document) -> list[str]:
-    """Return a result as lines of text, without its noise."""
+    """Return a result as lines of text, without the lines on its noise."""
     if "answer" in document:
         return ["yes" if document["answer"] else "no"]
     return _model(document) if "classes" in document else _answers(document)

@@ -66,7 +66,7 @@ class Part:
             raise InputError(f"a sum could take {width} bits, at most {MOST_BITS} are opened: lower {bound}")
 
     def opened(self, engine: Engine, numbers: Numbers) -> list[int]:
-        """Open the sums of both parties' numbers, with noise.
+        """Open the sums of both parties' numbers, with their noise unless they are exact.
 
         Args:
             engine: The engine of the session.
@@ -96,7 +96,7 @@ class Question:
     noise: Mapping[str, Any] = field(default_factory=dict)  # fields on the noise in a result, besides epsilon
     program: Program | None = None  # program for a counting engine; None if `open` on zeros will do
     parts: tuple[Part, ...] = ()  # groups of its numbers, if they are sums
-    bits: int | None = None  # bits of an exact answer, see `Bits`; None if it has noise, or the kind computes them
+    bits: int | None = None  # bits of an exact answer, see `Bits`; None if it has only noise, or the kind computes them
 
 
 def sums(

@@ -141,7 +141,7 @@ class ExactTree(JointTree, StoppingKind):
         self.problem.check()
 
     def check_noise(self) -> None:
-        """Raise InputError for a setting that needs epsilon."""
+        """Raise InputError for a setting that needs epsilon or prune holdout, or weights with support_epsilon."""
         defaults = Id3Settings()
         adjacency = () if "adjacency" in self.specified else ("adjacency",)
         for name in (*adjacency, "quality", "stop", "leaf_epsilon", "trees"):

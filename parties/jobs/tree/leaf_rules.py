@@ -22,7 +22,7 @@ def rules_of(settings: ExactSettings) -> Rules:
 
 
 def refuse(settings: Id3Settings) -> None:
-    """Raise InputError if a rule is set: exact row counts do not exist for a tree with noise."""
+    """Raise InputError if a rule or `plain` is set: exact row counts do not exist for a tree with noise."""
     defaults = Id3Settings()
     if settings.plain:
         raise InputError("plain cannot be combined with epsilon; remove one of them")

@@ -30,7 +30,7 @@ def named(
         schema: The schema.
         target: Column of the classes.
         questions: Questions that a node can ask.
-        supports: Noisy counts of the leaves, in reading order.
+        supports: Noisy counts of the leaves, in reading order; None without counts.
     """
     from parties.models.trees.tree import Leaf, Split
     from protocols import tree as indices
@@ -54,7 +54,7 @@ def sides(values: tuple[str, ...], edge: int) -> tuple[str, str]:
 
     Args:
         values: Values of the column.
-        edge: Number of values below the edge.
+        edge: Number of values below the edge; negative: the index of a single value, times -1.
 
     Examples:
         >>> sides(("high", "low", "med"), 1)
@@ -151,7 +151,7 @@ def rules(document: Document) -> str:
 
 
 def dot(document: Document) -> str:
-    """Return the tree in Graphviz's DOT."""
+    """Return the simplified tree in Graphviz's DOT."""
     from parties.models.trees.reading import simplified
     from parties.models.trees.text import to_dot
 
@@ -160,7 +160,7 @@ def dot(document: Document) -> str:
 
 
 def picture(document: Document) -> str:
-    """Return the tree as an SVG document."""
+    """Return the simplified tree as an SVG document."""
     from parties.models.trees.drawing import draw_svg
     from parties.models.trees.reading import simplified
 

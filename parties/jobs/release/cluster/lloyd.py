@@ -47,7 +47,7 @@ class Lloyd:
         return [least_count(part) for part in self.parts]
 
     def followed(self, opened: Rounds) -> tuple[Points, Numbers]:
-        """Return the centroids after these rounds, and the rows of each."""
+        """Return the centroids after these rounds, and the rows of each; after none, the cells' middles and 0."""
         from parties.jobs.release.cluster.kmeans import followed
 
         return followed(opened, self.cells, self.clusters, self.dimensions, self.least, self.most)

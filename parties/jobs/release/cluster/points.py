@@ -24,7 +24,7 @@ USUAL_CELLS = 1 << 14  # default limit of a grid's cells
 
 @dataclass(frozen=True)
 class Axis:
-    """A column of numbers: the number of each category, None if it is not selected, and public bounds."""
+    """A column of numbers: the number of each category, None if missing or not selected, and public bounds."""
 
     column: str
     numbers: tuple[Fraction | None, ...]
@@ -63,7 +63,7 @@ class Axis:
 
     @cached_property
     def places(self) -> tuple[int | None, ...]:
-        """Fixed-point number of each category, None if not selected; numbers beyond a bound move to the bound."""
+        """Fixed-point number of each category, None if it has none; numbers beyond a bound move to the bound."""
         return tuple(None if number is None else self._place(number) for number in self.numbers)
 
     @cached_property
@@ -73,7 +73,7 @@ class Axis:
 
     @cached_property
     def table(self) -> NDArray[np.int64]:
-        """Fixed-point number of each category, int64[categories]; 0 for a category that is not selected."""
+        """Fixed-point number of each category, int64[categories]; 0 for a category without a number."""
         return np.array([place or 0 for place in self.places], dtype=np.int64)
 
     def _place(self, number: Fraction) -> int:
@@ -149,7 +149,7 @@ def usual_parts(rows: int, epsilon: Fraction, dimensions: int) -> int:
     """Return the number of parts that gives a grid about (rows epsilon / 10)^(2d / (2 + d)) cells, in whole numbers.
 
     That number balances the errors by the cells' noise and by their size (Su and others, 2016). It is at least 2, and
-    the grid has at most 2^14 cells.
+    more only if the grid then has at most 2^14 cells.
 
     Args:
         rows: Bound on a party's rows.
