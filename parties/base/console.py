@@ -74,7 +74,7 @@ _shown: list[Status] = []  # status lines of `progress` at present
 
 
 class StatusLine:
-    """Status line; on a terminal it is animated, elsewhere only `say` writes."""
+    """Status line, animated on a terminal; elsewhere whole lines alone are written, and none by `doing`."""
 
     def __init__(self, status: Status | None) -> None:
         self._status = status
@@ -172,7 +172,7 @@ class StatusLine:
 
 @contextmanager
 def progress(what: str) -> Iterator[StatusLine]:
-    """Show a spinner with the present step and the elapsed seconds during the block."""
+    """On a terminal, show a spinner with the present step and the elapsed seconds during the block."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield StatusLine(None)
         return
@@ -269,7 +269,7 @@ def estimated(seconds: float) -> str:
 
 
 def outermost(report: Mapping[str, Any]) -> dict[str, Mapping[str, float]]:
-    """Return the costs of the top-level phases, and the costs outside any phase as `rest`.
+    """Return the costs of the top-level phases, and as `rest`, if there are any, those outside a phase.
 
     Their sum is the total of the report, up to rounding to hundredths of a second.
     """

@@ -272,8 +272,8 @@ class JointForestClassifier(JointID3Classifier):
     """Many exact decision trees that vote. For each tree every party draws rows from its own, with replacement.
 
     Parameters are those of `JointID3Classifier` without `epsilon`, `t` and `holdout`, and three of `smc forest`.
-    `trees` is the number of trees. `attributes` is the number of candidate splits that are drawn for each node. `seed` is the public
-    seed of these candidates; the draws of rows are secret. The defaults are those of `smc forest`.
+    `trees` is the number of trees. `attributes` is the number of candidate splits that are drawn for each node. `seed`
+    is the public seed of these candidates; the draws of rows are secret. The defaults are those of `smc forest`.
 
     After `fit` there are `trees_`, and the attributes of a `JointID3Classifier`.
     """

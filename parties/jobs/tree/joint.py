@@ -91,7 +91,7 @@ class JointTree(BySchema):
     @classmethod
     @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> JointTree:
-        """Use the columns in the settings, and the table's `max_rows` unless the settings have their own."""
+        """Use the columns in the settings, with the row bound and the schema of `with_matching`."""
         assert isinstance(settings, ExactSettings)
         given, schema = with_matching(settings, inputs)
         target = schema.choose_target(given.target)
@@ -273,7 +273,7 @@ class JointTree(BySchema):
 
     @override
     def sent_counts(self, engine: CountingEngine) -> Any:
-        """Return the source of counts of one tree, whose messages a counting engine counts; else None."""
+        """Return a source of counts without values, to count a run on columns that lie apart; else None."""
         from protocols.counts import Unpartitioned
 
         source = super().sent_counts(engine)
