@@ -339,8 +339,8 @@ def replacing(path: Path, private: bool = False) -> Iterator[IO[bytes]]:
     """Open a stream whose bytes replace a file in one step: readers see the old file or the new one.
 
     The bytes go to a temporary file in its folder, are flushed to the disk, and then take its name. An error leaves the
-    old file untouched. Links are followed. An existing file keeps its permissions unless `private`. Devices and pipes are
-    written directly.
+    old file untouched. Links are followed. An existing file keeps its permissions unless `private`. Devices and pipes
+    are written directly.
 
     Args:
         path: The file to replace.

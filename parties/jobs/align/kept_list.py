@@ -48,7 +48,7 @@ def read(settings: LookupSettings, terms: Lookup, is_owner: bool) -> tuple[List,
         is_owner: Whether this party's keys are listed.
 
     Raises:
-        InputError: There is none, it is older than 30 days, or it was made for other settings.
+        InputError: There is none, it is older than 30 days, or made for other settings or sizes, or the other party's.
     """
     path: Path = required(settings.kept, "align lookup.kept")
     data = files.read_private(path)

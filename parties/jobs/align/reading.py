@@ -95,7 +95,7 @@ def read_table(place: PlaceSettings, keys: Sequence[tuple[str, ...]], forms: Map
         forms: The normal form of each column.
 
     Raises:
-        InputError: The table cannot be read or lacks a column.
+        InputError: The table cannot be read or lacks a column, or a normal form needs a missing package.
     """
     from parties.sources.opening import open_rows  # loads slowly
 

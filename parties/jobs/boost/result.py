@@ -46,7 +46,7 @@ def _tree(node: Node, features: Features, span: float) -> dict[str, Any]:
 
 
 def text(document: Document) -> str:
-    """Return the result as text: the tree if there is only one, else the columns in the splits; and the settings."""
+    """Return the result as text: the trees of a single round, else the columns in the splits; and the settings."""
     lines = []
     if len(document["trees"]) == 1:
         for number, tree in enumerate(document["trees"][0]):

@@ -303,9 +303,9 @@ def shown(
     Args:
         sets: The frequent sets.
         rules: The rules that hold, as conditions and consequences.
-        which: "maximal" for rules of sets that no frequent set contains; "non-redundant" for rules that no rule with
-            fewer conditions implies; "all" for all rules. Closed sets are not offered, since they would reveal equal
-            counts.
+        which: "maximal" for rules of sets that no other frequent set contains; "non-redundant" for rules that no other
+            implies by having at most their conditions and at least their consequences; "all" for all rules. Closed sets
+            are not offered, since they would reveal equal counts.
     """
     ordered = sorted(rules, key=lambda rule: (len(rule[0]), -len(rule[1]), rule))
     if which == "all":

@@ -100,6 +100,9 @@ def public_arguments(function: ProgramFunction, values: Sequence[Any], own_names
         function: A program; its first parameter is the engine.
         values: The arguments after the engine.
         own_names: Names of further private arguments. The first argument and those of `*args` are always private.
+
+    Raises:
+        InputError: The function has no argument of a name in `own_names`.
     """
     try:
         parameters = list(inspect.signature(function).parameters.values())[1:]
