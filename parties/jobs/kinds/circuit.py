@@ -220,6 +220,9 @@ def parse_bits(text: str | None, widths: tuple[int, ...], party: int) -> BitMatr
         text: Binary digits, or 0x and a hexadecimal number.
         widths: Bits of each party's input.
         party: Number of the party, 0 or 1.
+
+    Raises:
+        InputError: The circuit has more than two inputs, or the text is not an input of this party.
     """
     from smc.primitives import bits as bitpack
 

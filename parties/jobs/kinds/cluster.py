@@ -280,8 +280,6 @@ class Cluster(Release):
         rounds = noisy_lloyd(engine, sums, places, laws, self.rounds[-1].width, tell, before)
         return list(chain(*rounds))
 
-    # Checkpoints: the opened values, round after round.
-
     @property
     @override
     def states(self) -> States:

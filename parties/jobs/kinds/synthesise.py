@@ -240,8 +240,6 @@ class Synthesise(Release):
         on_step(Step(self.states.steps(state), 1, state, "making rows"))
         return Synthesis(measured, rows.agreed(engine, self.settings, self.work, self.names, model, state))
 
-    # Checkpoints: a step is a round, the last one the rows.
-
     @property
     @override
     def states(self) -> States:

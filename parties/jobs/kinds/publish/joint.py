@@ -137,8 +137,6 @@ class PublishJoint(Recoded, StoppingKind):
 
         return mondrian(engine, self.problem, data, tell, start, self.columns)
 
-    # Checkpoints: the cuts, level by level.
-
     @property
     @override
     def states(self) -> States:

@@ -220,8 +220,6 @@ class PublishLattice(Recoded):
 
         return levels(engine, self.full_domain, data, tell, start, self.columns)
 
-    # Checkpoints: the answers, then the levels, then which classes are published.
-
     @property
     @override
     def states(self) -> States:

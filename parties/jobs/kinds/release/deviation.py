@@ -77,7 +77,7 @@ def deviations(state: Sequence[int], values: Values, noise: Noise | None) -> lis
         noise: Noise on each sum; None if the sums are exact.
 
     Returns:
-        One result for each group; its values are None if the group has no rows.
+        One result for each group; its values are None if the opened sums show less than one row.
     """
     span = values.span
     wide = span * values.from_zero.unit  # b - a

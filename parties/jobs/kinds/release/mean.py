@@ -70,7 +70,7 @@ def means(state: Sequence[int], values: Values, noise: Noise | None) -> list[Map
         noise: Noise on each sum; None if the sums are exact.
 
     Returns:
-        One result for each group; the mean is None if the group has no rows.
+        One result for each group; the mean is None if the opened sums show less than one row.
     """
     unit, span = values.from_zero.unit, values.span
 
