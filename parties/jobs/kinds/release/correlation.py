@@ -140,7 +140,7 @@ def correlations(state: Sequence[int], first: Values, second: Values, noise: Noi
         noise: Noise on each sum; None if the sums are exact.
 
     Returns:
-        One result for each group. `value` is None if the opened sums show less than one row, or a column without spread.
+        One result a group. `value` is None if the opened sums show less than one row, or a column without spread.
     """
     unit = first.span**2 * second.span**2
     answers: list[Mapping[str, Any]] = []
