@@ -87,8 +87,7 @@ def needing(what: str, extra: str | None = None) -> Iterator[None]:
 
     Args:
         what: The feature that needs the package, for the message.
-        extra: Extra to name, whichever of its packages is missing. None: the smallest one that has the package; if
-            none has it, the ImportError passes.
+        extra: Extra to name. None: the smallest one that has the package; the ImportError passes if none has it.
     """
     try:
         yield

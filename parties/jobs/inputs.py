@@ -48,10 +48,9 @@ def no_matching(job: str) -> Matching:
 class Inputs:
     """One party's side of a job.
 
-    `schema` is the table's public schema; `circuits` are public files by name; `typed` holds the private inputs by
-    name. `table` and `schema` are None for a job without rows. `secret` keys this party's own
-    random choices about its data; it stays the same throughout a job. `keep` stores this party's own part of a result
-    on the node; None if a command writes it. `matching` returns the rows that an earlier job has matched.
+    `table` and its public `schema` are None for a job without rows. `circuits` are public files, `typed` private inputs
+    by name. `secret` keys this party's own random choices about its data throughout a job. `keep` stores its own part
+    of a result on the node; None if a command writes it. `matching` returns the rows that an earlier job has matched.
     """
 
     party: int = 0

@@ -62,15 +62,12 @@ class Column:
 
 @dataclass(frozen=True)
 class BoostedModel(Scored):
-    """Trees by round: one for each class; a single one for numbers, or for two classes without softmax.
-
-    Every score begins with `base`. `classes` is None for numbers, which `bounds` limit.
-    """
+    """Trees by round: one for each class; a single one for numbers, or for two classes without softmax."""
 
     target: str
     classes: tuple[str, ...] | None
     columns: Mapping[str, Column]
-    base: float
+    base: float  # start of each score
     rounds: Sequence[Sequence[Node]]
     bounds: tuple[float, float] | None = None
 

@@ -295,8 +295,7 @@ def propose(
         numbers: Public numbers of some columns. All of them are values of the column, whichever occur.
 
     Raises:
-        InputError: A named column is missing, the target cannot be one, no column is left, or a column in `numbers`
-            has another value.
+        InputError: A named column is missing or does not fit, or no column is left.
     """
     numbers = {} if numbers is None else numbers
     path = table.path

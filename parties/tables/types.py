@@ -246,10 +246,7 @@ class OrderedType(ColumnType):
 
 
 class NumberType(OrderedType):
-    """Numbers between public bounds, in ranges between `edges` or of one `width`.
-
-    Without these, the categories are `low`, `low` + `unit`, ..., and cells are rounded to the nearest one.
-    """
+    """Numbers between public bounds, in ranges by `edges` or `width`, or rounded to `low`, `low` + `unit`, ..."""
 
     reads = "number"
     low: Decimal

@@ -225,7 +225,7 @@ class Connection:
 
 @dataclass(frozen=True)
 class Run:
-    """A job that both parties have agreed on, with its engine."""
+    """A job that both parties have agreed on, with its link, this party's session, and its engine."""
 
     link: Link
     session: Session

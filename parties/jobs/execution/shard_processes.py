@@ -66,11 +66,7 @@ KEPT = ("timeout", "keepalive", "goodbye", "buffer", "window", "classical", "dat
 
 @dataclass(frozen=True)
 class Order:
-    """Start data of a shard's process, as plain values.
-
-    `rate` limits the shard's link. `options` are further `LinkOptions`, `job` is for the hellos. `circuits` were built
-    by the job's process. `wait` is in seconds.
-    """
+    """Start data of a shard's process, as plain values."""
 
     key_pem: bytes = field(repr=False)
     token: TokenKey | None
@@ -78,11 +74,11 @@ class Order:
     peer_pem: bytes
     listen: str | None
     connect: str | None
-    rate: LinkShape | None
-    options: dict[str, Any]
-    job: dict[str, Any]
+    rate: LinkShape | None  # limit of the shard's link
+    options: dict[str, Any]  # further `LinkOptions`
+    job: dict[str, Any]  # for the hellos
     profile: Profile
-    circuits: dict[Name, Netlist]
+    circuits: dict[Name, Netlist]  # built by the job's process
     wait: float = WAIT_SECONDS
 
 

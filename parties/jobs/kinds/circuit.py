@@ -214,15 +214,12 @@ def _load(path: Path) -> Netlist:
 
 
 def parse_bits(text: str | None, widths: tuple[int, ...], party: int) -> BitMatrix | None:
-    """Return a party's input uint8[width, 1] from 0xHEX or binary digits; None if the circuit has no input for it.
+    """Return a party's input uint8[width, 1], None if the circuit has none for it. Raise InputError if it does not fit.
 
     Args:
         text: Binary digits, or 0x and a hexadecimal number.
-        widths: Bits of each party's input.
+        widths: Bits of each input of the circuit, at most two.
         party: Number of the party, 0 or 1.
-
-    Raises:
-        InputError: The circuit has more than two inputs, or the text is not an input of this party.
     """
     from smc.primitives import bits as bitpack
 

@@ -25,8 +25,7 @@ def two_values(key: str, column: str, values: Sequence[str], positive_value: str
         what: The thing that needs two values, for the message.
 
     Raises:
-        InputError: The column does not have two values besides a missing one, or the positive value is none of them or
-            not recognised.
+        InputError: The column does not have two values besides a missing one, or neither is the positive value.
     """
     two = [value for value in values if value != MISSING]
     if len(two) != 2:

@@ -94,15 +94,12 @@ def _is_list(hint: Any) -> bool:
 
 
 def public_arguments(function: ProgramFunction, values: Sequence[Any], own_names: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments that must be equal at both parties, by name, as JSON types.
+    """Return the arguments that must be equal at both parties, as JSON by name. Raise InputError for a wrong own name.
 
     Args:
         function: A program; its first parameter is the engine.
         values: The arguments after the engine.
         own_names: Names of further private arguments. The first argument and those of `*args` are always private.
-
-    Raises:
-        InputError: The function has no argument of a name in `own_names`.
     """
     try:
         parameters = list(inspect.signature(function).parameters.values())[1:]

@@ -34,7 +34,7 @@ class Step(NamedTuple):
     limit: float = 0.0
     mode: str = "LEAF"  # or BRANCH_LEQ, BRANCH_EQ
     leaf: int = 0
-    then: int = 0
+    then: int = 0  # number of the next node if the comparison is true
     otherwise: int = 0
 
 
