@@ -60,7 +60,10 @@ MOST_CELLS = 1 << 22  # largest table of counts that is kept in memory
 
 @dataclass(frozen=True)
 class Problem:
-    """Public parameters of a run. `columns` holds the column of each item; no row has two items of one column."""
+    """Public parameters of a run. `columns` holds the column of each item; no row has two items of one column.
+
+    `max_rows` bounds the rows of either party; `least_rows` counts rows of both. Lift 0 sets no limit on lift.
+    """
 
     columns: tuple[int, ...]
     max_rows: int

@@ -70,7 +70,7 @@ class Gains:
     max_rows: int
     regularisation: float = 1.0  # lambda
     least: float = 1.0  # least curvature of a child
-    gamma: float = 0.0
+    gamma: float = 0.0  # gain that a split must exceed
 
     def __post_init__(self) -> None:
         """Raise InputError if sums of `max_rows` rows are too large, or neither `least` nor lambda is above 0."""

@@ -1,8 +1,8 @@
 """Rows for the trees of a forest: each tree draws with replacement from this party's rows, by its private key.
 
 Tree i draws by the PRG of SHAKE-256(key, i), so a run that resumes from a level draws equal rows again: they are
-numbered in rising order. Neither party
-learns how often the other has drawn a row. Rules for leaves hold for distinct rows: a row drawn twice counts once.
+numbered in rising order. Neither party learns how often the other has drawn a row. Rules for leaves hold for distinct
+rows: a row drawn twice counts once.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def joined(trees: Sequence[LevelCounts]) -> LevelCounts:
 
 
 def draw(rows: int, key: bytes, tree: int) -> Iterator[Indices]:
-    """Yield the numbers of the rows drawn for a tree in batches, as many as there are rows.
+    """Yield the indices of the rows drawn for a tree, in batches; there are as many draws as rows.
 
     A draw is a 64-bit number modulo the number of rows: the probabilities of two rows differ by at most a factor 1 +
     2^-37.

@@ -68,7 +68,7 @@ class PublicTree:
 
     @cached_property
     def shared(self) -> tuple[int, ...]:
-        """The code of each leaf that needs a product."""
+        """The code of each leaf that needs a product: it has splits of both parties, and a code other than 0."""
         codes = (self.classes.index(label) for label, splits in self.leaves if self._is_shared(splits))
         return tuple(code for code in codes if code)
 
@@ -79,7 +79,10 @@ class PublicTree:
         return [self.classes[code] for code in codes.tolist()]
 
     def own_bits(self, party: int, cells: Indices) -> BitMatrix:
-        """Return a party's bits of each row: a bit a shared leaf, and the code of a leaf of this party's splits alone.
+        """Return the bits of each row that a party enters into the circuit.
+
+        They are a bit for each leaf in `shared`, 1 if the row agrees with this party's splits on the path; then the
+        code of the leaf that the row reaches by this party's splits alone, 0 without one.
 
         Args:
             party: Number of the party.

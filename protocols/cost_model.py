@@ -278,7 +278,7 @@ def most_bytes(problem: Problem, profile: Profile, largest: int) -> int:
 
 
 def counted_cells(problem: Problem, largest: int) -> int:
-    """Return the number of entropy counts that `most_bytes` counts; they take most of its time.
+    """Return about how many entropy counts `most_bytes` counts; they take most of its time.
 
     Args:
         problem: The public parameters.

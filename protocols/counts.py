@@ -47,7 +47,7 @@ class LevelCounts:
             max_rows: Upper bound on the sum of all counts; public.
 
         Raises:
-            InputError: The shape is not (nodes, classes), or there are more rows than `max_rows`.
+            InputError: The shape of `classes` is not (nodes, classes), or there are more rows than `max_rows`.
         """
         rows = int(self.classes.sum())
         if rows > max_rows and not self.are_shares:
@@ -197,7 +197,7 @@ def added(domains: Sequence[int], classes: int, pieces: Iterable[Indices], tree:
 
 
 class Pieces:
-    """Rows in pieces, for several passes: small ones are read once and kept, larger ones are read by each pass."""
+    """Rows in pieces, for several passes: up to `HELD` bytes in all are kept, more are read again by each pass."""
 
     def __init__(self, read: Callable[[], Iterable[Indices]]) -> None:
         self._read = read

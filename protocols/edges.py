@@ -43,13 +43,14 @@ Runs = tuple[Run, ...]
 def remaining(runs: Runs, left: tuple[int, ...], question: int, answer: int) -> tuple[int, ...]:
     """Return the questions that can still divide the rows at a child of a node.
 
-    A question is an edge: does the row's value lie below it?
+    In a run a question asks whether the row's value is below an edge, or whether it is the middle value. A question
+    outside runs is asked once on a path.
 
     Args:
         runs: The questions of each ordered column; public.
         left: Questions left at the node, in rising order.
         question: The question that the node asks.
-        answer: The answer, a child's number from 0.
+        answer: The answer, a child's number from 0. At an edge 0 is "below"; at the middle value 1 is "yes".
 
     Returns:
         The questions left at that child, in rising order.
@@ -134,7 +135,7 @@ class Questions:
 
     @cached_property
     def asked(self) -> tuple[tuple[int, int], ...]:
-        """Column and edge of every question; edge 0 means the value itself."""
+        """Column and edge of every question; edge 0 asks for the value itself, -1 whether it is the middle value."""
         edges = [[*range(1, size)] if by_edge else [0] for size, by_edge in zip(self.sizes, self.ordered, strict=True)]
         for column in self.middle:
             edges[column].append(-1)

@@ -76,7 +76,8 @@ def pruned(tree: Tree, levels: Sequence[Verdicts]) -> Tree:
 
     Args:
         tree: The grown tree; it is not changed.
-        levels: Class of each split that becomes a leaf, else None; the deepest depth first. Others keep their splits.
+        levels: Class of each split that becomes a leaf, else None; the deepest depth first. Depths
+            without verdicts keep their splits.
 
     Examples:
         >>> tree = Split(0, (Leaf(1), Split(1, (Leaf(0), Leaf(1)))))

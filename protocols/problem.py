@@ -21,23 +21,39 @@ Criterion = Literal["entropy", "gini", "gain-ratio"]
 
 @dataclass(frozen=True)
 class Problem:
-    """Public parameters of an ID3, equal at both parties."""
+    """Public parameters of an ID3, equal at both parties.
 
-    domains: tuple[int, ...]  # number of values of each attribute (answers of each question), in the public order
+    Attributes:
+        domains: Number of values of each attribute (answers of each question), in the public order.
+        classes: Number of classes.
+        max_rows: Upper bound on a party's rows.
+        delta: Tolerance: a chosen attribute has a conditional entropy within delta of the least.
+        min_rows: A node with at most this number of rows is a leaf.
+        max_depth: Greatest depth of a leaf; None for no limit.
+        rules: Rules that every leaf keeps.
+        runs: Questions of each ordered column; see `protocols.edges`.
+        edges: Most edges of a run that a node compares, spread evenly over the remaining ones; None for all.
+        prune: Method of pruning while the tree grows; None for none.
+        criterion: Score by which attributes are compared.
+        trees: Number of trees.
+        drawn: Number of attributes drawn for each node to choose from; None for all remaining ones.
+        seed: Public seed of these draws.
+    """
+
+    domains: tuple[int, ...]
     classes: int
-    max_rows: int  # upper bound on a party's rows
+    max_rows: int
     delta: float = 0.001
     min_rows: int = 0
     max_depth: int | None = None
     rules: Rules = NO_RULES
-    runs: Runs = ()  # questions of each ordered column; see `protocols.edges`
-    # most edges of a run that a node compares, spread evenly over the remaining ones; None: all
+    runs: Runs = ()
     edges: int | None = None
     prune: Prune | None = None
-    criterion: Criterion = "entropy"  # score by which attributes are compared
+    criterion: Criterion = "entropy"
     trees: int = 1
-    drawn: int | None = None  # number of attributes drawn for each node to choose from; None: all remaining ones
-    seed: int = 0  # public seed of these draws
+    drawn: int | None = None
+    seed: int = 0
 
     def __post_init__(self) -> None:
         if self.classes < 1 or min(self.domains, default=1) < 1 or self.max_rows < 1:

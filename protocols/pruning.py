@@ -163,7 +163,7 @@ def description(values: int, classes: int, attributes: int, rows: int) -> gmpy2.
         values: Number of values of the attribute.
         classes: Number of classes.
         attributes: Number of attributes that the node chooses from.
-        rows: Upper bound on the rows of the node, 1 or more; see m in the module's first lines.
+        rows: Public number in place of the node's secret number of rows, 1 or more; m in the module's first lines.
 
     Examples:
         >>> round(float(description(values=3, classes=2, attributes=8, rows=1500)), 2)

@@ -47,7 +47,17 @@ ENTROPY_ERROR = 1e-9  # margin for ln l and an entropy, far above the rounding e
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules k, l and t for every leaf; see the module's first lines. Raise InputError for values out of range."""
+    """Rules for every leaf; see the module's first lines. Raise InputError for values out of range.
+
+    Attributes:
+        k: Least number of rows of a leaf that is not empty; 1 for no rule.
+        l: Least number of classes in it, or of e^(entropy of its classes); 1 for no rule.
+        diversity: What l bounds: the number of "distinct" classes, or the "entropy".
+        t: Greatest distance of its distribution of classes from that of all rows; 1 for no rule.
+        distance: Kind of this distance.
+        against: Whose rows keep the rules: those of either party by itself ("peer"), or those of both together
+            ("public").
+    """
 
     k: int = 1
     l: float = 1  # noqa: E741 (its name everywhere)

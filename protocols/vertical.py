@@ -53,7 +53,7 @@ class Columns:
     """Public description of vertically partitioned rows, equal at both parties.
 
     `owners` has the party of each attribute, and `class_owner` that of the class: 0 or 1. In a `Box`, the class is the
-    column behind the last attribute.
+    column behind the last attribute. `rows` is the number of rows, and `trees` the number of trees that share them.
     """
 
     domains: tuple[int, ...]

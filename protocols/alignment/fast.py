@@ -152,7 +152,7 @@ class FastExchange(Exchange):
 
 
 def match_fast(session: Session, terms: Matching, tokens: Tokens) -> Rows | int | None:
-    """Return the own tokens that both parties have; None for a party that learns nothing. See `matching.match`.
+    """Return the indices of own tokens that both have; None for a party that learns nothing. See `matching.match`.
 
     Args:
         session: This party's session.
@@ -160,6 +160,8 @@ def match_fast(session: Session, terms: Matching, tokens: Tokens) -> Rows | int 
         tokens: Own tokens, at most the agreed number.
 
     Raises:
-        ProtocolError: The peer's vector OLE fails the check.
+        ProtocolError: The peer's vector OLE fails the check, or no table fits the tokens. Or an earlier session of this
+            job may have sent values already.
+        ValueError: There are more tokens than agreed.
     """
     return FastExchange(session, terms, FastWork(session, terms, tokens)).matched()

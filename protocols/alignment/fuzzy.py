@@ -120,6 +120,9 @@ def link(
         terms: The public terms, equal at both parties.
         rows: Own rows.
         on_rule: Called before each rule with its number.
+
+    Raises:
+        ProtocolError: The opened place of a partner is not one of its bin.
     """
     free = np.ones(rows.columns.shape[1], dtype=bool)
     found = []

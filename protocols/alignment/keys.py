@@ -67,7 +67,7 @@ def joined(columns: Sequence[Sequence[str | None]]) -> list[tuple[str, ...] | No
 
 
 def tokens(keys: Sequence[Sequence[tuple[str, ...] | None]], party: int) -> Tokens:
-    """Return the tokens of a party's rows. Of several rows with one value of a key only the first has a token of it.
+    """Return the tokens of a party's rows. Of several rows with one value of a key only the first has tokens of it.
 
     Args:
         keys: For each key, in the order in which they are tried, the value of each row.

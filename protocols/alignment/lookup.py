@@ -162,7 +162,7 @@ class Work:
         return self._curve.products(kept.scalar.tobytes(), questions)
 
     def found(self, kept: List, answers: Octets) -> Rows:
-        """Return the own keys that the list has, int64[found].
+        """Return the indices of the own keys that the list has, int64[found].
 
         Args:
             kept: The asking party's list.
@@ -210,7 +210,7 @@ class Exchange:
         self._asks = session.party == terms.asks
 
     def found(self, on_batch: OnBatch = lambda entries: None) -> tuple[List, Rows | None]:
-        """Return the list to keep, and the own keys that it has; None in their place at the owner.
+        """Return the list to keep, and the indices of the own keys that it has; at the owner None in place of indices.
 
         Args:
             on_batch: Called after each batch of the list with the number of entries so far.
@@ -261,15 +261,17 @@ class Exchange:
 def look_up(
     session: Session, terms: Lookup, texts: Sequence[bytes], kept: List | None = None
 ) -> tuple[List, Rows | None]:
-    """Return the list to keep for later runs, and the own keys that it has; None in their place at its owner.
+    """Return the list to keep for later runs, and the indices of the own keys that it has; None for these at its owner.
 
     Args:
         session: This party's session.
         terms: The public terms, equal at both parties.
-        texts: Own keys without doubles, at most the agreed number. Of the owner of a kept list none is needed.
+        texts: Own keys without doubles, at most the agreed number. The owner of a kept list may pass none.
         kept: The list of an earlier run; None if it is sent in this run.
 
     Raises:
-        ProtocolError: The peer has kept another list, or sent something that is no point, or an entry twice.
+        ProtocolError: The peer has kept another list, or sent something that is no point, or an entry twice. Or an
+            earlier session of this job may have sent answers already.
+        ValueError: No list is passed, and none is sent in this run.
     """
     return Exchange(session, terms, Work(session, terms, texts), kept).found()

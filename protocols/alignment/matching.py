@@ -92,7 +92,7 @@ class Matching:
 
     @property
     def opened_bits(self) -> int:
-        """Number of opened bits: one for each point of a party that learns the result.
+        """Number of opened bits: one for each key that a party that learns the result can enter if it cheats.
 
         For a number too: a receiver that takes another scalar for each point learns which of its points match.
         """
@@ -138,7 +138,7 @@ class Exchange:
         self._receives = session.party == terms.receiver
 
     def matched(self, on_batch: Callable[[int], object] = lambda points: None) -> Rows | int | None:
-        """Return the own matched tokens in an order that both share, or their number; None for a party that learns
+        """Return the indices of own matched tokens in a common order, or their number; None for a party that learns
         nothing.
 
         Args:
@@ -240,7 +240,7 @@ class OwnTokens:
         self._session, self._tokens = session, tokens
 
     def tokens_at(self, positions: Rows) -> Rows:
-        """Return the own tokens at these positions, without the dummies among them.
+        """Return the indices of the own tokens at these positions, without the dummies among them.
 
         A matched dummy is left out without an error: an error would show the peer which points are dummies.
         """
@@ -353,7 +353,7 @@ def equal_rows(own: Octets, theirs: Octets) -> Rows:
 
 
 def match(session: Session, terms: Matching, tokens: Tokens) -> Rows | int | None:
-    """Return the own tokens that both parties have, or their number; None for a party that learns nothing.
+    """Return the indices of own tokens that both parties have, or their number; None for a party that learns nothing.
 
     Both parties get the matched tokens in one order: the n-th of either party belong together.
 
@@ -363,6 +363,8 @@ def match(session: Session, terms: Matching, tokens: Tokens) -> Rows | int | Non
         tokens: Own tokens, at most the agreed number.
 
     Raises:
-        ProtocolError: The peer sent a point twice, or something that is no point.
+        ProtocolError: The peer sent a point twice, or something that is no point, or an impossible number. Or an
+            earlier session of this job may have sent products already.
+        ValueError: There are more tokens than agreed.
     """
     return Exchange(session, terms, Work(session, terms, tokens)).matched()

@@ -76,7 +76,7 @@ def _winners(engine: Engine, numbers: Bits, members: int, lines: int) -> Bits:
 
 
 def partners(engine: Engine, numbers: Bits, rows: int, columns: int) -> Bits:
-    """Return for each pair whether both are each other's best partner.
+    """Return for each pair whether both are each other's best partner and its weight is not 0: secret, [1, pairs].
 
     Args:
         engine: The engine of this session.

@@ -53,7 +53,11 @@ States: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class CellProblem:
-    """Public settings of a table with hidden small cells: the number of cells, with totals, and the rule for a cell."""
+    """Public settings of a table with hidden small cells.
+
+    `cells` is the number of cells, with totals. A cell is published if it has `threshold` rows: of either party against
+    the "peer", of both together against the "public". With `zeros` "shown", empty cells are published too.
+    """
 
     cells: int
     max_rows: int  # upper bound on a party's rows
@@ -140,7 +144,7 @@ def sum_netlist(width: int, form: Form = "size") -> Netlist:
 
 
 def cell_states(engine: Engine, problem: CellProblem, counts: NDArray[Any]) -> States:
-    """Return the state of every cell, int64[cells]: `ENOUGH`, `FEW` or `NONE`, opened to both parties.
+    """Return the state of every cell, int64[cells], opened to both parties: `ENOUGH`, `FEW`, with zeros shown `NONE`.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.

@@ -40,14 +40,15 @@ ONE = 1 << BITS
 class Column:
     """A predictor column: its values, and their numbers if the column is numeric.
 
-    `numbers` has one number in [-1, 1] for each value; None: each value is a feature by itself.
+    `numbers` has one number in [-1, 1] for each value; None: each value is a feature by itself. It is the value less
+    `middle`, divided by `half`: the middle of the bounds, and half their distance.
     """
 
     name: str
     values: tuple[str, ...]
     numbers: tuple[Fraction, ...] | None = None
     middle: Fraction = Fraction(0)
-    half: Fraction = Fraction(1)  # half the distance between the bounds
+    half: Fraction = Fraction(1)
 
     @property
     def size(self) -> int:

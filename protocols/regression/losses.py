@@ -97,7 +97,7 @@ def loss(name: LossName, h: float) -> Loss:
 
     Args:
         name: logistic or huber.
-        h: Width of the rounded corner of Huber's loss.
+        h: Half the width of the rounded corner of Huber's loss; not used by the logistic loss.
     """
     return Logistic() if name == "logistic" else Huber(h)
 

@@ -57,7 +57,7 @@ class Moments:
         return np.array([int(ONE * number) for number in self.target.numbers], dtype=np.int64)
 
     def sums(self, pieces: Iterable[Indices]) -> tuple[Numbers, int]:
-        """Return the moments of all rows, int64[numbers] in units of 2^-28, and the number of rows.
+        """Return the moments of the rows with a target, int64[numbers] in units of 2^-28, and the number of all rows.
 
         The result is exact, for any order and pieces.
 
@@ -95,7 +95,7 @@ class Moments:
         return z, lines[:, -1]
 
     def rows(self, moments: Floats) -> float:
-        """Return the estimated number of rows from noisy moments."""
+        """Return the estimated number of rows with a target, from noisy moments."""
         return float(self._matrix(moments)[-2, -2]) * (ONE / self.features.unit) ** 2
 
     def weights(self, moments: Floats, regularisation: float, sigma: float) -> Floats:

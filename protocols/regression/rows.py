@@ -35,7 +35,7 @@ class RowStream:
     total: int
 
     def slopes(self, loss: Loss, weights: Floats, clip: int) -> Numbers:
-        """Return the sum of the clipped gradients of all rows, as integers.
+        """Return the sum of the clipped gradients of all rows, int64[features] in units of 2^-28.
 
         Args:
             loss: Loss function of a row.
@@ -84,7 +84,7 @@ class TrainingRows:
         return np.ascontiguousarray(self.codes.T)
 
     def slopes(self, loss: Loss, weights: Floats, clip: int) -> Numbers:
-        """Return the sum of all rows' gradients L'(c w.d) c d, int64[features].
+        """Return the sum of all rows' gradients L'(c w.d) c d, int64[features] in units of 2^-28.
 
         L' is rounded towards zero to multiples of 2^-14 and clipped to `clip` of them; all later arithmetic is on
         integers. So each row's gradient has norm clip 2^14 at most, for any weights. A NaN slope, from weights that are

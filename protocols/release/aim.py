@@ -50,7 +50,7 @@ class AimProblem:
 
     @property
     def rounds(self) -> int:
-        """Number of rounds that the first sigma and epsilon would allow, single columns among them."""
+        """Number of measurements, single columns among them, that rho allows if none changes sigma and epsilon."""
         return ROUNDS_PER_COLUMN * len(self.work.domains)
 
     @property
@@ -69,6 +69,8 @@ class AimProblem:
 
     def next(self, state: State, moved: bool) -> tuple[Fraction, Fraction] | None:
         """Return sigma and epsilon of the next round; None if too little rho remains.
+
+        The last round spends all the rest.
 
         Args:
             state: Measurements so far, with one at least; public.
@@ -98,7 +100,7 @@ class AimProblem:
 
 
 def weights(sets: Sequence[tuple[int, ...]], wanted: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return a weight for each marginal: how often its columns occur in the wanted sets, divided by the common divisor.
+    """Return a weight for each marginal: how often its columns occur in the wanted sets, without common factors.
 
     Args:
         sets: Columns of each marginal; public.

@@ -103,7 +103,7 @@ def moved(centroids: Points, sums: Sequence[int], least: int = 1, settle: bool =
 
     Args:
         centroids: Centroids of the round, int64[clusters, dimensions]; public.
-        sums: Opened sums of all parties' `cluster_sums`, one cluster after the other.
+        sums: Opened sum of both parties' `cluster_sums`, one cluster after the other.
         least: Least count of a cluster with a mean, times UNIT. Default 1: only empty clusters have none.
         settle: True keeps the centroid of a cluster without a mean.
     """

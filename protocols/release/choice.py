@@ -106,7 +106,7 @@ def check_width(width: int, law: Law | None) -> None:
 
 
 def noisy_choice(engine: Engine, own: NDArray[np.integer], width: int, law: Law | None) -> NDArray[np.int64]:
-    """Return the chosen candidate of each instance, int64[batch], opened to both parties.
+    """Return the index of the chosen candidate of each instance, int64[batch], opened to both parties.
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.

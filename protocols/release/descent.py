@@ -51,7 +51,10 @@ Own: TypeAlias = "Callable[[tuple[Sums, ...]], Integers]"  # returns `own_number
 
 @dataclass(frozen=True)
 class Change:
-    """Change of a step's numbers by `rows` rows: `numbers` is d, `norm` bounds a row's vector, in units of 2^-28."""
+    """Greatest change of a step's numbers by `rows` rows, which are replaced if `replaced`, else added or removed.
+
+    `numbers` is d, the number of weights. `norm` bounds the norm of a row's gradient, in units of 2^-28.
+    """
 
     numbers: int
     norm: int
@@ -69,6 +72,9 @@ class Change:
 @dataclass(frozen=True)
 class Descent:
     """Public settings of noisy gradient descent, equal at both parties; `variance` is that of each number's noise.
+
+    `change` is the greatest change of a step's numbers that the noise hides. `least_rows` is a lower bound on the rows
+    of either party.
 
     Methods take `opened`: the opened sums of each step so far, with noise.
     """

@@ -8,7 +8,7 @@ from protocols.arrays import Floats
 
 
 def eliminated(matrix: Floats, right: Floats, least: float | Floats) -> Floats | None:
-    """Solve a symmetric system by elimination, float64[size, sides]; None if a pivot is at most `least` or 0.
+    """Solve a symmetric system by elimination, float64[size, sides]; None unless all pivots are above `least` and 0.
 
     Args:
         matrix: Symmetric matrix, float64[size, size].

@@ -68,7 +68,7 @@ class Powers:
 
     @property
     def precision(self) -> int:
-        """Number m of bits of M without its highest bit."""
+        """Number m of bits of a mantissa M without its highest bit."""
         return 2 * self.table + 5
 
     @property
@@ -121,7 +121,7 @@ def powers_for(epsilon: Fraction, moved: int, security: int = SECURITY) -> tuple
 
     Args:
         epsilon: Epsilon of the choice, its bounded range: all factors of probability are within e^epsilon.
-        moved: Greatest change of a distance by one row.
+        moved: Greatest change of a distance by the rows that are hidden together.
         security: Statistical parameter s; the choice is within 2^-s of its ideal law. If in doubt, 40.
 
     Returns:

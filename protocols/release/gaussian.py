@@ -61,7 +61,7 @@ def discrete_gaussian(variance: Fraction | int, security: int = SECURITY) -> Law
 
 @dataclass(frozen=True)
 class ScaledSum(Law):
-    """Law of fine + 2^shift coarse, independent; `missing` is its distance to the ideal law if both are exact."""
+    """Law of fine + 2^shift coarse, independent; `missing` is its distance to the ideal law if both are ideal."""
 
     fine: Law
     coarse: Law

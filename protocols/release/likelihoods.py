@@ -66,7 +66,7 @@ def products(x: Floats, theta: Floats) -> Floats:
 
 
 class Rows(NamedTuple):
-    """Distinct rows: coordinates float64[lines, p], outcomes, counts, and the bin of the end or the exposure."""
+    """Distinct rows, one a line: coordinates float64[lines, p], outcome, number of equal rows, and time."""
 
     x: Floats
     y: Floats
@@ -267,7 +267,7 @@ class Hazards(Likelihood):
 
 @dataclass(frozen=True)
 class Poisson(Hazards):
-    """Counts up to `limit` with the mean exposure e^(a + x.b); exposures are at most `longest`."""
+    """Counts up to `limit`, whose mean is the exposure times e^(a + x.b); exposures are at most `longest`."""
 
     longest: float = 1.0
 

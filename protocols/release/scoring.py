@@ -61,7 +61,7 @@ class Estimate:
     used: NDArray[np.bool_]
     is_settled: bool  # whether the steps agree but for noise
     drowned: tuple[int, ...] = ()  # coordinates whose information is not above its noise; only without covariance
-    weight: float = 0.0  # information of the intercepts
+    weight: float = 0.0  # information of the intercepts; only without covariance
     rows: tuple[float, float] = (0.0, 0.0)  # number of rows (or sum of exposures), and its noise's standard deviation
     events: tuple[float, float] = (0.0, 0.0)  # number of events, and its noise's standard deviation
 
@@ -73,7 +73,10 @@ def rounding(rows: int) -> float:
 
 @dataclass(frozen=True)
 class Scoring:
-    """Public settings, equal at both parties; `sigma` is the noise or rounding of a number in units of 2^-fraction."""
+    """Public settings, equal at both parties.
+
+    `sigma` is the standard deviation of a number by noise or rounding, in units of 2^-`fraction`.
+    """
 
     likelihood: Likelihood
     sigma: float = 0.0
@@ -91,7 +94,7 @@ class Scoring:
         return round(math.sqrt(SHARE / (1 - SHARE) * score / information) * 1024) / 1024 or 1 / 1024
 
     def squared(self, rows: int, replaced: bool) -> int:
-        """Return the squared Euclidean norm of the change of all integers of a step, rounded up.
+        """Return a bound on the squared Euclidean norm of the change of all integers of a step by one person.
 
         Args:
             rows: Rows per person that are used.

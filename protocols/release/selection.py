@@ -107,7 +107,10 @@ class Workload:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Noisy counts of marginal number `table`, int64[cells]. `epsilon` is that of its choice, 0 without one."""
+    """Noisy counts of marginal number `table`, int64[cells]; `sigma` is that of the noise.
+
+    `epsilon` is that of the choice of the marginal, 0 if it was not chosen.
+    """
 
     table: int
     sigma: Fraction

@@ -26,7 +26,7 @@ KINDS = ("attribute of a node, or that it is a leaf", "class of a leaf")
 class OpenedLevel:
     """All values that one level of a tree with noise opens."""
 
-    choices: list[int] | None  # for each node the chosen attribute, or "stop"; None if no node has two candidates
+    choices: list[int] | None  # see `levels`; None if no node has two candidates
     labels: list[int]  # for each new leaf the class
     left: int  # largest number of remaining attributes of a node
     nodes: int  # number of nodes
@@ -46,6 +46,9 @@ class OpenedLevel:
 
 def levels(problem: Problem, forest: Forest) -> Iterator[OpenedLevel]:
     """Yield the opened values of a run that ends with these trees, level by level, up to the first undecided level.
+
+    `choices` has a number for each node with attributes left: the position of the chosen attribute among them, or
+    `left` for "stop".
 
     Args:
         problem: Public problem of the trees.

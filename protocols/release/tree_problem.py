@@ -56,7 +56,7 @@ class Problem:
 
     @property
     def levels(self) -> int:
-        """Greatest number of levels at which a row takes part in a choice."""
+        """Greatest number of levels at which a row takes part in a noisy choice of an attribute."""
         return min(self.max_depth, len(self.domains) - (not self.stop)) if self.domains else 0
 
     @property

@@ -121,7 +121,7 @@ class Integer:
         return 0 - self
 
     def wide_add(self, other: Integer | int) -> Integer:
-        """Return a + b exactly: one bit wider than the wider operand (two bits if only one of them is signed)."""
+        """Return a + b exactly: one bit wider than the wider operand, two if that is unsigned and the other signed."""
         a, b = self.aligned(other)
         return a.extend(len(a) + 1) + b.extend(len(a) + 1)
 

@@ -49,7 +49,7 @@ class Forecast:
         return SHARD_BYTES + HELD_TIMES * max(engine.counted.held_by_shards for engine in self.engines)
 
     def lines(self, pace: float = 1.0) -> dict[str, float]:
-        """Return the processor seconds by kind of work, of the party with more of them.
+        """Return the processor seconds of each kind of work, of the party that takes more for this kind.
 
         `seconds` includes all of them except building circuits, which the forecast itself does.
 

@@ -71,7 +71,7 @@ class Recording:
         self.is_symmetric = recorder.session.is_silent
 
     def play(self, engine: CountingEngine) -> None:
-        """Repeat the calls on a counting engine whose profile has an equal group: of that party, or if symmetric."""
+        """Repeat the calls on an engine with an equal group, of the recorded party, or of either if symmetric."""
         entered: list[AbstractContextManager[Any]] = []
         for step in self._steps:
             step(engine, entered)

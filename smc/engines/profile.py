@@ -12,8 +12,8 @@ from smc.recipes import RECIPES, EngineName, Form, Garbling, Gates, OTKind, Pric
 class Profile:
     """Engine, kind of OT, garbling scheme and form of the circuits; `smc.engines.make_engine` explains them.
 
-    `shards` is the number of shards that compute batches (`smc.engines.shards`). A name that `smc.recipes` does not
-    list raises ValueError.
+    `shards` is the number of shards that compute batches (`smc.engines.shards`). Raise ValueError for an unknown name,
+    for fewer than one shard, or for several on the engine "clear".
     """
 
     engine: EngineName

@@ -48,8 +48,8 @@ def warm(modules: Iterable[str] | None = None, on_compiled: OnCompiled = on_stan
 
     Args:
         modules: Modules of `smc.kernels`, such as `Profile.kernels`. None: all.
-        on_compiled: Called with modules done and modules to compile, before and after each; not called if there are
-            none. Default: a line on standard error.
+        on_compiled: Called with the numbers of modules done and to compile, at the start and after each module; not
+            called if there are none to compile. Default: a line on standard error.
     """
     wanted = list(Kernel.registry if modules is None else modules)
     with _lock:

@@ -88,7 +88,7 @@ class Layout:
         return ALL_ONES >> 8 * (8 * self.mask_word - self.octets)
 
     def message(self, rows: int) -> int:
-        """Return the size in bytes of the message that the receiver sends."""
+        """Return the size in bytes of the message that the receiver sends, with `rows` rows of corrections."""
         return rows * (self.octets + 8 * MASK_WORDS) + ANSWER + DIGEST
 
     def cut(self, rows: Matrix, sent: Octets) -> None:

@@ -196,7 +196,7 @@ def _digest(session: Session, name: str, sums: list[Packed]) -> Octets:
 
 
 def public_parts(session: Session, name: str, number: int, secret: Blocks) -> tuple[bytes, LinearCode]:
-    """Return an iteration's public key for its trees, and its linear code, under a public key, with a secret."""
+    """Return the public key of an iteration's trees, and its linear code of the blocks `secret`, uint64[k, 2]."""
     return session.derive(name, "trees", number), LinearCode(session.derive(name, "code", number), secret)
 
 

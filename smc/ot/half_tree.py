@@ -35,7 +35,7 @@ from smc.ot.lpn import LinearCode, arrays
 
 
 class Trees(Protocol):
-    """One party's trees. `places`: the punctured leaf of every tree, uint64[trees]; empty at the sender."""
+    """One party's trees. `places`: the punctured leaf of every tree, uint64[trees]; 2^64 - 1 (none) at the sender."""
 
     places: NDArray[np.uint64]
 
