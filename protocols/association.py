@@ -60,9 +60,17 @@ MOST_CELLS = 1 << 22  # largest table of counts that is kept in memory
 
 @dataclass(frozen=True)
 class Problem:
-    """Public parameters of a run. `columns` holds the column of each item; no row has two items of one column.
+    """Public parameters of a run, equal at both parties.
 
-    `max_rows` bounds the rows of either party; `least_rows` counts rows of both. Lift 0 sets no limit on lift.
+    Attributes:
+        columns: Column of each item; no row has two items of one column.
+        max_rows: Upper bound on the rows of a party.
+        support: Least share of both parties' rows that have all items of a frequent set.
+        least_rows: Least number of these rows.
+        confidence: Least share of the rows with a rule's left side that have its right side too.
+        lift: Least confidence of a rule, divided by the share of all rows with its right side; 0 for no limit.
+        max_length: Most items of a frequent set.
+        most: Upper bound on the candidates of a level, and on the rules; None for `MOST_CANDIDATES`.
     """
 
     columns: tuple[int, ...]
@@ -72,7 +80,7 @@ class Problem:
     confidence: Fraction = Fraction(0)
     lift: Fraction = Fraction(0)
     max_length: int = 4
-    most: int | None = None  # upper bound on the candidates of a level, and on the rules; None: MOST_CANDIDATES
+    most: int | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.support <= 1:

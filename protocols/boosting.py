@@ -65,12 +65,19 @@ ORDER = 2 ** (-2 * 4 * _worst())  # four logarithms for each of two candidates
 
 @dataclass(frozen=True)
 class Gains:
-    """Public parameters: the bound on a party's rows, and the rules. A row's slope and curvature are at most 1."""
+    """Public parameters of the choice of splits. Slope and curvature of a row have absolute values of at most 1.
+
+    Attributes:
+        max_rows: Upper bound on a party's rows.
+        regularisation: The factor lambda.
+        least: Least curvature of a child.
+        gamma: Gain that a split must exceed.
+    """
 
     max_rows: int
-    regularisation: float = 1.0  # lambda
-    least: float = 1.0  # least curvature of a child
-    gamma: float = 0.0  # gain that a split must exceed
+    regularisation: float = 1.0
+    least: float = 1.0
+    gamma: float = 0.0
 
     def __post_init__(self) -> None:
         """Raise InputError if sums of `max_rows` rows are too large, or neither `least` nor lambda is above 0."""

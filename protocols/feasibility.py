@@ -62,13 +62,18 @@ from smc.primitives.bits import BitMatrix
 
 @dataclass(frozen=True)
 class Ruling:
-    """Secret verdicts of the rules for a level, bits [1, nodes]: on the splits of each node, and on the root."""
+    """Secret verdicts of the rules for a level, bits [1, nodes].
 
-    # by position among a node's remaining attributes: whether the split keeps the rules; see `rule`
+    Attributes:
+        feasible: Whether each split keeps the rules, by position among a node's remaining attributes; see `rule`.
+        root_feasible: Whether each root keeps the rules; None below the root.
+        scores: |T| H(class | attribute), node by node, attribute by attribute; None if not computed yet.
+        askable: Without rules: whether each node has a remaining attribute, public; None if not needed.
+    """
+
     feasible: tuple[Bits, ...]
-    root_feasible: Bits | None  # whether the root keeps the rules; None below the root
-    scores: Word | None  # |T| H(class | attribute), node by node, attribute by attribute, if already computed
-    # without rules, if a node may have no remaining attribute: public bits, whether it has one
+    root_feasible: Bits | None
+    scores: Word | None
     askable: Bits | None = None
 
     @property

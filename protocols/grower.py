@@ -50,15 +50,25 @@ Draw = Callable[[int, int, int, tuple[int, ...]], tuple[int, ...]]
 
 @dataclass(slots=True)
 class Node:
-    """Node while its tree grows; `attribute` or `label` is set once it is decided."""
+    """Node while its tree grows.
 
-    attributes: tuple[int, ...]  # remaining attributes
+    Attributes:
+        attributes: Remaining attributes.
+        tree: Index of its tree.
+        candidates: Attributes to choose from: all remaining ones, unless the grower draws.
+        label: Class, once the node is decided to be a leaf.
+        attribute: Attribute that splits the node, once it is decided to be split.
+        children: Nodes below a split, one a value.
+        decided: The tree below, once it has no open node; cached for the next levels.
+    """
+
+    attributes: tuple[int, ...]
     tree: int = 0
-    candidates: tuple[int, ...] = ()  # attributes to choose from: all remaining ones, unless the grower draws
+    candidates: tuple[int, ...] = ()
     label: int | None = None
     attribute: int | None = None
     children: list[Node] = field(default_factory=list)
-    decided: Tree | None = None  # the tree below, once it has no open node; cached for the next levels
+    decided: Tree | None = None
 
     def frozen(self) -> Tree:
         """Return the branch below and including this node as an immutable tree; undecided nodes are open."""

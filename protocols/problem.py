@@ -27,10 +27,10 @@ class Problem:
         domains: Number of values of each attribute (answers of each question), in the public order.
         classes: Number of classes.
         max_rows: Upper bound on a party's rows.
-        delta: Tolerance: a chosen attribute has a conditional entropy within delta of the least.
+        delta: Tolerance: by entropy, a chosen attribute has a conditional entropy within delta of the least.
         min_rows: A node with at most this number of rows is a leaf.
         max_depth: Greatest depth of a leaf; None for no limit.
-        rules: Rules that every leaf keeps.
+        rules: Rules for leaves, see `protocols.rules`.
         runs: Questions of each ordered column; see `protocols.edges`.
         edges: Most edges of a run that a node compares, spread evenly over the remaining ones; None for all.
         prune: Method of pruning while the tree grows; None for none.

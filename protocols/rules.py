@@ -55,8 +55,7 @@ class Rules:
         diversity: What l bounds: the number of "distinct" classes, or the "entropy".
         t: Greatest distance of its distribution of classes from that of all rows; 1 for no rule.
         distance: Kind of this distance.
-        against: Whose rows keep the rules: those of either party by itself ("peer"), or those of both together
-            ("public").
+        against: Whose rows keep the rules: those of each party alone ("peer"), or those of both together ("public").
     """
 
     k: int = 1

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 
 @dataclass
 class Cost:
-    """Cost of a phase for this party, and the number of opened bits. Bytes are the payload sent and received."""
+    """Cost of a phase for this party. Bytes are payload; `messages` counts sent and received ones."""
 
     bytes_sent: int = 0
     bytes_received: int = 0

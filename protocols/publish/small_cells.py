@@ -55,12 +55,13 @@ States: TypeAlias = NDArray[np.int64]
 class CellProblem:
     """Public settings of a table with hidden small cells.
 
-    `cells` is the number of cells, with totals. A cell is published if it has `threshold` rows: of either party against
-    the "peer", of both together against the "public". With `zeros` "shown", empty cells are published too.
+    `cells` is the number of cells, with totals. A cell may be published if it has `threshold` rows or more: of each
+    party against the "peer", of both together against the "public". With `zeros` "shown" a count of 0 may be published too.
+    `max_rows` is an upper bound on a party's rows.
     """
 
     cells: int
-    max_rows: int  # upper bound on a party's rows
+    max_rows: int
     threshold: int
     against: Against = "peer"
     zeros: Zeros = "hidden"

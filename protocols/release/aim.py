@@ -42,7 +42,7 @@ ROUNDS_PER_COLUMN = 16  # number of rounds for the first sigma and epsilon, per 
 
 @dataclass(frozen=True)
 class AimProblem:
-    """Public settings of a run: the workload, a weight for each of its marginals, the largest model in cells."""
+    """Public settings of a run: the workload, the weight of each marginal in the choice, and most cells of a model."""
 
     work: Workload
     weights: tuple[int, ...]

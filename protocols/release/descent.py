@@ -71,23 +71,31 @@ class Change:
 
 @dataclass(frozen=True)
 class Descent:
-    """Public settings of noisy gradient descent, equal at both parties; `variance` is that of each number's noise.
-
-    `change` is the greatest change of a step's numbers that the noise hides. `least_rows` is a lower bound on the rows
-    of either party.
+    """Public settings of noisy gradient descent, equal at both parties.
 
     Methods take `opened`: the opened sums of each step so far, with noise.
+
+    Attributes:
+        change: Greatest change of a step's numbers that the noise hides.
+        steps: Number of steps, T.
+        rate: Length of a step, P.
+        short: Length of a step in directions in which steps of `rate` overshoot.
+        regularisation: The factor lambda.
+        variance: Variance of the noise on each number of a step.
+        max_rows: Upper bound on the rows of either party.
+        least_rows: Lower bound on the rows of either party.
+        epsilon: Epsilon that all steps together guarantee at some delta.
     """
 
     change: Change
     steps: int
     rate: float
-    short: float  # length of a step in directions in which steps of `rate` overshoot
+    short: float
     regularisation: float
     variance: Fraction
-    max_rows: int  # upper bound on the rows of either party
+    max_rows: int
     least_rows: int
-    epsilon: Fraction = Fraction(1)  # guarantee for all steps, at some delta
+    epsilon: Fraction = Fraction(1)
 
     def check(self) -> None:
         """Raise InputError if the sums, or their noise, could be too large to be opened.

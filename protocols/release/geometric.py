@@ -33,7 +33,11 @@ MOST_DIGITS = 48  # most digits of a sample
 
 @dataclass(frozen=True)
 class DigitLaw(Law):
-    """Noise whose binary digits are coins; `scale` is the sensitivity divided by epsilon, in units of the integers."""
+    """Noise whose binary digits are coins.
+
+    `scale` is the sensitivity divided by epsilon, in units of the integers. The law is within 2^-`security` of the
+    ideal one.
+    """
 
     scale: Fraction
     security: int = SECURITY

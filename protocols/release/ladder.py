@@ -34,7 +34,8 @@ REACHED = 1e-12  # most mass of a law that an interval's sum may omit
 class Ladder:
     """Law of the noise Y on a triangle count by the ladder mechanism, for graphs of at least 3 vertices.
 
-    `epsilon` is that of one edge added or removed. See docs/math/ladder.md.
+    `epsilon` is that of one edge added or removed. `security` is the statistical parameter s of the module's first
+    lines. See docs/math/ladder.md.
     """
 
     vertices: int

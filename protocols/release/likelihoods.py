@@ -66,16 +66,20 @@ def products(x: Floats, theta: Floats) -> Floats:
 
 
 class Rows(NamedTuple):
-    """Distinct rows, one a line: coordinates float64[lines, p], outcome, number of equal rows, and time."""
+    """Distinct rows, one a line: `x` has the coordinates, float64[lines, p], `counts` the numbers of equal rows.
+
+    `y` is the outcome: 1 or 0, or a count in Poisson's model. `time` is the exposure in Poisson's model, and the index
+    of the last bin in Cox's.
+    """
 
     x: Floats
     y: Floats
     counts: Integers
-    time: Floats  # exposure of a row in Poisson's model; index of its last bin in Cox's
+    time: Floats
 
 
 class Point(NamedTuple):
-    """Public parameters: theta float64[size], whether each is used, and Efron's q of each bin."""
+    """Public parameters: `theta` float64[size], whether each is `used`, and Efron's q of each bin (`ties`)."""
 
     theta: Floats
     used: NDArray[np.bool_]
@@ -83,7 +87,7 @@ class Point(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Sums over all rows at a point: the score, the information as a matrix, and the extra numbers."""
+    """Sums over all rows at a point: the score, the information as a matrix, and the extra numbers (`tied`)."""
 
     score: Floats
     information: Floats

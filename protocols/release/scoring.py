@@ -53,17 +53,27 @@ Sums: TypeAlias = tuple[int, ...]  # opened numbers of a step
 
 @dataclass(frozen=True)
 class Estimate:
-    """Parameters `theta` and their covariance; the covariance is None if the noise is too great. Only `used` parameters
-    count."""
+    """Estimated parameters, with their covariance unless the noise is too great.
+
+    Attributes:
+        theta: The parameters, float64[size].
+        covariance: Their covariance, float64[size, size]; None if the noise is too great.
+        used: Whether each parameter counts.
+        is_settled: Whether the steps agree but for noise.
+        drowned: Coordinates whose information is not above its noise; only without covariance.
+        weight: Information of the intercepts; only without covariance.
+        rows: Number of rows (or sum of exposures), and the standard deviation of its noise.
+        events: Number of events, and the standard deviation of its noise.
+    """
 
     theta: Floats
     covariance: Floats | None
     used: NDArray[np.bool_]
-    is_settled: bool  # whether the steps agree but for noise
-    drowned: tuple[int, ...] = ()  # coordinates whose information is not above its noise; only without covariance
-    weight: float = 0.0  # information of the intercepts; only without covariance
-    rows: tuple[float, float] = (0.0, 0.0)  # number of rows (or sum of exposures), and its noise's standard deviation
-    events: tuple[float, float] = (0.0, 0.0)  # number of events, and its noise's standard deviation
+    is_settled: bool
+    drowned: tuple[int, ...] = ()
+    weight: float = 0.0
+    rows: tuple[float, float] = (0.0, 0.0)
+    events: tuple[float, float] = (0.0, 0.0)
 
 
 def rounding(rows: int) -> float:

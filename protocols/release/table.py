@@ -37,7 +37,8 @@ Row = int | None  # a threshold; None where the probability is 0
 class PublicTable(Law):
     """Law on the points 0, 1, ... with public integer weights. With `symmetric` the sample gets a random sign.
 
-    `missing` is the statistical distance between these weights and the ideal law.
+    `missing` is the statistical distance between these weights and the ideal law. Rounding adds at most
+    2^-(`security` + 1).
     """
 
     weights: tuple[int, ...]

@@ -24,12 +24,20 @@ KINDS = ("attribute of a node, or that it is a leaf", "class of a leaf")
 
 @dataclass(frozen=True)
 class OpenedLevel:
-    """All values that one level of a tree with noise opens."""
+    """All values that one level of a tree with noise opens.
 
-    choices: list[int] | None  # see `levels`; None if no node has two candidates
-    labels: list[int]  # for each new leaf the class
-    left: int  # largest number of remaining attributes of a node
-    nodes: int  # number of nodes
+    Attributes:
+        choices: For each node with attributes left the position of the chosen one among these, or `left` for "stop".
+            None if no node has two candidates.
+        labels: Class of each new leaf.
+        left: Largest number of remaining attributes of a node.
+        nodes: Number of nodes.
+    """
+
+    choices: list[int] | None
+    labels: list[int]
+    left: int
+    nodes: int
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -46,9 +54,6 @@ class OpenedLevel:
 
 def levels(problem: Problem, forest: Forest) -> Iterator[OpenedLevel]:
     """Yield the opened values of a run that ends with these trees, level by level, up to the first undecided level.
-
-    `choices` has a number for each node with attributes left: the position of the chosen attribute among them, or
-    `left` for "stop".
 
     Args:
         problem: Public problem of the trees.

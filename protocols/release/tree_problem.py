@@ -20,20 +20,35 @@ Measure = Literal["max", "gini", "entropy"]
 
 @dataclass(frozen=True)
 class Problem:
-    """Public settings of noisy trees; `leaf_epsilon` is the part of epsilon for the classes of the leaves."""
+    """Public settings of noisy trees, equal at both parties.
 
-    domains: tuple[int, ...]  # number of values of each attribute (answers of each question), in the public order
+    Attributes:
+        domains: Number of values of each attribute (answers of each question), in the public order.
+        classes: Number of classes.
+        max_rows: Upper bound on a party's rows.
+        max_depth: Greatest depth of a leaf.
+        epsilon: Epsilon of all trees together.
+        leaf_epsilon: Part of epsilon for the classes of the leaves.
+        replace: True if neighbouring tables differ by replaced rows, False by added or removed rows.
+        rows: Number of these rows: 1, or more if all rows of a person are hidden together.
+        quality: Measure of the quality of a split.
+        stop: Whether a node may choose to be a leaf.
+        trees: Number of trees, on disjoint parts of the rows.
+        runs: Questions of each ordered column.
+    """
+
+    domains: tuple[int, ...]
     classes: int
-    max_rows: int  # upper bound on a party's rows
+    max_rows: int
     max_depth: int
     epsilon: Fraction
     leaf_epsilon: Fraction
-    replace: bool = False  # True: neighbours differ by a replaced row; False: by an added or removed row
-    rows: int = 1  # number of such rows, if all rows of a person are hidden together
+    replace: bool = False
+    rows: int = 1
     quality: Measure = "max"
     stop: bool = True
     trees: int = 1
-    runs: Runs = ()  # questions of each ordered column
+    runs: Runs = ()
 
     def __post_init__(self) -> None:
         if self.classes < 1 or min(self.domains, default=1) < 1 or min(self.max_rows, self.rows, self.trees) < 1:

@@ -47,14 +47,23 @@ class Pieces(Protocol):
 
 
 class Engine(ABC):
-    """Interpreter of a program on secret bits: secret bits in, secret bits out."""
+    """Interpreter of a program on secret bits: secret bits in, secret bits out.
+
+    Attributes:
+        words: Arithmetic on secret integers.
+        inner: Inner products of a party's bits and the peer's vectors.
+        form: Form of the circuits that protocols build for this engine.
+        comfortable: Most bits of a batch that takes up to some hundred MB; larger batches should be cut.
+        shards: Executor of pieces of a batch; None for the engine itself.
+        masked_numbers: Whether a party's numbers are shares of joint ones, see `protocols.inputs`; public.
+    """
 
     words: Words
-    inner: Inner  # inner products of a party's bits and the peer's vectors
-    form: Form  # form of the circuits that protocols build for this engine
-    comfortable = 1 << 24  # most bits of a batch that takes up to some hundred MB; larger batches should be cut
-    shards: Pieces | None = None  # executor of pieces of a batch; None: the engine itself
-    masked_numbers = False  # whether a party's numbers are shares of joint ones, see `protocols.inputs`; public
+    inner: Inner
+    form: Form
+    comfortable = 1 << 24
+    shards: Pieces | None = None
+    masked_numbers = False
 
     def __init__(self, session: Session) -> None:
         self.session = session
