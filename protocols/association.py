@@ -60,7 +60,7 @@ MOST_CELLS = 1 << 22  # largest table of counts that is kept in memory
 
 @dataclass(frozen=True)
 class Problem:
-    """Public parameters of a run, equal at both parties.
+    """Public parameters of a run, equal at both parties. Raise InputError for values out of range.
 
     Attributes:
         columns: Column of each item; no row has two items of one column.

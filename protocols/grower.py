@@ -58,7 +58,7 @@ class Node:
         candidates: Attributes to choose from: all remaining ones, unless the grower draws.
         label: Class, once the node is decided to be a leaf.
         attribute: Attribute that splits the node, once it is decided to be split.
-        children: Nodes below a split, one a value.
+        children: Nodes below a split, one for each value or answer.
         decided: The tree below, once it has no open node; cached for the next levels.
     """
 

@@ -21,7 +21,7 @@ Criterion = Literal["entropy", "gini", "gain-ratio"]
 
 @dataclass(frozen=True)
 class Problem:
-    """Public parameters of an ID3, equal at both parties.
+    """Public parameters of an ID3, equal at both parties. Raise InputError for values out of range.
 
     Attributes:
         domains: Number of values of each attribute (answers of each question), in the public order.

@@ -25,7 +25,8 @@ class LinkShape:
     None means unlimited rate or no delay. `window` is the number of bytes that a sender may have in transit: at most
     one window passes in a round trip, whatever the rate. Without a rate the window is never full, and only the delay
     matters. In text form the second number is the round trip, two delays: `str(LinkShape(100e6, 0.02))` is
-    "100mbit,40ms". The window comes third, unless it is the default.
+    "100mbit,40ms". The window comes third, unless it is the default. Raise InputError for a rate or a delay that is not
+    above 0 and finite, or a window below 1 KiB.
     """
 
     rate: float | None = None

@@ -82,7 +82,7 @@ class Session:
     `identifier` is 32 public bytes, equal at both parties and never used for another session. `prg` is this party's
     private randomness; only tests pass a seeded one. `contributions` is the source of its share of joint randomness
     (`smc.engines.Engine.random`): `prg`, unless `contribute` replaces it. `openings` exchanges the shares of opened
-    bits.
+    bits. Raise ValueError for a party other than 0 and 1, or an identifier of another length.
     """
 
     def __init__(self, party: int, channel: Channel, identifier: bytes, prg: Prg | None = None) -> None:

@@ -121,6 +121,9 @@ def open_once(session: Session) -> None:
 
     A node repeats the share of an opening that has left, but products would be new. So a session whose opening is
     repeated ends here, before anything leaves, whatever the peer says: it cannot test other keys for one charge.
+
+    Raises:
+        ProtocolError: The opening has left in an earlier session, or may have.
     """
     if session.openings.is_repeated:
         raise ProtocolError("products of an earlier session of this job may have left: propose the job anew")
@@ -229,7 +232,10 @@ class Exchange:
 
 
 class OwnTokens:
-    """A party's tokens and dummies, in the order of its message: `_order` has the token or dummy at each position."""
+    """A party's tokens and dummies, in the order of its message: `_order` has the token or dummy at each position.
+
+    Raise ValueError for more tokens than agreed.
+    """
 
     _order: Rows
 

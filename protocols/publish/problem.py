@@ -20,7 +20,7 @@ Score = Literal["balance", "ncp"]
 
 @dataclass(frozen=True)
 class Problem:
-    """Public settings of joint publishing, equal at both parties.
+    """Public settings of joint publishing, equal at both parties. Raise InputError for values that do not fit.
 
     `domains` are the numbers of values of the attributes to recode, `others` those of columns published unchanged.
     Against the `public` each class has at least k rows of both parties together. Against the `peer` the rows of either

@@ -56,8 +56,8 @@ class CellProblem:
     """Public settings of a table with hidden small cells.
 
     `cells` is the number of cells, with totals. A cell may be published if it has `threshold` rows or more: of each
-    party against the "peer", of both together against the "public". With `zeros` "shown" a count of 0 may be published too.
-    `max_rows` is an upper bound on a party's rows.
+    party against the "peer", of both together against the "public". With `zeros` "shown" a count of 0 may be published
+    too. `max_rows` is an upper bound on a party's rows. Raise InputError for values out of range.
     """
 
     cells: int

@@ -33,7 +33,7 @@ class Coins:
     """Coins that compare `width` random bits each; `own` of these belong to one coin, all coins share the others.
 
     Coin i falls 1 with probability thresholds[i] / 2^width. The coins are independent if `own` equals `width`;
-    otherwise within `dependence`. A threshold is below 2^width.
+    otherwise within `dependence`. Raise ValueError unless 0 < own <= width, and all thresholds are below 2^width.
     """
 
     thresholds: tuple[int, ...]
@@ -62,7 +62,7 @@ class Coins:
         return self._common + sum(map(self._needed, self.thresholds))
 
     def toss(self, random: Integer) -> list[Wire]:
-        """Return the results of the coins as wires, computed from `bits` uniform wires."""
+        """Return the results of the coins as wires, from `bits` uniform wires. Raise ValueError for another number."""
         if len(random) != self.bits:
             raise ValueError(f"these coins take {self.bits} uniform bits, got {len(random)}")
         common = first_ones(random[: self._common])

@@ -96,7 +96,7 @@ class Workload:
 
     @staticmethod
     def choice_price(epsilon: Fraction) -> Fraction:
-        """Return the rho that a choice spends whose bounded range is `epsilon`."""
+        """Return the rho that a choice with the bounded range `epsilon` spends."""
         return epsilon**2 / 8
 
     @staticmethod

@@ -38,7 +38,7 @@ class PublicTable(Law):
     """Law on the points 0, 1, ... with public integer weights. With `symmetric` the sample gets a random sign.
 
     `missing` is the statistical distance between these weights and the ideal law. Rounding adds at most
-    2^-(`security` + 1).
+    2^-(`security` + 1). Raise InputError for more than 4,096 points, or weights that are negative or all 0.
     """
 
     weights: tuple[int, ...]

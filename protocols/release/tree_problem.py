@@ -20,7 +20,7 @@ Measure = Literal["max", "gini", "entropy"]
 
 @dataclass(frozen=True)
 class Problem:
-    """Public settings of noisy trees, equal at both parties.
+    """Public settings of noisy trees, equal at both parties. Raise InputError for values out of range.
 
     Attributes:
         domains: Number of values of each attribute (answers of each question), in the public order.

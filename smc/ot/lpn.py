@@ -28,7 +28,10 @@ MOST_SECRET = 20  # log2 k: an index is a field of 21 bits, whose lowest is not 
 
 @dataclass(frozen=True)
 class Parameters:
-    """One iteration: `trees` bins of 2^`depth` outputs (depth 3 or more), 2^`log_secret` secret bits (20 or less)."""
+    """One iteration: `trees` bins of 2^`depth` outputs, and 2^`log_secret` secret bits.
+
+    Raise ValueError for a depth below 3, or a log_secret above 20.
+    """
 
     trees: int
     depth: int

@@ -18,7 +18,7 @@ KEY_BYTES = 16
 
 
 class Prg:
-    """Forward-only random stream from a 16-byte seed; `start` is the counter's first block."""
+    """Forward-only random stream from a seed of 16 bytes, else ValueError; `start` is the counter's first block."""
 
     def __init__(self, seed: bytes, start: bytes = bytes(16)) -> None:
         if len(seed) != KEY_BYTES:
