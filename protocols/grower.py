@@ -130,7 +130,7 @@ class Grower:
         return tuple(root.frozen() for root in self._roots)
 
     def levels(self, progress: OnLevel | None = None) -> Iterator[Level]:
-        """Yield every level to decide while nodes are open. Before each level, call `progress` with it."""
+        """Yield every level to decide while nodes are open. Before each level, call `progress` with it, if given."""
         while self.nodes:
             self._offer()
             level = Level(self.depth, len(self.nodes), self.trees)

@@ -35,7 +35,7 @@ def in_shards(
         weights: Work of each instance, int64[batch], in any unit; public.
         piece: A function from a slice of the batch to the arguments of `work`. `Bits` and `Word` may be among them, or
             in tuples and lists there.
-        block: The batch is cut only at multiples of this number of instances.
+        block: The batch is cut only at multiples of this number of instances. Default: 8.
 
     Returns:
         The results of `work`, each with the batch of its piece. Results of pieces are joined in order.
@@ -51,7 +51,7 @@ def cut(weights: Indices, count: int, block: int = BLOCK) -> list[slice]:
     Args:
         weights: Work of each instance, int64[batch], at least one instance.
         count: Upper bound on the number of pieces, 1 or more.
-        block: The batch is cut only at multiples of this number of instances.
+        block: The batch is cut only at multiples of this number of instances. Default: 8.
 
     Returns:
         The pieces, in order.

@@ -129,7 +129,8 @@ def derive(delta: float, bound: int, terms: int | None = None, prices: Prices = 
         delta: Tolerance of ID3-delta, above 0 and at most 1; public. See `Problem.delta`.
         bound: Upper bound on a count, 1 or more; public.
         terms: The number of Taylor terms k; None for the cheapest.
-        prices: Costs of the engine's operations. Both parties must pass equal prices.
+        prices: Costs of the engine's operations, equal at both parties. Default: additive shares beside garbled
+            circuits.
 
     Raises:
         InputError: `delta` or `bound` is out of range, or no choice fits 64-bit words.

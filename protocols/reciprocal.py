@@ -117,7 +117,8 @@ def derive(error: Fraction, bound: int, prices: Prices = GARBLED) -> Parameters:
     Args:
         error: Upper bound on the error of 1 / u, above 0; public.
         bound: Upper bound on a count; public. A bound below 8 counts as 8.
-        prices: Costs of the engine's operations. Both parties must pass equal prices.
+        prices: Costs of the engine's operations, equal at both parties. Default: additive shares beside garbled
+            circuits.
 
     Raises:
         InputError: No choice fits 64-bit words.

@@ -50,7 +50,8 @@ def run_local(
         timeout: Seconds that a party waits for the other before it raises `LinkError`. More if in doubt: a party that
             computes for long is silent.
         seed: All randomness but RSA keys is derived from it; for tests only. None: randomness of the operating system.
-        wrap: wrap(party, channel) may put something around each party's channel: a recorder, a slow link, a fault.
+        wrap: wrap(party, channel) returns the channel that the party uses: it may add a recorder, a slow link, a fault.
+            None: the plain channel.
         kernels: The modules of kernels that the program may call (None: any). They are compiled first if this machine
             has never compiled them. If in doubt, None.
 

@@ -24,7 +24,7 @@ def placed(blocks: Sequence[str | None], bins: int, places: int, prg: Prg) -> Ro
     """Return the row at each place, or -1, int64[bins, places].
 
     Args:
-        blocks: The block of each row; a row without one gets no place.
+        blocks: The block of each row; None for a row without one, which gets no place.
         bins: Number of bins.
         places: Number of places of a bin.
         prg: Randomness of the places.
@@ -37,10 +37,10 @@ def placed(blocks: Sequence[str | None], bins: int, places: int, prg: Prg) -> Ro
 
 
 def left_out(blocks: Sequence[str | None], bins: int, places: int) -> int:
-    """Return the number of rows that find no place in their bins.
+    """Return the number of rows with a block that find no place in their bins.
 
     Args:
-        blocks: The block of each row.
+        blocks: The block of each row; None for a row without one.
         bins: Number of bins.
         places: Number of places of a bin.
     """
@@ -67,7 +67,7 @@ def block_tags(blocks: Sequence[str | None], party: int) -> BitMatrix:
     both parties.
 
     Args:
-        blocks: The block of each row.
+        blocks: The block of each row; None for a row without one.
         party: Number of the party, 0 or 1.
     """
     found = tags([*blocks, None])

@@ -151,7 +151,7 @@ class Form:
         return ("phonenumbers",) if "phone:" in self.text else ()
 
     def normal(self, cell: str | None) -> str | None:
-        """Return the normal form of a cell; None if it is missing.
+        """Return the normal form of a cell; None if it is missing, "?", or empty in its normal form.
 
         Raises:
             UnreadableError: A step cannot read the cell.

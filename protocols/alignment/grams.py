@@ -21,14 +21,14 @@ SET = 128
 
 
 def tags(texts: Sequence[str | None]) -> BitMatrix:
-    """Return the tag of each text, uint8[64, texts]; zeros for a missing text."""
+    """Return the tag of each text, uint8[64, texts]; zeros for None, a missing text."""
     found = b"".join(bytes(TAG // 8) if text is None else _digest(text)[: TAG // 8] for text in texts)
     octets = np.frombuffer(found, dtype=np.uint8).reshape(len(texts), TAG // 8)
     return np.ascontiguousarray(np.unpackbits(octets, axis=1, bitorder="little").T)
 
 
 def gram_sets(texts: Sequence[str | None]) -> BitMatrix:
-    """Return the set of q-grams of each text, uint8[128, texts]; the empty set for a missing text."""
+    """Return the set of q-grams of each text, uint8[128, texts]; the empty set for None, a missing text."""
     found = np.zeros((len(texts), SET), dtype=np.uint8)
     for row, text in enumerate(texts):
         if text is not None:

@@ -70,7 +70,7 @@ def tokens(keys: Sequence[Sequence[tuple[str, ...] | None]], party: int) -> Toke
     """Return the tokens of a party's rows. Of several rows with one value of a key only the first has tokens of it.
 
     Args:
-        keys: For each key, in the order in which they are tried, the value of each row.
+        keys: For each key, in the order in which they are tried, the value of each row; None for a row without it.
         party: Number of the party, 0 or 1.
     """
     texts: list[bytes] = []

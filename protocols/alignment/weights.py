@@ -91,7 +91,7 @@ class Comparison:
         return (1, *([TAG] if self.tests_equality else []), *sets, *sizes)
 
     def encoded(self, texts: Sequence[str | None]) -> BitMatrix:
-        """Return the bits of texts, uint8[sum of widths, texts]."""
+        """Return the bits of texts, uint8[sum of widths, texts]; all are 0 for None, a missing text."""
         present = np.array([[text is not None for text in texts]], dtype=np.uint8)
         parts = [present, *([tags(texts)] if self.tests_equality else [])]
         if self.thresholds:

@@ -53,7 +53,7 @@ class Asked:
         return np.vstack([is_cut, bitpack.from_integers(rank, ranks), bitpack.from_integers(edge, edges)])
 
     def read(self, bits: BitMatrix) -> list[Cut | None]:
-        """Return the answers from opened bits, the inverse of `bits`.
+        """Return the answers from opened bits, the inverse of `bits`: the cut of each box, None for an uncut box.
 
         Raises:
             ProtocolError: No honest run opens these bits.

@@ -15,6 +15,8 @@ MOST_USUAL = 10.0  # a larger epsilon gives a warning
 def epsilon_warnings(epsilon: float | None) -> list[str]:
     """Return a warning, as a list of one sentence, if epsilon is so large that it promises hardly anything; else [].
 
+    None stands for a question without epsilon.
+
     Examples:
         >>> epsilon_warnings(20)
         ['epsilon 20 promises hardly anything: one row or person may make a result e^20 times as likely; 1 is usual.']

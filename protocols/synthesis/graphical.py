@@ -208,9 +208,9 @@ def fit(
         domains: number of values of each column
         targets: the marginals, one for each set of columns
         total: number of rows
-        start: first potentials; missing ones are 0
-        steps: number of steps, unless the fit stalls
-        near: a step stalls if it improves the loss by less than this share of it
+        start: first potentials; missing ones are 0, and None sets all to 0
+        steps: greatest number of steps; the fit ends earlier if five steps in a row stall. Default: 300
+        near: a step stalls if it improves the loss by this share of it at most. Default: 1e-5
         tree: junction tree with each set in a clique; None: it is built
     """
     sets = [target.columns for target in targets]

@@ -22,8 +22,8 @@ def build(folder: Path, levels: Iterable[Level] = LEVELS, modules: Iterable[str]
 
     Args:
         folder: Folder of the object files; made if it is missing.
-        levels: Levels of x86-64 processors to compile for.
-        modules: Modules of kernels.
+        levels: Levels of x86-64 processors to compile for. Default: `LEVELS`, all of them.
+        modules: Modules of kernels. Default: all.
     """
     program = f"from smc.kernels import ready; ready._build({str(folder)!r}, {list(modules)!r})"
     for level in levels:

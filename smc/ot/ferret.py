@@ -81,7 +81,7 @@ def kept_trees(number: int, sets: Sequence[Parameters] = SETS) -> int:
 
     Args:
         number: Number of the iteration, from 0.
-        sets: Parameters of the first iterations; the last set serves all later ones.
+        sets: Parameters of the first iterations; the last set serves all later ones. Default: `SMALL`, then `LARGE`.
     """
     return -(-parameters(number + 1, sets).base // parameters(number, sets).leaves)
 
@@ -112,7 +112,7 @@ def iterations(count: int, sets: Sequence[Parameters] = SETS) -> int:
 
     Args:
         count: Number of OTs that were ever requested.
-        sets: Parameters of the first iterations; the last set serves all later ones.
+        sets: Parameters of the first iterations; the last set serves all later ones. Default: `SMALL`, then `LARGE`.
     """
     return sum(1 for _ in IterationSchedule(sets).due(count))
 
