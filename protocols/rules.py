@@ -186,9 +186,9 @@ def usual_depth(rules: Rules, domains: Sequence[int], max_rows: int, compared: i
 
     R rows that are split d times by attributes of v values leave R / v^d to a leaf. Here v is the geometric mean of the
     domains. R is the bound on the rows that k refers to: a party's against the peer, the union's against the public.
-    The depth is the greatest d with R / v^d >= k, and with v^d at most `USUAL_LEAVES`, so that people can read the
-    tree. In a tree of binary splits, all 2^d - 1 splits together compare at most `USUAL_COUNTS` counts. The arithmetic
-    is exact, so both parties find one depth.
+    The depth is the greatest d, up to the number of attributes, with R / v^d >= k, and with v^d at most `USUAL_LEAVES`,
+    so that people can read the tree. In a tree of binary splits, all 2^d - 1 splits together must also compare at most
+    `USUAL_COUNTS` counts. Without such a d the depth is 1. The arithmetic is exact, so both parties find one depth.
 
     Args:
         rules: The rules for leaves; public.

@@ -82,7 +82,10 @@ class Sums(Protocol):
 
 
 class Following(ABC):
-    """Source of own sums for the step after some opened steps. It takes each step once, as the run goes on."""
+    """Source of own sums for the step after some opened steps.
+
+    It takes each step once as the run goes on, and begins again if an earlier step is another one.
+    """
 
     def __init__(self) -> None:
         self._taken: list[tuple[int, ...]] = []

@@ -72,7 +72,7 @@ class Meter:
             cost.messages += 1
 
     def received(self, size: int) -> None:
-        """Count one incoming message of `size` bytes, and a round if the previous message was sent."""
+        """Count one incoming message of `size` bytes, and a round unless the message before was incoming too."""
         rounds = 0 if self._waiting else 1
         self._waiting = True
         for cost in self._open:
@@ -93,7 +93,7 @@ class Meter:
     def together(self, parts: Sequence[Meter]) -> None:
         """Add the costs of other meters, whose work ran in parallel, under the current path.
 
-        The rounds and seconds are the maximum, all other figures the sum.
+        The rounds and seconds are the maximum, all other figures the sum. Enclosing phases keep their own seconds.
         """
         paths = dict.fromkeys(path for part in parts for path in part.phases)
         for path in paths:

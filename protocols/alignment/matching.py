@@ -361,7 +361,7 @@ def equal_rows(own: Octets, theirs: Octets) -> Rows:
 def match(session: Session, terms: Matching, tokens: Tokens) -> Rows | int | None:
     """Return the indices of own tokens that both parties have, or their number; None for a party that learns nothing.
 
-    Both parties get the matched tokens in one order: the n-th of either party belong together.
+    If both parties learn the tokens, they get them in one order: the n-th of either party belong together.
 
     Args:
         session: This party's session.
