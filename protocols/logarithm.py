@@ -63,7 +63,7 @@ def rough_netlist(precision: Precision, form: Form = "size") -> Netlist:
 
 @lru_cache(maxsize=64)
 def tables(precision: Precision) -> tuple[list[list[int]], list[int]]:
-    """Return the public integers: A_j for every cell, j = 0 .. k, and n ln 2 for every shift."""
+    """Return the public tables: the series' coefficient A_j for every cell, j = 0 .. k, and n ln 2 for every shift."""
     with gmpy2.context(precision=TABLE_BITS):
         centres = [1 + gmpy2.mpfr(2 * i + 1) / (2 << precision.cells) for i in range(1 << precision.cells)]
         coefficients = []

@@ -86,7 +86,7 @@ class Parameters:
 
     @property
     def error(self) -> Fraction:
-        """Proven bound on |W_0 / 2^S_0 - 1 / u|."""
+        """Proven bound on the error of the computed 1 / u, |W_0 / 2^S_0 - 1 / u|."""
         radius, most = Fraction(1, 2 << self.cells), _most(self.cells)
         bound = Fraction(1, 2 << self.scales[-1])
         for scale, digits in zip(self.scales[-2::-1], self.digits[::-1], strict=True):
@@ -157,7 +157,7 @@ def _precise(error: Fraction, bound: int, cells: int, terms: int) -> Iterator[Pa
 
 @lru_cache(maxsize=64)
 def coefficients(parameters: Parameters) -> list[list[int]]:
-    """Return the public integers A_j for every cell, j = 0 .. k."""
+    """Return the public coefficients of the series of 1 / u: for each term j = 0 .. k an integer A_j for every cell."""
     centres = [1 + Fraction(2 * i + 1, 2 << parameters.cells) for i in range(1 << parameters.cells)]
     return [
         [round((-1) ** j / c ** (j + 1) * (1 << scale)) for c in centres] for j, scale in enumerate(parameters.scales)

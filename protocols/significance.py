@@ -115,8 +115,8 @@ def chi2_ratios(engine: Engine, tables: NDArray[np.int64], bound: int) -> tuple[
         bound: Upper bound on the rows of data of a party in one table; public.
 
     Returns:
-        The sums with F fraction bits, [width, tables]; N of each table, [width, tables]; the margins, which are c(j) of
-        all tables, then r(i), [width, tables (columns + rows)].
+        The sums with `fraction_bits` fraction bits, [width, tables]; N of each table, [width, tables]; the margins,
+        which are c(j) of all tables, then r(i), [width, tables (columns + rows)].
 
     Raises:
         InputError: A count or a sum of counts is negative, or does not fit the bits of `bound`.
@@ -220,7 +220,8 @@ def trend_exceeds(sums: Sequence[Integer], squared: Fraction, sign: int) -> Wire
     """Return the wire that is 1 if the trend's statistic is above `squared` and has the sign.
 
     Args:
-        sums: N, R, A, B, C of the module's first lines, unsigned integers of a circuit.
+        sums: Number of rows, of yes, the sum of the scores over the yes, the sums of scores and of their squares over
+            all rows: unsigned integers of a circuit.
         squared: The square of the quantile, z^2; public.
         sign: 1 for a positive trend only, -1 for a negative one only, 0 for either; public.
     """

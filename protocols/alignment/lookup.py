@@ -152,11 +152,14 @@ class Work:
         return self._curve.each_product(self._blinds, points[self._order])
 
     def answers(self, kept: List, questions: Octets) -> Octets:
-        """Return the products of the owner, uint8[asked, 32].
+        """Return the owner's answers, uint8[asked, 32]: the product of each question and the list's secret scalar.
 
         Args:
             kept: The owner's list.
             questions: Points of the asking party, uint8[asked, 32].
+
+        Raises:
+            ProtocolError: A point has a non-canonical encoding or small order.
         """
         check_canonical(questions)
         return self._curve.products(kept.scalar.tobytes(), questions)
@@ -167,6 +170,9 @@ class Work:
         Args:
             kept: The asking party's list.
             answers: Products of the owner, uint8[asked, 32].
+
+        Raises:
+            ProtocolError: A product has a non-canonical encoding or small order.
         """
         check_canonical(answers)
         products = np.empty_like(answers)

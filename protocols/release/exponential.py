@@ -54,7 +54,7 @@ AT_ONCE = 2  # levels of the tree of sums, and digits of the choice, opened toge
 class Powers:
     """Weights of a choice: a score greater by 2^`fraction` has twice the weight.
 
-    `table` bounds h, the bits of the table's index; `security` is s.
+    `table` bounds h, the bits of the table's index. The choice is within 2^-`security` of its ideal law.
     """
 
     fraction: int
@@ -73,7 +73,7 @@ class Powers:
 
     @property
     def nodes(self) -> list[int]:
-        """Entries A_0 to A_(2^h) of the table: integers, equal on every machine."""
+        """Entries of the table of mantissas, 2^`digits` + 1 integers, equal on every machine."""
         return _nodes(self.digits, self.precision)
 
     def mantissa(self, fraction: int) -> int:
@@ -98,7 +98,10 @@ class Powers:
         return 2 * change * LN2 / (1 << self.fraction) + _slack(self.table)
 
     def last(self, candidates: int) -> int:
-        """Return s + 1 + log2 n, rounded up: the number k of uniform bits, and the least T of `_weight_netlist`."""
+        """Return the number of uniform bits for a choice: security + 1 + log2 candidates, rounded up.
+
+        Only weights whose exponent is further than this below the greatest one may count as 0.
+        """
         return self.security + 1 + (candidates - 1).bit_length()
 
 

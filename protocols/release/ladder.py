@@ -34,8 +34,8 @@ REACHED = 1e-12  # most mass of a law that an interval's sum may omit
 class Ladder:
     """Law of the noise Y on a triangle count by the ladder mechanism, for graphs of at least 3 vertices.
 
-    `epsilon` is that of one edge added or removed. `security` is the statistical parameter s of the module's first
-    lines. See docs/math/ladder.md.
+    `epsilon` is that of one edge added or removed. The law of the circuit is within 2^(2 - `security`)
+    of the mechanism's. See docs/math/ladder.md.
     """
 
     vertices: int
@@ -103,7 +103,7 @@ class Ladder:
         return select(sign[0], 0 - distance.extend(len(distance) + 1).as_signed(), distance)
 
     def law(self, common: int) -> dict[int, Fraction]:
-        """Return the exact probability of each value of the circuit's Y at an LS.
+        """Return the exact probability of each value of the circuit's noise Y, if the local sensitivity LS is `common`.
 
         Its size grows with the square of a geometric sample's range, so use it for small ranges.
         """
@@ -128,7 +128,7 @@ class Ladder:
         return [Fraction(end - start, 1 << self.uniform) for start, end in pairwise(ends)]
 
     def reach(self, common: int, confidence: float) -> int:
-        """Return the least R_u with |Y| <= R_u at the given confidence.
+        """Return a bound on the size |Y| of the noise at the given confidence: the least R_u that is one.
 
         Args:
             common: LS of the graph, most common neighbours of two vertices.
@@ -151,7 +151,7 @@ class Ladder:
 
 
 def below(rung: int, common: int) -> int:
-    """Return R_u, the greatest distance of the numbers of a rung.
+    """Return R_u, the greatest distance of the numbers of a rung from the number of triangles.
 
     Args:
         rung: Number u of the rung.

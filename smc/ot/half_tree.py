@@ -59,7 +59,7 @@ class _Scratch:
 class SenderTrees:
     """The sender's trees from uniform `roots`, uint64[trees, 2]. Both parties pass one public `key`, 16 bytes.
 
-    `sums`: L_i of every tree, uint64[trees, depth, 2].
+    `sums`: the sum L_i of the left nodes of each level, uint64[trees, depth, 2].
     """
 
     def __init__(self, key: bytes, delta: Blocks, roots: Blocks, depth: int) -> None:
@@ -81,7 +81,7 @@ class SenderTrees:
         )
 
     def grow(self, first: int, target: Blocks, code: LinearCode | None = None) -> None:
-        """Write leaves v_j, see `Trees.grow`.
+        """Write all leaves v_j, see `Trees.grow`.
 
         Args:
             first: Number of the first tree to grow.
@@ -108,7 +108,7 @@ class ReceiverTrees:
         self.places: NDArray[np.uint64] = (path << np.arange(self._depth, dtype=np.uint64)).sum(axis=1, dtype=np.uint64)
 
     def grow(self, first: int, target: Blocks, code: LinearCode | None = None) -> None:
-        """Write leaves w_j, see `Trees.grow`.
+        """Write leaves w_j, which equal the sender's but for the punctured ones, see `Trees.grow`.
 
         Args:
             first: Number of the first tree to grow.

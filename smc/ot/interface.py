@@ -162,7 +162,7 @@ class Sender(Role, ABC):
         ]
 
     def chosen_bits(self, messages: NDArray[np.uint8]) -> None:
-        """Transfer one of the bits uint8[choices, count] for each instance."""
+        """Transfer one of the bits uint8[choices, count] of each instance, which the receiver chooses."""
         keys = self.random(messages.shape[1], messages.shape[0])
         if messages.size:
             masks = (keys[..., 0] & np.uint64(1)).astype(np.uint8)
