@@ -56,7 +56,7 @@ class PublicTree:
 
     @cached_property
     def classes(self) -> list[str]:
-        """The classes by their codes."""
+        """Class of each code, in the order of the codes."""
         number = Counter(dict.fromkeys((label for label, _ in self.leaves), 0))
         number.update(label for label, splits in self.leaves if self._is_shared(splits))
         return [label for label, _ in number.most_common()]

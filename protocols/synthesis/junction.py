@@ -45,7 +45,7 @@ class JunctionTree:
         return roots
 
     def home(self, columns: Sequence[int]) -> int | None:
-        """Return the index of the first clique with all these columns, None without one; it is the last of `tops`."""
+        """Return the index of the first clique with all these columns, or None; it is the last of their `tops`."""
         index = max(self.tops[column] for column in columns)
         return index if set(columns).issubset(self.cliques[index]) else None
 

@@ -65,7 +65,7 @@ class CountingEngine(XorSharedEngine):
 
     @contextmanager
     def repeated(self, times: int) -> Iterator[None]:
-        """Count the work of the block `times` times: bytes and seconds multiply, messages and rounds count once."""
+        """Count the work of the block `times` times: bytes, gates and seconds multiply, messages and rounds do not."""
         session = self.counted
         session.times *= times
         gates = session.meter.total.and_gates

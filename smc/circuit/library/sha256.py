@@ -43,13 +43,13 @@ def sha256_compression() -> Netlist:
 
 
 def initial_state() -> bytes:
-    """Return the chaining state before the first block: the first 32 fraction bits of the roots of eight primes."""
+    """Return the state before the first block: the first 32 fraction bits of the first eight primes' square roots."""
     words = [int(gmpy2.isqrt(gmpy2.mpz(p) << 64)) & MASK for p in _primes(8)]
     return b"".join(word.to_bytes(4, "big") for word in words)
 
 
 def round_constant(t: int) -> int:
-    """Return the constant of round t: the first 32 fraction bits of the cube root of the t-th prime."""
+    """Return the constant of round t, from 0: the first 32 fraction bits of the cube root of the (t + 1)-th prime."""
     root, _ = gmpy2.iroot(gmpy2.mpz(_primes(ROUNDS)[t]) << 96, 3)
     return int(root) & MASK
 
