@@ -106,7 +106,7 @@ def perturbed(
         rng: source of randomness
 
     Raises:
-        InputError: there are no rows, or lambda is too small
+        InputError: there are no rows, or lambda is too small for objective perturbation
     """
     total, number = rows.total, rows.features.number
     if not total:

@@ -68,7 +68,7 @@ class Case:
 
     @property
     def title(self) -> str:
-        """Name of the case, which no other case has: workload, profile and batch."""
+        """Name of the case: workload, profile and batch."""
         return f"{self.workload.name}, {self.profile}, batch {self.batch}"
 
     def suits(self, shape: LinkShape) -> bool:
@@ -223,7 +223,7 @@ INTEGER = (MIXED, Profile("mixed", "ferret", "three-halves"), LEAN, Profile("lea
 
 
 def default_cases() -> list[Case]:
-    """Return the rows of the tables, in order."""
+    """Return the cases of the tables, in the order of the rows."""
     rsa = Profile("yao", "trapdoor"), Profile("gmw", "trapdoor", form="size")
     sizes = GMW_SIZE, SILENT_SIZE
     few = MIXED, LEAN, YAO, THREE_HALVES, SILENT

@@ -39,8 +39,7 @@ OnProgress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Measurement:
-    """Measurement of one case on one link. Bytes, messages, rounds and phases are those of party 0; time is until
-    both end.
+    """Measurement of one case on one link. Bytes, messages, rounds and phases are party 0's; a run ends with both.
 
     `seconds` is the median; `phases` are those of the median run, each without its inner phases.
     """
@@ -101,7 +100,7 @@ def measure(
         The measurements, and the cases that would take too long.
 
     Raises:
-        RuntimeError: A result or a forecast is wrong.
+        RuntimeError: A result or a forecast is wrong; for a forecast of a user's program InputError.
     """
     todo: list[tuple[Case, Forecast]] = []
     skipped: list[Skipped] = []
@@ -214,7 +213,7 @@ def _row(link: str, shape: LinkShape, case: Case, forecast: Forecast, runs: Sequ
 def exclusive(meter: Meter, seconds: float) -> dict[str, dict[str, float]]:
     """Return bytes (both directions) and seconds by the last name of each phase, without its inner phases.
 
-    "other" has the costs outside any phase.
+    "other" has the costs outside any phase, and those of levels outside their inner phases.
 
     Args:
         meter: Costs of the run.

@@ -1,17 +1,17 @@
 """Contract test of the kinds that spend privacy budget: actual loss, charge, request and consent text must agree.
 
-The test compares all neighbouring tiny tables by brute force: a row, a basket or a person added, removed or replaced.
+The test compares many neighbouring tiny tables by brute force: a row, a basket or a person added or replaced.
 The job's own protocol runs on both tables along one path (`parties.checking.tape`). Each noisy opening loses the cost
 of its exact numbers' change under the law of its noise:
 
   - numbers with Laplace noise: the sum of the changes over the scale; with Gaussian noise: squares over 2 sigma^2.
   - a choice by scores with geometric noise: the largest change less the smallest, over the scale. The chosen candidate
     stays chosen with that much more noise (`protocols.release.choice`). For several positions with one noise, for each.
-  - a choice by powers: its range, and range^2 / 8 as rho (`protocols.release.exponential`).
+  - a choice by powers: as rho, range^2 / 8 of its changes (`protocols.release.exponential`).
   - noise of a ladder: epsilon / 2 for each rung that a number moves, and as much for the sum of all weights.
 
-The contract: for each adjacency, no pair of neighbours loses more than the budget books; the job charges exactly the
-requested amount; and its consent sentences name epsilon, delta and the unit.
+The contract: for each adjacency, no pair of neighbours loses more than the budget books; the job charges the
+requested amount, rounding aside; and its consent sentences name epsilon, delta and the unit.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Loss:
-    """Privacy loss of one opening or of all: an epsilon, and the rho of the Gaussian part."""
+    """Privacy loss of one opening or of all: an epsilon, and the rho of Gaussian noise and of choices by powers."""
 
     epsilon: float = 0.0
     rho: float = 0.0
@@ -109,7 +109,8 @@ class Loss:
 class Finding:
     """Result of a case: the charge, and the largest loss among neighbours of either adjacency.
 
-    `at_most` is the number of rows of a person that are used; None if rows have no persons.
+    `measure` is that of the numbers, epsilon or rho. `at_most` is the number of rows of a person that are used; None if
+    rows have no persons.
     """
 
     name: str

@@ -48,7 +48,7 @@ def check(
 
     Args:
         mechanism: The mechanism.
-        samples: Number of samples of each table; it is divided by the mechanism's `cost`.
+        samples: Samples of each table, divided by the mechanism's `cost`; `LEAST_SAMPLES` if that is more.
         error: Probability that a kept promise is called broken.
         seed: Seed for repeatable samples; None for the system's randomness.
         on_progress: Called with the number of finished samples.

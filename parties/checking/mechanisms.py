@@ -135,7 +135,7 @@ def tree_entropy(promise: Promise) -> Mechanism:
 def propose(promise: Promise) -> Mechanism:
     """Return the test case of a median by propose-test-release.
 
-    Its delta is large enough that samples can show a failure, as in the next two cases.
+    Its delta is large enough that samples can show a failure, as in `bound` and `smooth`.
     """
     return sensitivity.propose(promise.epsilon, exact(SEEN))
 

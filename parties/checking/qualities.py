@@ -1,9 +1,9 @@
 """A tree's choice of an attribute by approximate scores, as a black box: Gini's impurity, or entropy.
 
-There are two attributes of two values, two classes, and no "stop". On table 0 all rows are of the first class and have
-the first value of both attributes, so both attributes are perfect. The added row is of the second class. It has the
-first value of one attribute and the second value of the other. So it lowers only the score of the first, by nearly as
-much as a row can. A replacement exchanges the two values of this row.
+There are two attributes of two values, two classes, and no "stop". Before a row is added, all rows are of the first
+class and have the first value of both attributes, so both attributes are perfect. The added row is of the second class.
+It has the first value of one attribute and the second value of the other. So it lowers only the score of the first, by
+nearly as much as a row can. A replacement exchanges the two values of this row.
 
 The scores are computed once, by the protocol's own circuits; then many copies of them get noise and are compared.
 """

@@ -226,7 +226,7 @@ def greatest(scores: Sequence[Numbers], law: Law) -> Simulated:
 
 
 def steps(law: Any, openings: int, first: Numbers, second: Numbers) -> Simulated:
-    """Return the attacker's statistic of numbers that are opened several times, each time with fresh noise.
+    """Return a sampler of the attacker's statistic of numbers opened several times, each time with fresh noise.
 
     Args:
         law: Law of the noise.

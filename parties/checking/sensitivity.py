@@ -1,6 +1,6 @@
 """Noise that fits the table, as black boxes: the methods of `parties.alone.sensitivity`, and two known mistakes.
 
-The methods that need a delta are examined at one that samples can show. Neighbours differ by one replaced number.
+The methods that need a delta are examined at one that samples can show. Neighbours differ by a replaced number or edge.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def propose(epsilon: Fraction, delta: Fraction) -> Mechanism:
 
 
 def bound(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Return a mechanism that opens a noisy bound on the local sensitivity, and the median with noise of that size.
+    """Return a mechanism that opens a noisy bound on the local sensitivity, and a triangle count with noise to match.
 
     Args:
         epsilon: Privacy loss that the mechanism promises.

@@ -60,7 +60,7 @@ class Learning:
         """Return the learner of `smc id3`'s tree, or of several voting trees; exact ones are those of `smc forest`.
 
         Args:
-            k: Minimum number of rows of a leaf; 1 for a plain tree.
+            k: Minimum number of rows of a leaf without epsilon; 1 for a plain tree.
             depth: Maximum depth; None for the usual one.
             trees: Number of trees.
         """

@@ -74,8 +74,8 @@ class Use:
 class Tape:
     """Openings of a run: recorded, or replayed from an earlier run of the same party.
 
-    A recorded run opens exact numbers. With `far` it opens numbers that are farther off than noise ever is, all to the
-    side `sign`, so that their consequences are as extreme as possible.
+    A recorded run opens exact numbers. With `far` it opens random candidates, and numbers that are off by 1 to 1000
+    scales of the noise, all to the side `sign`, so that their consequences are extreme.
     """
 
     played: Tape | None = None

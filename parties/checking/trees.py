@@ -71,7 +71,7 @@ class _Copies:
 
 
 def problem_of(epsilon: Fraction, replaced: bool) -> Problem:
-    """Return the settings of one tree; the bound on rows covers all copies of the table.
+    """Return the settings of one tree; `draw` replaces the bound on rows.
 
     Args:
         epsilon: Privacy loss that the tree promises.

@@ -138,7 +138,7 @@ def check_shared(name: str, known: Iterable[str], published: Iterable[str], wher
         name: Name of the column.
         known: Values that the attacker knows.
         published: Published values.
-        where: File of the known rows, for the message.
+        where: File of the published values, for the message.
         others: Further remedies for the message.
     """
     mine, theirs = ({cell for cell in cells if cell != MISSING} for cells in (known, published))

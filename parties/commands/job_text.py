@@ -22,7 +22,7 @@ SHORT = 8  # digits of an identifier that are shown if no other job begins alike
 
 
 def shown(text: str, limit: int | None = None) -> str:
-    """Return a text on one line, without gaps or control characters of a terminal.
+    """Return a text on one line: white space becomes single spaces, control characters are escaped.
 
     Args:
         text: The text.
@@ -33,7 +33,7 @@ def shown(text: str, limit: int | None = None) -> str:
 
 
 def short(identifier: str, jobs: Sequence[JobView] = ()) -> str:
-    """Return the first digits of an identifier, as many as distinguish it from all other jobs.
+    """Return the first 8 digits of an identifier, or as many as distinguish it from all other jobs.
 
     Args:
         identifier: Identifier of the job.

@@ -245,7 +245,7 @@ def options_of(options: list[Parameter], others: Collection[str] = ()) -> Callab
 
 
 def read_flags(options: list[Parameter], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """Return flags in the form of settings: lists split at commas, numbers parsed, `-` read from standard input.
+    """Return flags as settings: lists split at commas, private values parsed, `-` for one read from standard input.
 
     Args:
         options: Parameters of the kind.

@@ -207,10 +207,10 @@ def new_secret(what: str, path: Path | None) -> str:
 
     Args:
         what: Name of the secret, for the prompt.
-        path: The file; None to ask at the terminal.
+        path: The file, - for standard input; None to ask at the terminal.
 
     Raises:
-        InputError: The secret is too short, or there is neither a file nor a terminal.
+        InputError: The secret is too short or too long, or there is neither a file nor a terminal.
     """
     from parties.operator.accounts import check_length
 
@@ -248,7 +248,7 @@ def known_table(name: str, tables: Collection[str]) -> str:
 
 
 def require_confirmation(lines: Sequence[str], question: str, declined: str) -> None:
-    """Ask the user to confirm: at a terminal by an answer, elsewhere by --yes.
+    """Ask the user at the terminal to confirm. Without a terminal raise an InputError that names --yes.
 
     Args:
         lines: Text above the question.

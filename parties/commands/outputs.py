@@ -106,8 +106,8 @@ class Outputs:
             force: Whether existing files may be replaced.
 
         Raises:
-            InputError: A file exists and `force` is not set, cannot be written, is an input, or needs a library that is
-                not installed.
+            InputError: A file exists and `force` is not set, cannot be written, is an input or a spreadsheet, or needs
+                a library that is not installed.
         """
         for file in self.kind.files() if self.kind is not None else ():
             if file.option is not None and self.paths.get(file.option) is not None:

@@ -64,8 +64,6 @@ class Record:
     def of(self, what: str, table: str = "") -> Iterator[PublicationLog]:
         """Yield the writer of a publication's log entry; the log is checked before the block begins.
 
-        The node may be running.
-
         Args:
             what: Name of the command.
             table: Name of the table; empty if the command has none.

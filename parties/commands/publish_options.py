@@ -27,7 +27,7 @@ ESCAPE: Any = click.option(
 
 @dataclass(frozen=True)
 class HistoryOptions:
-    """File of earlier publications, and the column that identifies a row."""
+    """File of earlier publications, and the columns that identify a row and, if people have several rows, a person."""
 
     history_file: Path | None = option("Private file of earlier publications  [the plan's; or none]")
     row_column: str | None = option("With --history: column that identifies the row's owner.", flag="--row COLUMN")

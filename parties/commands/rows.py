@@ -37,8 +37,8 @@ def opened(source: str, table: str | None, config_file: Path | None = None) -> R
 
     Args:
         source: File, or URL of a database.
-        table: Table in the database; None for a file.
-        config_file: party.toml, whose table has the spelling of the rows.
+        table: Table in the database, or a sheet; None for the one that party.toml has for this file.
+        config_file: party.toml; None for the one in this directory.
 
     Raises:
         InputError: There is no such table, or it cannot be read.
@@ -136,11 +136,11 @@ def left_out_phrase(left_out: Sequence[int]) -> str:
 
 
 def place(source: str, table: str | None) -> PlaceSettings:
-    """Return the place of rows.
+    """Return the place of rows: a file, a sheet of a file, or a table in a database.
 
     Args:
         source: File, or URL of a database.
-        table: Table in the database; None for a file.
+        table: Table in the database, or a sheet; None for a whole file.
 
     Raises:
         InputError: The source or table is wrong; the message names the flag or argument.

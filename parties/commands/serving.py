@@ -77,7 +77,7 @@ class Page:
         return {"web": self._url, "metrics": f"http://{self._metrics.address}/metrics"}
 
     def login_link(self) -> str:
-        """Return a new link for one login as this Unix user's operator. Raise NotAllowedError without an account."""
+        """Return a link for one login as this Unix user. Raise NotAllowedError if only other people have accounts."""
         return self._logins.link(self._url, self._on_terminal())
 
     def _on_terminal(self) -> Person:

@@ -154,7 +154,7 @@ class Way:
         ]
 
     def take(self, step: Step) -> None:
-        """Run a step. After a wrong answer it prints the error and begins again."""
+        """Run a step. After a wrong answer print the error, for the caller to repeat; raise it if nothing was asked."""
         before = self._asked
         try:
             step.run()

@@ -37,8 +37,8 @@ def ask(
 ) -> JobResult:
     """Return the result of a job that runs through the node.
 
-    The node proposes the job, or approves an equal proposal of the peer. If the peer has not decided in `wait` seconds,
-    or after an interrupt, the job is cancelled.
+    The node proposes the job, or approves an equal proposal of the peer. Our proposal is cancelled if the peer has not
+    decided in `wait` seconds, or on an interrupt before. Later, after an interrupt, the job continues.
 
     Args:
         task: The task.

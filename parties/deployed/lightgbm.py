@@ -31,7 +31,7 @@ def to_lightgbm(model: AnyModel, asked: Mapping[str, Asked]) -> str:
         asked: Columns of the model, from `columns.asked`.
 
     Raises:
-        InputError: LightGBM cannot express the model.
+        InputError: LightGBM cannot express the model, or its columns are mapped by a schema or table.
     """
     if not isinstance(model, BoostedModel):
         raise InputError("--to lightgbm works only for boosted trees; use --to onnx, pmml or sql")

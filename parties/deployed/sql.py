@@ -49,7 +49,7 @@ def to_sql(
         asked: Columns of the model, from `columns.asked`.
         rows: Name of the table.
         dialect: Dialect of the query, a key of `DIALECTS`.
-        types: Types of the table's columns; without them, numbers and days are as in the schema, all else is text.
+        types: Types of the table's columns; without them, numbers, dates and times are as in the schema, the rest text.
         conditions: Conditions on the rows; other rows are left out.
 
     Raises:

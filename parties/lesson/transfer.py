@@ -30,8 +30,8 @@ def transfer(engine: Engine, own: object, bits: int = 3072, toy: bool = False) -
     Args:
         engine: The engine of the run.
         own: At party 0 its four messages, 0 to 255 each; at party 1 its choice, 1 to 4. Private.
-        bits: Bits of the RSA modulus; public.
-        toy: True to allow a modulus that can be factored, short enough to read.
+        bits: Bits of the RSA modulus, 2048 to 8192, or 24 to 2047 if `toy`; public.
+        toy: True for a modulus that can be factored, short enough to read.
     """
     low, high = (TOY_BITS, SECURE_BITS - 1) if toy else (SECURE_BITS, MAX_BITS)
     if not low <= bits <= high:

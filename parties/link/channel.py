@@ -122,11 +122,11 @@ class GrpcChannel(Channel):
             raise ProtocolError("the peer's hello is unreadable") from None
 
     def goodbye(self, first: bool, timeout: float, word: bytes = b"") -> bytes:
-        """Run the closing handshake of a successful session. Raise ProtocolError if the peer is at an earlier step.
+        """Run the closing handshake. Raise ProtocolError if the peer is at an earlier step, LinkError if it is silent.
 
         The first party sends its goodbye. The other party reads all earlier messages and the goodbye, then answers.
         After this method, the peer has received all earlier messages. The second party's answer may still be in
-        transit: `part` waits until the answer has arrived.
+        transit: `part` waits for it.
 
         Args:
             first: Whether this party says goodbye first.
@@ -150,7 +150,7 @@ class GrpcChannel(Channel):
         return bytes(frame.payload)
 
     def part(self) -> None:
-        """Wait after a goodbye until the stream is over: the process must not exit before its last frames leave."""
+        """Wait after a goodbye, for its timeout at most, until the stream is over: its last frames must leave."""
         if self._parting:
             self._stream.ended.wait(self._parting)
             self._parting = 0.0

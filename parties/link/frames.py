@@ -61,7 +61,7 @@ class FrameWriter:
         return frame.SerializeToString()
 
     def cut(self, step: str, payload: Buffer) -> Iterator[bytes]:
-        """Yield the frames of one message: pieces of `CHUNK_BYTES`, at least one frame even if it is empty.
+        """Yield the frames of one message: pieces of `CHUNK_BYTES`, the last one shorter; one frame if it is empty.
 
         Args:
             step: Label of the step.
@@ -150,8 +150,6 @@ def _read_varint(data: bytes, start: int) -> tuple[int, int]:
 
 def assemble(step: str, size: int, next_frame: Callable[[], Received]) -> Buffer:
     """Return one message from as many frames as it takes.
-
-    At most `size` bytes are stored meanwhile.
 
     Args:
         step: Label of the step.

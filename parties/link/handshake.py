@@ -87,7 +87,7 @@ def agree(ours: Hello, theirs: Hello) -> bytes:
 
 
 def differences(ours: Any, theirs: Any) -> list[str]:
-    """Return the differences of two JSON values, `path: ours X, peer's Y`: at most eight, then their number.
+    """Return the differences of two JSON values, `path: ours X, peer's Y`: at most eight, then the number of others.
 
     If the jobs' protocols differ, only that difference is returned.
 

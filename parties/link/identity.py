@@ -118,10 +118,10 @@ def create(
         directory: Directory of the files; made if it does not exist.
         days: Days that the certificate is valid.
         passphrase: Passphrase that encrypts the key; None leaves it plain.
-        token: URI of a token in which the key is made, or found under its name.
+        token: URI of a token in which the key is made, or found under its name, in place of a key file.
 
     Raises:
-        InputError: A name is invalid, or a file exists already.
+        InputError: The name, a host or the days are invalid, or a file exists already.
     """
     if not _NAME.fullmatch(name):
         raise InputError(

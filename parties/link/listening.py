@@ -195,7 +195,7 @@ def _host(peer: str) -> str | None:
 
 
 def numeric_address(address: Address) -> Address:
-    """Return the IP address to listen on: for a name, gRPC would accept any one of its addresses."""
+    """Return the first IP address of a host to listen on: gRPC would take any. Raise InputError if there is none."""
     try:
         addresses = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:

@@ -71,7 +71,7 @@ def measure(channel: Channel, party: int) -> LinkShape:
         party: Number of this party.
 
     Raises:
-        ProtocolError: The peer states a time above 1.5 times the whole measurement by our own clock, plus a second.
+        ProtocolError: The peer's time for round trips or bursts exceeds 1.5 times ours for them, plus a second.
     """
     trip = _round_trip(channel, party)
     enough = max(round(ENOUGH_SECONDS * 1e9), ROUND_TRIPS_OF_A_BURST * trip)

@@ -67,7 +67,7 @@ class Outbox:
                 raise OutboxClosedError
 
     def append(self, frame: bytes) -> bool:
-        """Append a frame of an admitted message; return whether it is sent already. After `close` it is dropped."""
+        """Append a frame of an admitted message; return whether it is sent already. After `close` it may be dropped."""
         with self._lock:
             is_free = not self._under_way and not self._frames and self._line is None and not self._closed
             if self._send is None or not is_free or len(frame) > SHORT_BYTES:

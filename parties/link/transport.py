@@ -177,7 +177,7 @@ def dial(
         peer: Certificate of the peer.
         keepalive: Half the seconds until a vanished peer is detected.
         outbox: Frames to send.
-        wait: Seconds of one attempt to connect at most.
+        wait: Longest attempt to connect, in seconds; `CONNECT_SECONDS` if that is less.
         label: Purpose of the stream, for a node.
         window: Bytes that may be under way to this party.
         connection: Open connection on which the stream is opened; None makes one.

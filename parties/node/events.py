@@ -2,8 +2,8 @@
 
 On a terminal the lines are formatted for people. Elsewhere each line is JSON, for programs.
 
-Neither can hold private data. A line names the event, the job, and sizes that the peer knows as well. Texts of errors
-may quote a party's data, so they are not logged at any level.
+Lines and metrics hold no private data. A line names the event, the job, and sizes that the peer knows as well. The text
+of an unexpected error may quote a party's data, so it is not logged at any level.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ QUIET_SECONDS = 10.0  # pause before the same unexpected error is logged again
 
 
 def stack_of(error: BaseException) -> str:
-    """Return the place of an error, innermost function first, without its message, which may quote anything."""
+    """Return the stack of an error, innermost function first, without its message, which may quote anything."""
     frames = traceback.extract_tb(error.__traceback__)[::-1][:MOST_FRAMES]
     return " < ".join(f"{'/'.join(Path(frame.filename).parts[-2:])}:{frame.lineno} {frame.name}" for frame in frames)
 
@@ -97,12 +97,12 @@ class Events:
             name: Name of the metric.
             description: Its meaning and unit.
             label: Name of the label that tells its values apart.
-            read: Function that returns the present values by the label's value.
+            read: Function that returns the present number for each value of the label.
         """
         self.registry.register(_Measured(name, description, label, read))
 
     def watch_process(self) -> None:
-        """Route all reports of errors in this process to this log: those of our modules, threads and libraries."""
+        """Log warnings and errors that our modules, uvicorn and asyncio report, and errors that end a thread."""
         for name in ("parties", "uvicorn", "asyncio"):
             logger = logging.getLogger(name)
             logger.handlers, logger.propagate = [_Unexpected(self)], False

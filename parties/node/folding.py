@@ -40,7 +40,10 @@ class _Window:
 
 
 class Folding:
-    """Events folded by key, for a small number of keys. `tell` logs repeats; a separate thread or `flush` calls it."""
+    """Events folded by key, for a small number of keys: `free` events pass before, in a first window of `seconds`.
+
+    `tell` logs the repeats of a window. A separate thread calls it at the window's end, or `flush` earlier.
+    """
 
     def __init__(self, tell: Callable[[tuple[str, str], Repeats], None], free: int, seconds: float) -> None:
         self._tell, self._free, self._seconds = tell, free, seconds
@@ -52,7 +55,7 @@ class Folding:
 
         Args:
             key: Kind of event and its subject, such as the peer.
-            fields: Fields of the event; the last ones are logged.
+            fields: Fields of the event; of repeats, the last event's fields are logged.
         """
         with self._lock:
             now = time.monotonic()

@@ -29,7 +29,7 @@ class Health:
             self._servicer.set(service, self._states.SERVING if serving else self._states.NOT_SERVING)
 
     def serve(self, address: Address) -> Address:
-        """Serve this machine without TLS; return the address with the actual port. Raise InputError if it is taken."""
+        """Serve this machine without TLS; return the address with its actual port. Raise InputError if it is taken."""
         threads = ThreadPoolExecutor(max_workers=2, thread_name_prefix="smc-health")
         alone = ("grpc.so_reuseport", 0)  # without it two nodes could share the port
         self._server = grpc.server(threads, options=[alone, *bounds.server_options(bounds.local_connections())])

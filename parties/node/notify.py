@@ -9,10 +9,10 @@
     user = "smc"
     password_file = "keys/mail.password"          # its first line, for its owner only; or systemd's credential
 
-A message contains the job's number and the address of this node's page, never a purpose, a table, a peer or a name. It
-is sent once for each job. A sending has a deadline, runs beside the node, and is tried again later if it fails. The log
-states the first failure in one line with its reason, but neither address nor content. It stays silent until a sending
-has worked again.
+A message contains the numbers of new waiting jobs and the address of this node's page, never a purpose, a table, a peer
+or a name. Each job is announced once while it waits. A sending has a deadline, runs in its own thread, and is tried
+again a minute later if it fails. The log states the first failure in one line with its reason, but neither address nor
+content. It stays silent until a sending has worked again.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class Offers:
         return (offer.settings.person if offer is not None else None) or ""
 
     def stale(self) -> dict[str, str]:
-        """Return a note for each table whose schema file has changed since it was read."""
+        """Return a note, by table, if its schema file has changed or become unreadable since the node started."""
         notes = {}
         for name, offer in self.tables.items():
             try:
@@ -92,7 +92,7 @@ class Offers:
         return notes
 
     def kept(self, table: str) -> int | None:
-        """Return the days that ended jobs on a table stay, the lesser of the node's and the table's; None: for ever."""
+        """Return the days until ended jobs on a table are archived: the lesser of node's and table's; None: never."""
         offer = self.tables.get(table)
         rights = None if offer is None else offer.settings.rights
         retention_days = (self.retention_days, None if rights is None else rights.retention_days)
@@ -105,7 +105,7 @@ class Offers:
 
 
 def check_beside(table: TableSettings, schema: Schema) -> None:
-    """Check that the peer's schema in `beside` can be read, and has other columns than the table.
+    """Check that the peer's schema in `beside`, if it is set, can be read and shares no column with the table.
 
     Args:
         table: Own table.

@@ -23,7 +23,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class PeerDescription:
-    """A peer in this party's settings: its certificate, its settings and its local name."""
+    """A peer as this party's settings describe it. If `certificate` is None, `name` may be None, too."""
 
     certificate: x509.Certificate | None
     settings: PeerSettings
@@ -32,7 +32,7 @@ class PeerDescription:
 
 @dataclass(frozen=True)
 class PeerIdentity:
-    """The two parties of a link. `party` is our number, 0 if the peer connects. `settings` are the peer's."""
+    """Our identity and the peer's certificate. `party` is our number, 0 if the peer connects to us."""
 
     identity: Identity
     peer: x509.Certificate
@@ -81,7 +81,7 @@ class PeerIdentity:
 
     @property
     def peer_name(self) -> str:
-        """The peer's name."""
+        """The peer's local name; without one, the name in its certificate."""
         return self.name or common_name(self.peer)
 
     @property
@@ -158,7 +158,7 @@ def misnamed(who: PeerIdentity, peers: Iterable[PeerIdentity], known: Mapping[st
 
 
 def reached(file: NodeFile) -> list[tuple[PeerIdentity, LinkOptions]]:
-    """Return the peers of a node's file with the link options for each. Raise InputError if one is missing or wrong."""
+    """Return the peers of a node's file with the link options for each. Raise InputError for a wrong or doubled one."""
     peers = [_reached(file, link, name, settings) for link, name, settings in entries(file)]
     certificates = Counter(one for who, _ in peers for one in who.trusted)
     if same := [certificate for certificate in certificates if certificates[certificate] > 1]:

@@ -19,10 +19,10 @@ MOST_KEPT = 1024
 
 @dataclass(frozen=True)
 class Prediction:
-    """Cost of a typical run: bytes both ways, rounds of party 0 and 1, seconds on the link, bytes of each step.
+    """Predicted cost of a run: bytes both ways, rounds of party 0 and 1, seconds on the link, bytes of each step.
 
-    `most` bounds the bytes both ways of any run: with any profile that the job could have, or with this one. None if no
-    bound is known.
+    `most` bounds the bytes both ways of any run: with this profile if it is decided, else with any that the job could
+    have. None if no bound is known.
     """
 
     profile: Profile

@@ -1,7 +1,7 @@
 """A proposal, the public job of both parties, and the job file from which it is made.
 
-A proposal is public between the two parties and contains neither rows nor counts. A proposal from the peer is parsed
-and serialised again; a difference is refused.
+All participants know a proposal, which contains neither rows nor counts. A proposal from the peer is parsed and
+serialised again; a difference is refused.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Holding(BaseModel):
     """Who computes, who gives rows and who gets the result of a job with holders, by fingerprint.
 
     `nodes` are the computing parties 0 and 1. Holder i is participant 2 + i of the job. `holder_rows` bounds the rows
-    of each that gives. The job ends `wait_hours` after its proposal if it has no result then.
+    of each holder, and of each node if `nodes_give`. Without a result the job ends `wait_hours` after its proposal.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)

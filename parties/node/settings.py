@@ -118,7 +118,7 @@ class LimitSettings(Settings):
 
 
 class NodeSettings(Settings):
-    """The table [node]. It has all ports that the node opens; port 0 is any free one.
+    """The table [node]. Port 0 is any free one. `web`, `metrics` and `health` serve this machine only.
 
     With `role = "holder"` the node gives rows to jobs that its two peers compute, and opens no port for them.
 
@@ -255,7 +255,7 @@ class NodeFile(CommandTables):
         return {key: address for key, address in addresses.items() if address is not None}
 
     def shared_ports(self) -> dict[str, str]:
-        """Return a message for each port setting whose address another port setting has, too."""
+        """Return a message for each port setting whose address an earlier one has, too; port 0 may be set twice."""
         first: dict[str, str] = {}
         wrong = {}
         for key, address in self.ports().items():

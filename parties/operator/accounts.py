@@ -151,7 +151,7 @@ class Accounts:
         return next((account.person(name) for name, account in matches), None)
 
     def on_terminal(self, user: str) -> Person:
-        """Return the person for a Unix user's commands. Raise NotAllowedError if only others have accounts."""
+        """Return a Unix user's person; `UNNAMED` if nobody has an account. Raise NotAllowedError if others do."""
         if not self.all():
             return UNNAMED
         if (person := self.of_unix(user)) is None:
@@ -208,7 +208,7 @@ def check_length(what: str, secret: str) -> None:
 
 
 def protected(password: str) -> tuple[str, str]:
-    """Return a fresh salt and the hash of a new password. Raise InputError if it is too short."""
+    """Return a fresh salt and the hash of a password. Raise InputError for a wrong length, or without Argon2id here."""
     check_length("password", password)
     salt = secrets.token_bytes(16)
     try:

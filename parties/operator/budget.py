@@ -26,7 +26,7 @@ class LeftFor(View):
 
 
 def enough_for(questions: Sequence[LeftFor]) -> str:
-    """Return a phrase: how many questions of each sort a budget allows, if it is spent on this sort alone."""
+    """Return a phrase: how often each question that fits does so, if the budget is spent on it alone."""
     phrases = [question.words for question in questions if question.times]
     return " or ".join(phrases) or f"no {questions[0].what} of epsilon {questions[0].epsilon:g}" if questions else ""
 
@@ -119,7 +119,7 @@ class Exposure(View):
 
 
 class TableBits(View):
-    """The bits that exact answers have opened of a table: in the window, of all time, and by peer, with the bound."""
+    """The bits of a table that exact answers opened in the window, also by peer, and ever. `bound` None: no bound."""
 
     spent: int
     ever: int
@@ -207,10 +207,11 @@ class TableBudget(View):
 
 
 class Simulation(View):
-    """The effect of a job on the budget of a table: three numbers in `unit` (epsilon, rho or delta).
+    """The effect of a job on the budget of a table, in `unit`: epsilon, rho or delta.
 
-    They are the numbers of the deciding account, the peer's share or the whole table: `left` before the job, `after`
-    it. `of_share` and `of_table` are the epsilons left of both.
+    `spent`, `asked` and `left` are those of the deciding account, the peer's share or the whole table, before the job.
+    `after` is the least that is left of both once this job and all approved ones are charged; None if it is refused.
+    `of_share` and `of_table` are the epsilons left of both now; None if unknown.
 
     `why` is the reason for a refusal. `earlier` names the job whose result would be returned for free, if the peer's
     table is also declared unchanged.

@@ -2,9 +2,9 @@
 
 The finished jobs on a table define its usual disclosures. A job reveals more if it
 - opens exact joint numbers, and none of them did;
-- spends a larger epsilon than each of them did;
+- spends a larger epsilon than each of them that spent any;
 - lists a disclosure, numbers aside, that none of theirs has;
-- lets leaves describe one person, and none of them did;
+- has a warning about its parameters that none of them had, such as leaves that describe one person;
 - reads a column of ours that none of them read.
 A table without a finished job has no usual disclosures. Page and commands ask once more before such a job is approved.
 The sentences may contain the peer's words: the caller that shows them must make these printable.

@@ -8,7 +8,10 @@ from parties.operator.interface import AuditEntry
 
 
 def fields_in_words(entry: AuditEntry) -> Iterator[tuple[str, str]]:
-    """Yield the non-empty fields of an entry with their names; for an archived entry, that it is archived."""
+    """Yield name and text of each field of an entry that is not empty.
+
+    An archived entry yields only that it is archived. An entry "signed" yields the number of each party's last entry.
+    """
     if not entry.fields:
         yield "content", "archived"
     elif entry.kind == "signed":

@@ -57,8 +57,7 @@ class Progress(View):
     """The progress of a running job: the step under way, and the session's cost so far.
 
     `depth` is the number of the step, and `nodes` its size, such as the open nodes of a tree. `doing` describes the
-    step
-    in words. `seconds_left` is None as long as there is no estimate.
+    step in words. `seconds_left` is None as long as there is no estimate.
     """
 
     depth: int
@@ -219,7 +218,7 @@ class NodeView(View):
 
     @property
     def peer(self) -> str:
-        """The peers' names."""
+        """The peers' names, with commas between."""
         return ", ".join(peer.name for peer in self.peers)
 
     @property

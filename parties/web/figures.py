@@ -19,7 +19,7 @@ ROOM = 1.1  # height as a multiple of the largest value
 
 @dataclass(frozen=True)
 class Bar:
-    """The cost of one of the outermost phases, and its percentage of the costliest one."""
+    """The cost of an outermost phase, also in percent of the largest: of the bytes both ways, and of the seconds."""
 
     name: str
     sent: float  # bytes

@@ -89,7 +89,7 @@ class Choice:
         return bool(self.words or self.state)
 
     def takes(self, job: JobView) -> bool:
-        """Return whether a job matches: it contains every word, or its number begins with the word."""
+        """Return whether a job of the chosen states matches: each word is in its texts, or begins its number."""
         if (self.state == "ours" and not job.needs_us) or (self.state == "open" and job.needs_us):
             return False
         about = (job.purpose, title(job), job.question, job.table, job.peer_table, job.target, job.peer, job.why)

@@ -1,8 +1,7 @@
 """This node's own tables for their operator to prepare: the content of their columns, profiled on request.
 
-A database does not report changed rows, so a profile of its table is renewed after some minutes.
-
-All content is private and stays here. Only tables of `party.toml` are profiled, by name: no path comes from a browser.
+A database does not report changed rows, so a profile of its table is renewed after some minutes. All content is private
+and stays here. Only tables of `party.toml` are profiled, by name: no path comes from a browser.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ class OwnTables:
 
         Args:
             name: Name of the table.
-            texts: Contents by part of the file's name.
+            texts: Contents by kind: that of `schema` goes to NAME-schema.toml.
             replace: Replace existing files.
 
         Raises:

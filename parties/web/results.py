@@ -25,7 +25,7 @@ _drawing = threading.Lock()  # matplotlib is not thread-safe
 
 @dataclass(frozen=True)
 class ResultView:
-    """A result in the parts that the page shows; `shown` is for its template, `text` and `picture` for any."""
+    """A result in the parts that the page shows: of a tree `shown`, of others lines of `text`, maybe a `picture`."""
 
     id: str
     template: str

@@ -33,7 +33,7 @@ def shown(text: str, limit: int = LONGEST) -> str:
 
 
 def lines(text: str, limit: int = 2000) -> list[str]:
-    """Return the lines of a text of any author, each as `shown`.
+    """Return the first lines of a text of any author, each as `shown`, cut to 400 characters.
 
     Args:
         text: The text.
@@ -148,13 +148,13 @@ def when(at: str) -> str:
 
 
 def ago(at: str) -> str:
-    """Return the time since a moment as text for people, such as `3 min ago`."""
+    """Return the time since a moment as text for people, such as `3 min ago`; empty for an invalid time."""
     moment = _moment(at)
     return "" if moment is None else f"{duration((datetime.now(UTC) - moment).total_seconds())} ago"
 
 
 def duration(seconds: float) -> str:
-    """Return a time span as text for people, with about two figures."""
+    """Return a time span as text for people: with tenths of a second below 10 s, else in whole units."""
     if seconds < 10:
         return f"{max(seconds, 0):.1f} s"
     for unit, length, until in (("s", 1, 120), ("min", 60, 7200), ("h", 3600, 172_800)):
