@@ -68,8 +68,7 @@ def concentrated(
     draw: Callable[[Engine, int, int], Outcomes],
     losses: Sequence[Loss] | None = None,
 ) -> Mechanism:
-    """Return a mechanism that promises a rho: the one that epsilon allows at its delta, or the budgeted one if
-    smaller.
+    """Return a mechanism that promises a rho: that of epsilon at its delta, or the budgeted one if smaller.
 
     Args:
         name: Name of the mechanism.

@@ -107,8 +107,7 @@ def choosing(task: Synthesise, promise: Promise, compared: Compared) -> tuple[li
 
 
 def _estimates(task: Synthesise, first: Numbers, second: Numbers, ahead: int) -> Numbers:
-    """Return estimates of all marginals: nearly exact, except for the two pairs, which are far off on the row's
-    side.
+    """Return estimates of all marginals: nearly exact, but for the two pairs far off, on the row's side.
 
     On the second table the nearer pair is `ahead` rows farther from its estimate than the other pair.
     """

@@ -193,8 +193,7 @@ def spread(law: Any) -> float:
 
 @lru_cache(maxsize=256)
 def variance(law: Any) -> float:
-    """Return sigma^2 of Gaussian noise from the law itself: from the decay of a table's weights, or from a sum of
-    two laws.
+    """Return sigma^2 of Gaussian noise from the law: by the decay of a table's weights, or as a sum of two laws.
 
     The weight of k and -k together is 2 e^(-k^2 / (2 sigma^2)) times that of 0; k is near sigma.
     """

@@ -17,7 +17,7 @@ class LeftFor(View):
 
     what: str  # such as "noisy count"
     epsilon: float
-    times: int
+    times: int  # counted up to 10,000
 
     @property
     def words(self) -> str:
@@ -158,7 +158,7 @@ class PeerSpent(View):
 
     peer: str
     totals: Totals
-    left: float | None = None
+    left: float | None = None  # None: no bound
 
 
 class ChargeView(View):
@@ -181,9 +181,10 @@ class TableBudget(View):
     """A table: its budget, the spending that counts now, and that of all time.
 
     `budget` is None for a table without one. `spent` and `left`, also of a peer's share, are for one row or person,
-    like the budget: epsilons at `fixed_delta`. `now`, `ever`, the totals by peer and the epsilon of each job are the
-    price of `group` rows, or people. `history` has a point (ISO 8601, UTC; spent then) for each change of `spent`.
-    `also` are other names of the same rows: charges under them count here.
+    like the budget. `spent` is at `fixed_delta` unless all losses are pure. `left` is for one more pure question.
+    `now`, `ever`, the totals by peer and the epsilon of each job are the price of `group` rows, or people. `history`
+    has a point (ISO 8601, UTC; spent then) for each of the last changes of `spent`. `also` are other names of the same
+    rows: charges under them count here.
     """
 
     table: str

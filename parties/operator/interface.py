@@ -26,8 +26,9 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 class Verdict(View):
     """One party's decision on a job; `at` is ISO 8601, UTC.
 
-    `by` is `operator`, `proposer` or `rule NAME`. For ours, people's names follow the first two, if people have names.
-    While more people must approve, `by` states the number of approvals so far and the required number.
+    `by` is `operator`, `proposer` or `rule NAME`; of a refusal also `no rule`, `budget` or `node`. For ours, people's
+    names follow the first two, if people have names. While more people must approve, `by` states the number of
+    approvals so far and the required number.
     """
 
     verdict: Literal["waiting", "approved", "refused"]

@@ -141,8 +141,7 @@ def agreement(
 
 
 def measured(known: Sequence[str], published: Sequence[str], ranges: bool = True) -> bool:
-    """Return whether the attack compares a column as numbers. Such a column can link rows even if no two cells are
-    equal.
+    """Return whether the attack compares a column as numbers, which can link rows without equal cells.
 
     Args:
         known: Cells of the attacker's column.

@@ -113,7 +113,7 @@ def attack(observed: Shadows, epsilon: float | None, delta: float = 0.0) -> dict
 
 
 def by_threshold(members: Floats, others: Floats, random: np.random.Generator) -> dict[str, float]:
-    """Return the success of guessing that a row is a member if its certainty exceeds a threshold.
+    """Return the success of guessing that a row is a member if its certainty is at least a threshold.
 
     Half of the members and of the others choose the threshold; it is tested on the other halves (S. Yeom et al.,
     "Privacy risk in machine learning", CSF 2018).

@@ -78,7 +78,7 @@ def programme(counts: Sequence[Count], slack: int = 0, most: int = MOST_UNKNOWNS
         most: largest number of unknowns
 
     Raises:
-        InputError: there are more unknowns than `most`, or none
+        InputError: there are too many combinations of values, more unknowns than `most`, or none
     """
     with needing("rebuilding rows"):
         import scipy.sparse
@@ -257,7 +257,7 @@ def bounds_of_hidden(
 ) -> dict[tuple[tuple[str, str], ...], tuple[int, int | None]]:
     """Return the least and the most rows of each hidden count, as far as proved in time; None: no bound.
 
-    With slack, no bound holds.
+    With slack no bound holds, and the result is empty.
 
     Args:
         problem: the programme

@@ -118,7 +118,7 @@ def load(key_file: Path, device: Device) -> Account:
         device: contents of the key
 
     Raises:
-        InputError: the account is missing, damaged or of another key, or other users may read it
+        InputError: the key has no total, or its account is missing, damaged, of another key or readable by others
     """
     path = place(key_file)
     if device.total is None:

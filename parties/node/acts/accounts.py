@@ -167,7 +167,7 @@ class Accounts:
         return offer is not None and offer.settings.budget is not None
 
     def promised(self, record: Record) -> int:
-        """Return the bits that a job still needs at least: those of `Bits.at_least`, and one for a failure."""
+        """Return the bits that a job still needs at least: those of `Bits.at_least`, or else one for a failure."""
         bits = record.task.disclosure.bits
         return max(0, (bits.at_least or int(bits.at_most != 0)) - sum(charge.bits for charge in record.bits))
 

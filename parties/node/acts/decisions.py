@@ -225,7 +225,7 @@ class Decisions:
             why: Reason for both parties' records.
 
         Raises:
-            InputError: The job has no result here, or no reason is given.
+            InputError: The job has no result here, has holders or is withdrawn already; or no reason is given.
         """
         if not why.strip():
             raise InputError("give a reason: a withdrawal is permanent, and both parties' records keep its reason")

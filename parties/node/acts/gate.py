@@ -116,8 +116,8 @@ class Gate:
     ) -> Judgement:
         """Return our verdict on a job with this peer before the operator is asked.
 
-        The rules come first. Only a peer whose job a rule permits learns whether the job fits here. All others get the
-        same answer, and a job that no rule decides waits for the operator whether it fits or not.
+        The rules come first. Only a peer whose job a rule permits learns whether the job fits here. The answer to all
+        others does not depend on that, and a job that no rule decides waits for the operator whether it fits or not.
 
         The decision point comes last. Until it has answered, jobs that the rules permit wait.
 

@@ -34,7 +34,7 @@ class Matchings:
             job: Identifier of the job or its beginning; `latest` for the newest job that fits.
 
         Raises:
-            InputError: No such job with this peer on this table has matched rows for both, or they are kept no longer.
+            InputError: No such job, or more than one, has matched rows for both parties, or they are kept no longer.
         """
         self.expire()
         records = self._jobs.all() if len(job) != WHOLE else filter(None, [self._jobs.known(job)])

@@ -168,8 +168,7 @@ class Account:
         return None if self.budget is None else 0.0 if self.another else self._left(self.budget)
 
     def numbers(self, uses: Sequence[Loss]) -> Numbers | None:
-        """Return the amounts spent, requested by a job with these losses, and remaining; None for a table without a
-        budget.
+        """Return the amounts spent, requested by these losses, and remaining; None for a table without a budget.
 
         Their unit is that of the check which decides: epsilon, rho or delta.
         """
@@ -256,7 +255,7 @@ class Limits:
 
     @property
     def left(self) -> float | None:
-        """The largest epsilon of one more pure use, the lesser of share and table; None where there is no bound."""
+        """The largest epsilon of one more pure use, the least that a binding account allows; None without a bound."""
         return least(*(account.left for account in self.binding))
 
     def with_uses(self, uses: Sequence[Loss]) -> Limits:

@@ -30,7 +30,7 @@ class OwnRows:
         self._looks: dict[str, _Look] = {}
 
     def remarks(self, job: str, task: Kind, inputs: Inputs) -> list[str]:
-        """Return the remarks on a job; an empty list while the table is being read.
+        """Return the remarks on a job; an empty list if its table is still being read after `SECONDS`.
 
         Args:
             job: Identifier of the job.

@@ -304,8 +304,7 @@ def put_head(connection: sqlite3.Connection, signed: SignedHead) -> None:
 
 
 def signed_head(connection: sqlite3.Connection) -> SignedHead | None:
-    """Return the signed number and hash of the log's last entry; None if they are missing or malformed. The signature
-    is not checked."""
+    """Return the log's signed head, without a check of the signature; None if it is missing or malformed."""
     match connection.execute("SELECT number, hash, fingerprint, signature FROM audit_head").fetchall():
         case [(number, digest, str(fingerprint), bytes(signature))]:
             with suppress(ValueError):

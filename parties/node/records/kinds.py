@@ -232,7 +232,7 @@ class Approved(Named, kind="approved"):
 
 
 class Decided(Named, kind="decided"):
-    """A party approved or refused the job: `by` is `operator`, `proposer` or `rule NAME`."""
+    """A party approved or refused the job: `by` is as in `Verdict`, or `decision point` for our refusal."""
 
     party: Side
     verdict: Literal["approved", "refused"]

@@ -33,7 +33,7 @@ class Needs:
 
 @dataclass(frozen=True)
 class CellRules:
-    """Rules by which a cell is sensitive: it has few rows, or few rows dominate its sum.
+    """Rules by which a cell is sensitive: it has few rows, or few rows dominate its sum. None: no such rule.
 
     Attributes:
         threshold: a cell of 1 to `threshold` - 1 rows is sensitive; a count must then be possible from 0 to the
