@@ -18,8 +18,7 @@ OBSERVED = 400  # most bins of published values
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """Possible values of a number: k intervals [lower, upper] in increasing order, float64[k] each. A single value has
-    lower = upper."""
+    """Possible values of a number: k increasing intervals, float64[k] each; a single value has lower = upper."""
 
     lower: Floats
     upper: Floats

@@ -137,8 +137,7 @@ def mined(rows: RowQuery, plan: BlurPlan, names: Sequence[str] | None, bounds: B
 
 
 def held(estimates: Estimates, levels: Levels, bounds: Bounds) -> dict[tuple[ItemSet, ItemSet], dict[str, float]]:
-    """Return the rules of frequent sets that reach the bounds of confidence and lift, with support, confidence and
-    lift.
+    """Return the rules of frequent sets that reach the bounds, with support, confidence and lift.
 
     Args:
         estimates: estimated shares of the sets in the true rows

@@ -35,7 +35,10 @@ from smc.errors import InputError
 
 
 class LocalPlan(Settings):
-    """One question and its mechanism; the mechanism's class declares the remaining settings."""
+    """One question and its mechanism, whose class declares the remaining settings.
+
+    With `memoise` a device keeps the coins of an answer. It sends at most `reports` reports; None: any number.
+    """
 
     model_config = ConfigDict(extra="allow")
     question: Annotated[str, Field(min_length=1, max_length=200)]

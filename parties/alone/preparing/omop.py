@@ -98,7 +98,7 @@ class Rule(Settings, ABC):
 
 
 class Age(Rule):
-    """Age in years at the end of a year: the model has the year of birth of everyone, and the day of some."""
+    """Age in years at the end of the year `age`: the model has everyone's year of birth, but the day of some only."""
 
     type = "integer"
     age: Annotated[int, Field(strict=True, ge=1900, le=2200)]

@@ -88,7 +88,7 @@ def to_csv(rows: Iterable[Row]) -> str:
 
 
 def read_lines(path: Path) -> tuple[list[Row], SignedHead | None]:
-    """Return the entries of an export, and its head or None. Raise InputError with a line that is not one of an export."""
+    """Return the entries of an export, and its head or None. Raise InputError with a line of another form."""
     rows: list[Row] = []
     head: SignedHead | None = None
     for number, line in enumerate(_split(files.read_text(path)), start=1):

@@ -44,8 +44,7 @@ class Presence(PrivacyModel):
         return self.enough(self.measure(classes))
 
     def measure(self, classes: Classes) -> Measure:
-        """Return the share of each class's people that is published: its rows divided by its public rows; infinite
-        without public rows."""
+        """Return the published share of each class's people: its rows / its public rows; infinite without these."""
         public = classes.public
         return np.where(public > 0, classes.sizes / np.maximum(public, 1), np.inf)
 
@@ -54,8 +53,7 @@ class Presence(PrivacyModel):
         return (measure >= self.least - ROUNDING) & (measure <= self.most + ROUNDING)
 
     def reached(self, classes: Classes) -> Any:
-        """Return the least and the greatest share of a class's people that is published, as a list; None without
-        classes."""
+        """Return the least and the greatest published share of a class's people; None without classes."""
         measure = self.measure(classes)
         return [float(measure.min()), float(measure.max())] if len(measure) else None
 

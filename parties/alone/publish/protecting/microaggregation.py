@@ -33,7 +33,7 @@ class Microaggregation(Method):
 
     @override
     def run(self, rows: Rows, random: np.random.Generator) -> tuple[Rows, dict[str, Any]]:
-        """Return the rows with the columns replaced by means; raise InputError for fewer than k rows."""
+        """Return the rows with means in the columns; raise InputError for fewer than `aggr` rows, or too many."""
         del random
         values = rows.matrix(self.columns)
         if len(rows) < self.aggr:

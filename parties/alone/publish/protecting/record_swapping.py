@@ -22,7 +22,10 @@ from smc.errors import InputError
 
 
 class RecordSwapping(Method):
-    """Swap all rows in classes of fewer than `k` rows, and random other rows until the share `rate` is swapped."""
+    """Swap areas, `column`, between rows alike in `similar`.
+
+    Rows in classes of fewer than `k` rows are swapped if a partner is found, others until the share `rate` is swapped.
+    """
 
     column: Name
     similar: tuple[Name, ...] = ()
@@ -40,7 +43,7 @@ class RecordSwapping(Method):
 
 
 class ConfidentialityEdit(Method):
-    """Swap random rows, and a partner of each: with probability `rate` on average, more in areas of fewer rows."""
+    """Swap areas, `column`, between rows alike in `similar`: random rows, `rate` on average, more in small areas."""
 
     column: Name
     similar: tuple[Name, ...] = ()

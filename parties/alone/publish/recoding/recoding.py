@@ -90,8 +90,7 @@ class Recoding:
         return [validated(ModelPlan, model).made() for model in self.models]
 
     def unchecked(self) -> list[str]:
-        """Return descriptions of the privacy models for both parties' rows together; one party alone cannot check these
-        models."""
+        """Return descriptions of the models for both parties' rows together, which one party alone cannot check."""
         return [validated(ModelPlan, model).made().words for model in self.of_both]
 
     def plans(self) -> dict[str, ColumnPlan]:
