@@ -2,7 +2,7 @@
 
 Each figure is shown with the same figure of the party's rows alone, as a reference. For marginals, that compares two
 halves of these rows. Models are learnt from four fifths and tested on the last fifth. Distances are from a fifth's
-rows to the nearest other row. All figures are exact, without noise: for this party, not for publication.
+rows to the nearest own row in the others. All figures are exact, without noise: for this party, not for publication.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The objective is the mean over the rows of -ln P(class), plus `penalty` / 2 times the sum of the squared weights,
 divided by the number of rows. P is the softmax of the sums of a row's weights. Half the matrix of co-occurrences of
 categories bounds the Hessian from above (Boehning, "Multinomial logistic regression algorithm", AISM 1992). So each
-step solves one fixed system and never increases the objective. Steps use Nesterov's acceleration, restarted where it
-overshoots.
+step solves one fixed system and, by itself, never increases the objective. Nesterov's acceleration, which may, is
+restarted where it overshoots.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def fit(
         ask: Callback that chooses the column of an attribute without a likely one; None leaves a comment instead.
 
     Raises:
-        InputError: No column fits an attribute, or `given` names a missing attribute or column.
+        InputError: No column fits any attribute, or `given` names a missing attribute or column.
     """
     given = {} if given is None else given
     names = [column.name for column in table.columns]

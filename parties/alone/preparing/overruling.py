@@ -76,7 +76,7 @@ Reading: TypeAlias = Callable[[Wish, ColumnType | None], dict[str, Any]]  # read
 
 
 def overruled(table: TableProfile, proposal: TableProposal, wishes: Mapping[str, Wish]) -> TableProposal:
-    """Return a proposal with the operator's changes. Raise InputError if they leave out the target or all columns.
+    """Return a proposal with the operator's changes. Raise InputError if one is unfit, or no target or column is left.
 
     Args:
         table: Profile of the raw table.

@@ -66,7 +66,7 @@ TOTALS = (
 
 
 def spelling_of(place: PlaceSettings, choices: Choices) -> tuple[FormatSettings, list[str]]:
-    """Return the encoding, separator, quote and number of lines before the header of a CSV file, and remarks.
+    """Return the encoding, separator, quote, titles and footers of a CSV file or a sheet of a workbook, and remarks.
 
     Files of other formats have the default spelling.
 
@@ -214,7 +214,7 @@ def drop_non_rows(
         ask: Runs a query in DuckDB.
         header: Names of all columns of the file.
         names: Names of the columns in `raw0`, which are c0, c1, ... there.
-        place: The file. Nothing is deleted unless it is a CSV file without a query.
+        place: The file. Nothing is deleted unless it is a CSV file or workbook without a query.
     """
     is_csv = "://" not in place.source and place.source and names
     if not is_csv or not _is_plain_csv(place) or header[0] != names[0]:

@@ -7,8 +7,8 @@
     mask = { kind = "random", characters = "0123456789", length = 8 }      # other ones each time
     mask = { kind = "random", low = 1, high = 100 }                        # an integer
 
-A missing value stays missing. A value no longer than its visible part is replaced by the padding alone. A mask is not
-encryption: the visible part can be linked to other columns, and an e-mail's first letter is a letter of a name.
+A missing value stays missing. A value no longer than the visible part of a custom mask becomes the padding alone. A
+mask is not encryption: the visible part can be linked to other columns; an e-mail's first letter is one of a name.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def cell(rows: RowQuery, name: str, mask: MaskPlan | None) -> exp.Expr:
 
 
 def masked(rows: RowQuery, name: str, mask: MaskPlan) -> exp.Expr:
-    """Return the SQL expression of a masked column; NULL stays NULL.
+    """Return the SQL expression of a masked column; a missing value, also an empty text, is NULL.
 
     Args:
         rows: the source

@@ -85,7 +85,7 @@ def propose(
     doing: Callable[[str], object] = lambda step: None,
     is_key: Callable[[str, int, int, float, float], bool] = lambda *_: False,
 ) -> Proposal:
-    """Return a proposed plan: identifiers are columns of (nearly) distinct text, all others quasi-identifiers, k is 5.
+    """Return a proposed plan: identifiers, by nearly distinct text or `is_key`, all others quasi-identifiers; k is 5.
 
     A column of decimal numbers counts as a measurement, not as an identifier, however many distinct values it has. The
     proposal cannot know sensitive columns; a remark lists columns with suspicious names. Further remarks list sets of

@@ -181,7 +181,7 @@ def write(rows: RowQuery, plan: PublishPlan, ring: Keyring | None, out: Path, es
     """Write the plan's columns as pseudonyms, masked or in clear, and return the number of rows.
 
     Other identifiers are dropped. Rows are permuted within each batch. New keys are stored before the file is in its
-    place. If something fails, neither the file nor keys are written.
+    place. If something fails before, neither the file nor keys are written.
 
     Args:
         rows: the source
@@ -226,8 +226,8 @@ def write(rows: RowQuery, plan: PublishPlan, ring: Keyring | None, out: Path, es
 def restore(rows: RowQuery, columns: Mapping[str, str], ring: Keyring, out: Path, purpose: str, by: str) -> Written:
     """Write rows with the original values of pseudonyms, and return the counts.
 
-    The record of it is stored before the file is in its place. Cells of forgotten subjects are empty. Nothing is
-    written if something fails.
+    Cells of forgotten subjects are empty. The record of it is stored before the file is in its place. Nothing is
+    written if something fails before.
 
     Args:
         rows: rows with pseudonyms

@@ -104,8 +104,7 @@ def encode(column: pa.ChunkedArray) -> tuple[list[Any], ValueCodes]:
 
 
 def cell_of(rows: RowQuery, name: str) -> exp.Expr:
-    """Return the SQL expression of a column for grouping. Dates and floats become text; texts and integers stay
-    unchanged.
+    """Return the SQL expression of a column for grouping: texts and integers unchanged, all other types as text.
 
     `spelled` turns the distinct texts and integers into text after the query, which is faster than for every row.
 

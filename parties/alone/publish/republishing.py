@@ -66,7 +66,7 @@ def classes_of(
         random: source of randomness
 
     Raises:
-        ValueError: a row's value is not in its signature, or a signature or the domain has fewer than m values
+        ValueError: a row's value is not in its signature, or a signature or all values together are fewer than m
     """
     new: _Rows = defaultdict(list)
     buckets: dict[Signature, _Rows] = {}
@@ -156,7 +156,8 @@ def publication(plan: PublishPlan, source: RowQuery, history: History, random: n
         random: source of randomness
 
     Raises:
-        InputError: the plan is not suitable for m-invariance, or a row's value is not in its earlier signature
+        InputError: the plan or an earlier publication is not suitable for m-invariance, a row's identifier is missing
+            or repeated, its value is not in its earlier signature, or there are fewer than m values
     """
     m, quasi, sensitive = _asked_for(plan)
     table = texts(source, [*quasi, sensitive, history.column])

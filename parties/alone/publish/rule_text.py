@@ -53,7 +53,7 @@ def parse(text: str) -> Rules:
 
 
 def text_of(rules: Mapping[str, Rule | Paths]) -> str | None:
-    """Return the text of rules, None without rules; `parse` is the inverse."""
+    """Return the text of rules without files, widths to 12 digits; None without rules. `parse` is the inverse."""
     return "; ".join(f"{_word(column)} {_written(rule)}" for column, rule in rules.items()) or None
 
 

@@ -15,7 +15,7 @@ role = "identifier"
 pseudonym = "deterministic"      # or randomised: encrypted by `smc publish pseudonyms`, dropped elsewhere
 key = "patient"                  # columns of one key can be joined; default: the column's name
 [columns.card]
-role = "identifier"              # masked, not dropped, by `smc publish mask` and in views (see `masks`)
+role = "identifier"              # masked, not dropped, in all rows that are written (see `masks`)
 mask = { kind = "custom", padding = "xxxx-xxxx-xxxx-x", last = 3 }
 unmask = ["cashier"]             # roles whose views show it in clear
 [columns.zip]
@@ -169,7 +169,7 @@ class PublishPlan(PlaceSettings):
         return [name for name, column in self.columns.items() if column.role == role]
 
     def check(self) -> list[PrivacyModel]:
-        """Return the models; raise InputError if they do not fit the columns, or there is nothing to generalise."""
+        """Return the models; raise InputError if there are none, or methods, or the columns do not suit them."""
         models = [model.made() for model in self.models]
         if self.methods:
             raise InputError("methods: are for smc publish protect; write a separate plan for them")

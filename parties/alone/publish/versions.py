@@ -246,7 +246,8 @@ def version_of(history: History, rows: RowQuery, cells: Cells, partition: Partit
         partition: classes of the cells
 
     Raises:
-        InputError: a row lacks an identifier, two rows share one, or equal rows are in different classes
+        InputError: a row lacks an identifier or a person, two rows share an identifier, or equal rows are in different
+            classes
     """
     if len(np.unique(partition.cells)) < len(partition.cells):
         raise InputError(

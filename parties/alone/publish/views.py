@@ -1,8 +1,8 @@
 """SQL of a view that shows a table's columns through masks, for the table's own database.
 
-Nothing is written to the database here: its owner runs the statement. A view is for one role: columns unmasked for that
-role are in clear, all others masked. So the view's content does not depend on the user, and conditions on the view see
-masked values only.
+Nothing is written to the database here: its owner runs the statement. A view is for one role: a column with a mask is
+in clear if it is unmasked for that role, otherwise masked. So the view's content does not depend on the user, and
+conditions on the view see masked values only.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def view(rows: RowQuery, plan: PublishPlan, name: str, role: str | None) -> str:
         role: role that may read it; None: all masked columns stay masked
 
     Raises:
-        InputError: the table is a file, or the plan has no such role
+        InputError: no view can be made of the table, or with its objections; the plan has no such role or no column
     """
     dialect = rows.engine.backend.name
     if dialect not in ("duckdb", "postgres"):

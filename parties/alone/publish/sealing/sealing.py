@@ -58,7 +58,7 @@ def unseal(key: EllipticCurvePrivateKey, info: bytes, sealed: bytes, associated:
         associated: associated data of the cipher
 
     Raises:
-        InputError: the data was changed, or sealed to another key or with another `info`
+        InputError: the data was changed, or sealed to another key or with another `info` or `associated`
     """
     point, data = sealed[:POINT_BYTES], sealed[POINT_BYTES:]
     try:
