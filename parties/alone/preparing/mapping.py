@@ -27,8 +27,8 @@ def column_settings(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the settings `columns.ATTRIBUTE` that map a raw column to an attribute, and remarks for the operator.
 
-    The settings have the format of dates, the texts that mean no value, and the values that differ from the schema's in
-    capitals and accents.
+    The settings have the column's name, the format of its cells, the texts that mean no value, and the values that seem
+    to be values of the schema in another spelling.
 
     Args:
         column: Profile of the raw column.
@@ -80,7 +80,7 @@ def column_settings(
 
 
 def likely_pairs(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]:
-    """Pair texts of two lists: nearly equal texts, a text with its first letter, or the last two that remain.
+    """Pair texts of two lists: words for yes and no, nearly equal texts, a text with its first letter, the last two.
 
     Args:
         ours: Texts of the table.
