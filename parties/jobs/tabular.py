@@ -612,10 +612,10 @@ class BySchema(Kind):
 
 
 class StoppingKind(BySchema):
-    """A kind whose runs may stop before a step that costs too much: more than `most_bytes`, or far more than forecast.
+    """A kind whose runs may stop early, because they have cost more than `most_bytes` or far more than forecast.
 
-    Its `run` calls `stopping`. The two class variables are parts of the error: `enlarged` names what may become larger
-    than forecast, and `smaller` advises how to make the run smaller.
+    A run stops before its next step. The kind's `run` calls `stopping`. The two class variables are parts of the error:
+    `enlarged` names what may become larger than forecast, and `smaller` advises how to make the run smaller.
     """
 
     enlarged: ClassVar[str]  # the object that may become larger than forecast, with its verb

@@ -141,11 +141,14 @@ class Cuts:
 
 
 class ColumnType(Settings, ABC):
-    """Meaning of a column's cells. With `missing`, cells without a value are the category `?`."""
+    """Base class of the types of columns. With `missing`, cells without a value are the category `?`.
+
+    `reads` is the sort of cell that the type expects: "text", "number", "date" or "time".
+    """
 
     type: str
     missing: bool = False
-    reads: ClassVar[str] = "text"  # what a cell is before it is counted: "text", "number", "date" or "time"
+    reads: ClassVar[str] = "text"
 
     @property
     def categories(self) -> tuple[str, ...]:

@@ -106,7 +106,10 @@ def mondrian(
 
 
 class OwnCells(OwnRows):
-    """This party's rows, the open box of each row, and the numbers of rows of each box by value (`tables`)."""
+    """This party's rows, the box of each row, and this party's row counts in each open box (`tables`).
+
+    A box is open if the next level decides whether it is cut. A count is the number of rows up to a value.
+    """
 
     def __init__(self, problem: Problem, rows: Indices) -> None:
         super().__init__(problem, rows)

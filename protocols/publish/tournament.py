@@ -60,7 +60,8 @@ def tournament(
 
     Args:
         engine: Engine of this party. The peer must pass equal public arguments.
-        match: Builds the netlist of a match, from the bits of a value, the bits of a position and the form.
+        match: Builds the netlist of a match. Its arguments are the bits of a value, the bits of a position, and the
+            form of the netlist, "size" or "depth".
         players: Secret fields of all players, group by group: whether each is allowed, and its value.
         lengths: Number of players of each group, int64[groups], 1 at least; public.
         digits: Bits of a position in the result, the lowest first; enough for the longest group.

@@ -46,7 +46,7 @@ def kept(build: Callable[Parameters, Netlist]) -> Callable[Parameters, Netlist]:
 
 
 def keep(circuits: Mapping[Name, Netlist]) -> None:
-    """Add circuits to the cache; this process, or another with the same code, has built them."""
+    """Add circuits to the cache. This process, or another process with equal code, has built them."""
     with _lock:
         _built.update(circuits)
         while len(_built) > MOST:

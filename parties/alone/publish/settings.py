@@ -112,7 +112,7 @@ class ColumnPlan(Rule):
 
 
 class ModelPlan(Settings):
-    """A privacy model by its name; its class declares the further settings."""
+    """An entry of `models`: the name of a privacy model, and settings that the class of this model declares."""
 
     model_config = ConfigDict(extra="allow")
     model: str
@@ -124,7 +124,7 @@ class ModelPlan(Settings):
 
 
 class MethodPlan(Settings):
-    """A method of disclosure control by its name; its class declares the settings."""
+    """An entry of `methods`: the name of a method, and settings that the class of this method declares."""
 
     model_config = ConfigDict(extra="allow")
     method: str

@@ -140,7 +140,7 @@ class Processes(Shards):
         _taken.discard(self._ports.pop(number, 0))  # other sessions may listen there from now on
 
     def finish(self) -> None:
-        """End all shards in order: each says goodbye to the peer's shard."""
+        """Let all shards say goodbye to the peer's shards and end; wait for each process."""
         for line in [*self._lines.values()]:
             with suppress(OSError):
                 line.send(None)

@@ -75,9 +75,13 @@ class ApartSettings(TabularSettings):
 
 
 class NoisySettings(BooleanSettings, TabularSettings):
-    """Settings of every question with noise."""
+    """Settings of every question with noise.
 
-    gives_no_row_away: ClassVar[bool] = False  # whether failure raises epsilon only a little: any delta is allowed
+    `gives_no_row_away` is True if a failure of the guarantee, with probability delta, only raises epsilon a little.
+    Any delta is allowed then; otherwise delta must be below 1 / (2 `max_rows`).
+    """
+
+    gives_no_row_away: ClassVar[bool] = False
     where: Where | None = condition()
     epsilon: Epsilon | None = loss()
     adjacency: Adjacency = neighbours()

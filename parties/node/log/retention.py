@@ -40,7 +40,8 @@ class Archived:
 class Retention:
     """Moves jobs that ended long ago from the node's database to archive files.
 
-    If `overwritten` is False, the write-ahead log may contain archived content until the next call.
+    If `overwritten` is False, a reader of the database kept its write-ahead log from being emptied. The log may then
+    contain archived jobs until a later call of `archive` empties it.
     """
 
     def __init__(self, jobs: Jobs, spendings: Spendings) -> None:

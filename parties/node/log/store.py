@@ -207,7 +207,7 @@ class Record(BaseModel):
 
     @property
     def peer_waits(self) -> bool:
-        """True if another participant has stated that the job waits for something of its own."""
+        """True if another participant has stated that the job waits for that participant's table."""
         return any(other is not None and other.waits != "" for other in self.others)
 
 
@@ -342,7 +342,7 @@ class Store:
         return ((number, self.at(number)) for number in self._order)
 
     def at(self, number: int) -> Record:
-        """Return the job with this number in the store."""
+        """Return the job with this number; the numbers are those of `numbered`."""
         return self._records[self._ids[number]]
 
     def number(self, identifier: str) -> int:

@@ -24,9 +24,11 @@ Probability = Annotated[float, Field(strict=True, ge=0, le=1)]
 
 
 class Pram(Method):
-    """Redraw categories by probabilities: `pd` that a value stays in the first stage, or a whole `matrix`.
+    """Redraw categories by probabilities: by `pd`, or by a whole `matrix`.
 
-    The matrix has, for each value, the probability of each new value.
+    In the first stage a value stays with probability `pd`, and all other values are equally likely. If `invariant`, a
+    second stage redraws again, so that the expected share of each value is its share in the rows. The matrix has, for
+    each value, the probability of each new value; it replaces both stages.
     """
 
     columns: Columns
