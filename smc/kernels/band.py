@@ -92,11 +92,13 @@ def read(starts, bands, table, target):  # type: ignore[no-untyped-def]
 def blind(factor, values, names, schedule, target):  # type: ignore[no-untyped-def]
     """Set target[i] = AES(t, names[i]) ^ names[i] under the key t = target[i] ^ factor * values[i].
 
+    The product is that of GF(2^128).
+
     Args:
-        factor: u64[2]; zeros for none.
+        factor: u64[2]; zeros if the key is target[i].
         values: u64[n, 2].
         names: u64[n, 2].
-        schedule: Scratch, u64[22].
+        schedule: Scratch for the AES round keys, u64[22].
         target: Changed in place, u64[n, 2].
     """
     left = load(factor, 0)

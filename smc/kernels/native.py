@@ -288,7 +288,10 @@ def cache_directories() -> Iterator[Path]:
 
 
 def cached(name: str) -> Iterator[bytes]:
-    """Yield the content of each file with this name in the cache directories that only this user could have written."""
+    """Yield the content of each file with this name in the cache directories.
+
+    Skip a file if a user other than this one and root could have written it or its directory.
+    """
     for directory in cache_directories():
         with suppress(OSError, UnsafeError):
             yield read(directory, name)
