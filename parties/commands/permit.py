@@ -64,6 +64,8 @@ def show_command(permit: Path = argument(), config_file: Path | None = node_conf
 
     found, party_file = records.load(permit), find_party_file(config_file)
     accepted = () if party_file is None else Permits.of(settings.load(party_file)).issuers
+    if not accepted and not found.certificate:
+        raise InputError(f"{permit}: holds no certificate of its authority; ask the authority to sign it again")
     issuers = accepted or [parse_certificate(found.certificate.encode(), permit)]
     if why := found.flaw(issuers, datetime.now(UTC)):
         raise InputError(f"{permit}: {why}; ask the authority")

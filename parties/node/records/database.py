@@ -25,7 +25,7 @@ FILE_NAME = "node.sqlite"
 # The stored state has a number, since one release cannot read a later one's state. A change of tables, or of the JSON
 # in them, raises the number and adds a step, which is empty if older state can be read as it is
 # (tests/parties/node/starting/test_upgrade.py detects a change, and reads the state of each number).
-STEPS: tuple[str, ...] = ("",) * 8  # from one number to the next, as SQL; 0: before there were numbers
+STEPS: tuple[str, ...] = ("",) * 9  # from one number to the next, as SQL; 0: before there were numbers
 STATE = len(STEPS)
 _ALL_ENCRYPTED = 4  # number from which on the files beside an encrypted database are encrypted, too
 

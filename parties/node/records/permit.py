@@ -67,7 +67,7 @@ class Permit(Terms):
     """The signed document. `issuer` is the fingerprint of the authority's `certificate`, which is in PEM form."""
 
     issuer: Fingerprint
-    certificate: Annotated[str, Field(max_length=10_000)]
+    certificate: Annotated[str, Field(max_length=10_000)] = ""  # in a record of a release that had none
     signature: Annotated[str, Field(pattern="^[0-9a-f]{128}$")]
 
     @property

@@ -124,7 +124,7 @@ def test_numbers_and_texts(place: Path, capsys: pytest.CaptureFixture[str]) -> N
     ("words", "message"),
     [
         (("report", "--plan", "direct.toml", "--value", "Padua"), "--key is missing"),
-        (("report", "--plan", "direct.toml", "--key", "device.key"), "give either --value"),
+        (("report", "--plan", "direct.toml", "--key", "device.key"), "give exactly one of --value"),
         (
             ("report", "--plan", "direct.toml", "--key", "device.key", "--value", "Rome"),
             "'Rome' is not among the plan's",
