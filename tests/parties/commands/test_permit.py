@@ -88,7 +88,9 @@ def test_a_permit_is_checked_with_the_pinned_certificate_or_its_own(folder: Path
         done = shown(folder)
         assert (done.code, done.out) == (2, "")
         assert done.message.startswith(f"smc: permits/2026-17.json: {fact}")
-    path.write_text(json.dumps({field: value for field, value in whole.items() if field not in ("certificate", "delta")}))
+    path.write_text(
+        json.dumps({field: value for field, value in whole.items() if field not in ("certificate", "delta")})
+    )
     why = "it was changed" if pinned else "holds no certificate of its authority"
     assert why in shown(folder).message  # a permit of a release without these terms is read, and refused
     path.write_text(json.dumps(whole | {"epsilon": "20"}))
