@@ -63,7 +63,7 @@ def key_command(
 
 @command("spent", "smc local spent --key device.key", group)
 def spent_command(key_file: Path = option("Key of the device, made with --total.")) -> Report:
-    """Show the epsilon and delta that a person's answers have spent, and the rest of the budget."""
+    """Show what a person's answers have spent, and what is left."""
     from parties.alone.local import account, device
 
     holder = device.load(key_file)

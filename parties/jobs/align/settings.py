@@ -51,7 +51,7 @@ class AlignSettings(TabularSettings):
         advanced=True,
     )
 
-    aligned: LocalPath | None = output("Write the keys of own matched rows as CSV, in an order that both share.")
+    aligned: LocalPath | None = output("Write keys of own matched rows as CSV, in an order both share.")
 
 
 class KeySettings(BooleanSettings, AlignSettings):
