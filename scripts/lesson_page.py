@@ -264,9 +264,9 @@ The notes name two technical solutions:
 """,
 }
 TEXTS = {
-    "shares": """The notes write + for XOR. A *share* is one of two random values whose XOR is a secret. Each party
-splits its input into two shares, keeps one and sends the other. The random share is the notes'
-noise.
+    "shares": """The notes write + for XOR. A *share* is one of two random values with a secret as their XOR. Each
+party splits its input into two shares, keeps one and sends the other. The random share is the
+notes' noise.
 
 The XOR itself is no secret: each party can compute the other's input from it and its own.
 
