@@ -555,17 +555,25 @@ class BySchema(Kind):
     def open(self, inputs: Inputs) -> Iterator[Opened]:
         """Open the table for one session; yield this party's data and their fingerprint."""
         if self.apart is not None:
-            yield self._opened_apart(inputs)
+            yield self.opened_apart(inputs, self.matched_keys(inputs))
             return
         with inputs.counts(self.target, self.columns, self.schema, self.streamed, self.rows_taken) as source:
             data = self.data_of(source, inputs.secret)
             yield Opened(data, self.fingerprint(source, data))
 
-    def _opened_apart(self, inputs: Inputs) -> Opened:
-        """Return this party's columns of the rows that its node has kept, and their fingerprint."""
+    def matched_keys(self, inputs: Inputs) -> AlignedRows:
+        """Return the keys of the matched rows that this party's node has kept. This reads the table."""
         from parties.jobs.aligned import AlignedRows
 
-        rows = AlignedRows.parsed(inputs.matching(self.settings.alignment).read(), "the kept alignment")
+        return AlignedRows.parsed(inputs.matching(self.settings.alignment).read(), "the kept alignment")
+
+    def opened_apart(self, inputs: Inputs, rows: AlignedRows) -> Opened:
+        """Return this party's columns of matched rows, and their fingerprint.
+
+        Args:
+            inputs: This party's inputs.
+            rows: Keys of the matched rows.
+        """
         data, _ = self.aligned_cells(inputs.party, rows, inputs.required()[0])
         cells = b"".join(part.tobytes() for part in data if part is not None)
         return Opened(data, lambda key: hmac.digest(key, cells, "sha256"))

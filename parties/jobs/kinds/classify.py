@@ -16,7 +16,6 @@ from typing_extensions import override
 from parties.base.settings import LocalPath, required
 from parties.base.text import csv_text
 from parties.jobs.align.settings import LEARNERS, LISTENS
-from parties.jobs.aligned import AlignedRows
 from parties.jobs.kind import Bits, Counted, Description, Disclosure, File, Inputs, Opened, State, Step
 from parties.jobs.release.evaluate import models
 from parties.jobs.release.evaluate.scored import MOST_MODEL, with_model
@@ -166,9 +165,9 @@ class Classify(BySchema):
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        with super().open(inputs) as opened:
-            rows = AlignedRows.parsed(inputs.matching(self.settings.alignment).read(), "the kept alignment")
-            yield replace(opened, data=(opened.data, rows, inputs.keep))
+        rows = self.matched_keys(inputs)
+        opened = self.opened_apart(inputs, rows)
+        yield replace(opened, data=(opened.data, rows, inputs.keep))
 
     @override
     def with_engine(self, engine: Engine, data: Any) -> Any:
