@@ -169,14 +169,11 @@ class VerticalCounts:
         by_other: dict[tuple[tuple[int, bytes], ...], list[int]] = {}  # boxes, by the other party's part of them
         everything = slice(0, columns.rows)
         for place, box in enumerate(boxes):
-            other = [a for a in sorted(box) if self._owner(a) != columns.class_owner]
-            if len(other) < len(box) or not box or weights is not None:
-                counting = None if other else columns.class_owner
-            else:
-                counting = 1 - columns.class_owner
-            if counting is None:
+            parties = {self._owner(a) for a in box} | ({columns.class_owner} if weights is not None else set())
+            if len(parties) == 2:
+                other = [a for a in sorted(box) if self._owner(a) != columns.class_owner]
                 by_other.setdefault(tuple((a, box[a].tobytes()) for a in other), []).append(place)
-            elif counting == self._engine.party:
+            elif self._engine.party in (parties or {columns.class_owner}):
                 found[place] = self._weighed(box, everything, weights).sum(axis=0)
         if by_other:
             with self._engine.session.phase("counts"):
