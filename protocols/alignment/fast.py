@@ -49,11 +49,13 @@ from protocols.alignment.keys import Rows, Tokens
 from protocols.alignment.matching import Exchange, Matching, OwnTokens, batches, equal_rows
 from smc import kernels
 from smc.hashing import Blocks
+from smc.ot.vole import KERNELS as VOLE_KERNELS
 from smc.ot.vole import VoleReceiver, VoleSender
 from smc.primitives.arrays import Octets
 from smc.session import Session
 
 NAME = "alignment.vole"
+KERNELS = (*VOLE_KERNELS, "band")  # modules of `smc.kernels` that a fast matching calls
 
 
 class FastWork(OwnTokens):

@@ -55,7 +55,7 @@ from smc.session import Session
 WIDTH = 128  # correlated OTs of an entry
 BATCH = 1 << 10  # entries made of correlated OTs at a time
 DIGEST = 32  # bytes of a proof
-KERNELS = ("labels", "ot", "lpn", "field", "band")  # modules of `smc.kernels` that vector OLE and its users call
+KERNELS = ("labels", "ot", "lpn", "field")  # modules of `smc.kernels` that vector OLE calls
 X = np.array([2, 0], dtype=np.uint64)
 
 

@@ -17,6 +17,7 @@ from protocols.alignment.keys import Tokens, tokens
 from protocols.alignment.matching import Matching
 from smc.counting.session import CountingSession
 from smc.errors import ProtocolError
+from smc.kernels.native import Kernel
 from smc.local import run_local
 from smc.ot import vole
 from smc.ot.vole import VoleParameters
@@ -208,3 +209,7 @@ def test_values_equal_in_their_first_eight_bytes_alone_do_not_match() -> None:
     theirs[0, 10] ^= 1
     assert matching.equal_rows(own, theirs).tolist() == [[0, 1], [2, 1]]
     assert fast.NAME
+
+
+def test_the_module_names_its_kernels() -> None:
+    assert {*vole.KERNELS, "band"} == set(fast.KERNELS) <= set(Kernel.registry)

@@ -115,8 +115,8 @@ class AlignExact(KeyAlignment):
     @override
     def alone(cls, settings: Any, party: int) -> tuple[Self, Any, list[str]]:
         """Return the task with this party's keys. The kernels that it needs are compiled before the peer waits."""
+        from protocols.alignment.fast import KERNELS
         from smc.kernels.warm import warm
-        from smc.ot.vole import KERNELS
 
         made = super().alone(settings, party)
         if settings.unmatched is not None and not made[0].learns_rows(party):
