@@ -23,13 +23,13 @@ import xgboost
 from sklearn.model_selection import StratifiedKFold
 
 from benchmarks.clear import last_state
-from parties.base.arrays import Numbers
 from parties.bench.json_rows import json_rows
 from parties.jobs.boost.settings import BoostSettings
 from parties.jobs.kinds.boost import Boost
 from parties.models.boosted import BoostedModel
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, read_type
+from protocols.arrays import Numbers
 from protocols.counts import RowCounts
 
 TABLES = {"car": 5, "wisconsin": 5, "house-votes-84": 5, "tic-tac-toe": 5, "adult": 1}  # number of folds

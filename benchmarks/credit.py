@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 
 RANGES = {
     "salary": (20e3, 150e3),

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from parties.alone.publish.protecting.microaggregation import mdav, means, standardised, univariate
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 
 MDAV = {  # by column: least, quartiles and greatest, as summary(m)$meansxm prints them
     "expend": (14471827, 22752145, 42916487, 71888065, 91918606),

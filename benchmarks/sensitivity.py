@@ -23,8 +23,8 @@ from parties.alone.sensitivity.blocks import FUNCTIONS, block_table
 from parties.alone.sensitivity.draws import private
 from parties.alone.sensitivity.median import Table
 from parties.base import files, pictures
-from parties.base.arrays import Numbers
 from parties.bench.json_rows import json_rows
+from protocols.arrays import Numbers
 
 LOW, HIGH, BOUND, BLOCK = 0, 100, 3, 10
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)

@@ -16,7 +16,6 @@ import numpy as np
 
 from benchmarks.private_trees.tables import Table, folds, load, read_columns
 from parties.alone.perturbation import Way, noises, perturbed, sensitivity
-from parties.base.arrays import Floats
 from parties.jobs.kinds.regress.joint import RegressJoint
 from parties.jobs.regress.coordinates import Coordinates
 from parties.jobs.regress.gradient import Gradient
@@ -24,6 +23,7 @@ from parties.jobs.regress.output import Output
 from parties.jobs.regress.reading import rows_of as distinct_rows
 from parties.jobs.regress.settings import RegressSettings
 from parties.tables.schema import Schema
+from protocols.arrays import Floats
 from protocols.counts import RowCounts
 from protocols.regression.losses import Logistic
 from protocols.regression.minimiser import minimise

@@ -32,11 +32,11 @@ from benchmarks.private_trees.tables import Table, folds, load
 from benchmarks.synthesis.picture import draw
 from parties.alone.comparing.fidelity import marginal_errors
 from parties.alone.comparing.learners import LEARNERS, majority
-from parties.base.arrays import Codes
 from parties.base.files import write_text
 from parties.bench.json_rows import json_rows
 from parties.bench.machine import facts
 from parties.jobs.release.synthesise.state import GraphicalModel, Synthesis, measurements
+from protocols.arrays import Codes
 from protocols.release import aim, mst
 from protocols.release.selection import State, Workload
 from protocols.synthesis.graphical import Graphical

@@ -26,13 +26,13 @@ from benchmarks.peers.programs import DATA
 from benchmarks.private_trees.tables import load
 from benchmarks.synthesis.__main__ import error
 from parties.alone.preparing.writing import row_bound
-from parties.base.arrays import Codes
 from parties.base.files import write_text
 from parties.base.pictures import INK, MUTED, PALETTE, RULE, style, svg
 from parties.bench.json_rows import json_rows
 from parties.bench.machine import facts
 from parties.jobs.kinds.synthesise import Synthesise
 from parties.tables.schema import Schema
+from protocols.arrays import Codes
 from protocols.counts import RowCounts
 
 TABLES, EPSILONS, DELTA = ("adult", "car"), ("0.1", "0.5", "1", "2"), 1e-9

@@ -29,7 +29,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 from protocols.regression.losses import Loss
 from protocols.regression.minimiser import TOLERANCE, minimise
 from protocols.regression.rows import TrainingRows

@@ -27,7 +27,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.checking.tape import Tape, TapedEngine, Use, spread, taped, variance
 from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
@@ -35,6 +34,7 @@ from parties.jobs.spending import Adjacency, ConcentratedLoss, exact, rho_within
 from parties.node.budget.composition import composed
 from parties.tables.schema import Schema
 from parties.tables.split import Part
+from protocols.arrays import Numbers
 from protocols.counts import RowCounts
 from protocols.release.ladder import below
 from smc.channel import Buffer, Channel, check_message

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from parties.base.arrays import Numbers
 from parties.checking.statistics.losses import Outcomes
+from protocols.arrays import Numbers
 
 ONE = 1 << 20
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from parties.base.arrays import Numbers
 from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
 from parties.checking.promise import SEEN, Promise, concentrated
@@ -31,6 +30,7 @@ from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Part
 from parties.jobs.spending import exact
 from parties.tables.schema import Schema
+from protocols.arrays import Numbers
 from protocols.counts import RowCounts
 from protocols.release.ladder import below, ladder
 from protocols.release.triangles import answer_law, bound_law, bounded, with_ladder

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from parties.alone.perturbation import GRID, left_epsilon, noises, sensitivity
-from parties.base.arrays import Numbers
 from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
 from parties.checking.promise import Promise, concentrated
@@ -30,6 +29,7 @@ from parties.jobs.regress.coordinates import Coordinates
 from parties.jobs.regress.gradient import Gradient
 from parties.jobs.regress.output import Output
 from parties.tables.schema import Schema
+from protocols.arrays import Numbers
 from protocols.regression.features import Features
 from protocols.regression.losses import Huber
 from protocols.regression.minimiser import minimise

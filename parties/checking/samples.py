@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from parties.base.arrays import Numbers
 from parties.checking.statistics.losses import Outcomes
+from protocols.arrays import Numbers
 from protocols.release.gaussian import ScaledSum
 from protocols.release.geometric import DigitLaw
 from protocols.release.laws import Law

@@ -14,11 +14,11 @@ import numpy as np
 from parties.alone.sensitivity import ways
 from parties.alone.sensitivity.draws import drawn
 from parties.alone.sensitivity.median import Table
-from parties.base.arrays import Numbers
 from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
 from parties.checking.samples import samples, simulated
 from parties.checking.statistics.losses import Outcomes
+from protocols.arrays import Numbers
 from protocols.release.laplace import DiscreteLaplace
 from protocols.release.laws import Law
 from protocols.release.tails import tail

@@ -20,7 +20,6 @@ import numpy as np
 from parties.alone.attacks.membership import Learn, Sure
 from parties.alone.comparing import logistic
 from parties.alone.comparing.learners import classifier
-from parties.base.arrays import Codes, Floats
 from parties.base.settings import merge
 from parties.jobs.kinds.forest import Forest
 from parties.jobs.kinds.id3 import Id3
@@ -30,6 +29,7 @@ from parties.jobs.release.settings import default_delta
 from parties.jobs.tree.joint import JointTree
 from parties.models.bayes import NaiveBayesModel
 from parties.tables.schema import Schema
+from protocols.arrays import Codes, Floats
 from protocols.counts import RowCounts
 from protocols.release.promise import MOST_EPSILON
 from smc.engines import Profile, engine_of

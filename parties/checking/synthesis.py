@@ -16,7 +16,6 @@ from typing import TypeAlias
 
 import numpy as np
 
-from parties.base.arrays import Numbers
 from parties.checking.mechanism import Mechanism
 from parties.checking.promise import Promise
 from parties.checking.questions import Lines, own_numbers, words
@@ -24,6 +23,7 @@ from parties.checking.samples import Simulated, simulated
 from parties.checking.statistics.losses import Outcomes
 from parties.jobs.kinds.synthesise import Synthesise
 from parties.tables.schema import Schema
+from protocols.arrays import Numbers
 from protocols.release import aim, mst
 from protocols.release.exponential import Powers
 from protocols.release.joint_tables import JointTables

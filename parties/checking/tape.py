@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from parties.base.arrays import Floats, Numbers
 from parties.jobs.kinds import boost
+from protocols.arrays import Floats, Numbers
 from protocols.boosting import Gains
 from protocols.publish import small_cells
 from protocols.release import (

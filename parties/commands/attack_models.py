@@ -28,9 +28,9 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.alone.attacks.membership import Learn
-    from parties.base.arrays import Floats
     from parties.models.load import AnyModel
     from parties.tables.delimited import Columns
+    from protocols.arrays import Floats
 
 OF = {  # models that an option applies to
     "--epsilon": ("tree", "forest", "naive-bayes", "synthetic"),

@@ -19,10 +19,10 @@ from parties.alone.blurring.domain import Domain
 from parties.alone.blurring.plan import ColumnBlur
 from parties.alone.blurring.strategies import STRATEGIES, Category, Column, Number, learn
 from parties.alone.blurring.tree import Growth, Node, predict
-from parties.base.arrays import Floats
 from parties.base.settings import Settings
 from parties.base.text import instead, quoted
 from parties.notebook.parameters import parameters
+from protocols.arrays import Floats
 from smc.errors import InputError
 
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from parties.alone.publish.hierarchy import TOP, Hierarchy
 from parties.alone.publish.recoding.checking import spans_of
 from parties.alone.publish.rules import number
-from parties.base.arrays import Codes, Floats
 from parties.base.text import quoted
 from parties.tables.delimited import MISSING
+from protocols.arrays import Codes, Floats
 from smc.errors import InputError
 
 MOST_PAIRS = 50_000_000  # most pairs of a known value and a label

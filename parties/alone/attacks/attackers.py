@@ -18,8 +18,8 @@ from parties.alone.attacks import linking
 from parties.alone.attacks.agreement import LIKELY, Agreement
 from parties.alone.attacks.linking import Guesses
 from parties.alone.publish.rules import number
-from parties.base.arrays import Codes, Floats
 from parties.tables.delimited import MISSING
+from protocols.arrays import Codes, Floats
 
 NEAR_ROWS = 10  # rows that vote
 INTERVAL = 0.05  # a number is right if it is this near to the truth, as a share of a standard deviation

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from parties.alone.attacks.agreement import Agreement
-from parties.base.arrays import Codes, Floats
+from protocols.arrays import Codes, Floats
 
 ECCENTRICITY = 1.5
 STEPS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0)  # thresholds of a report; for the first, the eccentricity must be greater

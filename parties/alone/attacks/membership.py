@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.publish.models.strongest import CHANCE
-from parties.base.arrays import Codes, Floats
+from protocols.arrays import Codes, Floats
 
 LEAST_MODELS = 8
 EXPOSED = 0.01  # share of rows that count as most exposed, at least one row

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.publish.hiding.solving import aside
-from parties.base.arrays import Codes, Counts, Floats
 from parties.base.extras import needing
+from protocols.arrays import Codes, Counts, Floats
 from smc.errors import InputError
 
 MOST_COMBINATIONS = 1_000_000

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from parties.alone.blurring.domain import Domain, Observation
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.blurring.noise import Cells, Noise
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 from smc.errors import InputError
 
 FEWEST, MOST, ROWS_EACH = 10, 100, 100  # intervals of a column: about 100 rows each, within these bounds

@@ -12,7 +12,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 
 SHARE = 0.001  # of the chi-square test's threshold at 5%; the iteration stops at a smaller change
 ROUNDS = 10_000

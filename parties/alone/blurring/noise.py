@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 from smc.errors import InputError
 
 NoiseKind: TypeAlias = Literal["uniform", "gaussian", "cells"]

@@ -10,10 +10,10 @@ from parties.alone.blurring.attack import entropies, filtered
 from parties.alone.blurring.noise import Gaussian, Uniform
 from parties.alone.blurring.plan import BlurPlan
 from parties.alone.blurring.table import read
-from parties.base.arrays import Floats
 from parties.base.report import Report
 from parties.base.text import instead, printable, quoted
 from parties.sources.opened import RowQuery
+from protocols.arrays import Floats
 from smc.errors import InputError
 
 SHOWN = 20  # most lines of a distribution as text

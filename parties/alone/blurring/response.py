@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.blurring.estimation import Estimate, reconstruct
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 from smc.errors import InputError
 
 

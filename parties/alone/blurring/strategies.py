@@ -18,7 +18,7 @@ from parties.alone.blurring.domain import Domain, Observation
 from parties.alone.blurring.estimation import Estimate, reconstruct
 from parties.alone.blurring.response import Response, reassign
 from parties.alone.blurring.tree import Axis, Fixed, Growth, IntervalCodes, Node, Places, grow
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 
 Strategy: TypeAlias = Literal["global", "byclass", "local", "none"]
 STRATEGIES: tuple[Strategy, ...] = ("global", "byclass", "local", "none")

@@ -13,9 +13,9 @@ from parties.alone.blurring.plan import BlurPlan, ColumnBlur
 from parties.alone.blurring.response import codes_of
 from parties.alone.publish.writing import writer_of
 from parties.base import files
-from parties.base.arrays import Floats
 from parties.base.text import listed, quoted
 from parties.sources.opened import RowQuery
+from protocols.arrays import Floats
 from smc.errors import InputError
 
 MOST_ROWS = 10_000_000  # most rows held in memory

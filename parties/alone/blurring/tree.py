@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 
 IntervalCodes: TypeAlias = NDArray[np.int32]
 Places: TypeAlias = NDArray[np.int64]

@@ -14,7 +14,7 @@ import numpy as np
 
 from parties.alone.comparing.fidelity import copies, marginal_errors, nearest
 from parties.alone.comparing.learners import LEARNERS, Learner, majority
-from parties.base.arrays import Codes
+from protocols.arrays import Codes
 
 CodedRows = Mapping[str, Codes]  # category codes, int64[rows] for each column
 OnProgress = Callable[[str], object]  # called before each step with its description

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.publish.models.strongest import is_found
-from parties.base.arrays import Codes
+from protocols.arrays import Codes
 
 _NEAR, _FAR = 64, 1 << 14  # rows compared at once, which fit into a second-level cache
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.comparing import logistic
-from parties.base.arrays import Codes
+from protocols.arrays import Codes
 from protocols.counts import RowCounts
 from protocols.id3 import Leaf, Problem, Tree, id3
 from protocols.tree import Split, child_of

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parties.base.arrays import Codes, Floats
+from protocols.arrays import Codes, Floats
 
 _STEPS, _CLOSE = 500, 1e-6  # most steps; the greatest gradient component (of a mean over rows) that counts as 0
 

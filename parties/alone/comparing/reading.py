@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from parties.alone.comparing.comparison import CodedRows
-from parties.base.arrays import Codes
 from parties.sources.cells import cells, cells_at
 from parties.sources.opening import open_table
 from parties.sources.settings import PlaceSettings, TableSettings
 from parties.tables import rows, schema
 from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
+from protocols.arrays import Codes
 from smc.errors import InputError
 
 MOST_ROWS = 10_000_000

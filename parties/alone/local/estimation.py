@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.local.mechanism import Estimates
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 
 
 def on_simplex(shares: Floats) -> Floats:

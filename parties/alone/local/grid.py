@@ -20,7 +20,7 @@ from typing_extensions import override
 from parties.alone.local.coins import ONE, Coins, falls
 from parties.alone.local.mechanism import Estimates, High, Low, Requested, check_bounds
 from parties.alone.local.outcomes import OneOutcome
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 
 
 @dataclass(frozen=True)

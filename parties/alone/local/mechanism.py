@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
 from parties.alone.local.coins import Coins
-from parties.base.arrays import Floats
 from parties.base.declared import Declared
 from parties.base.plugins import Family
 from parties.base.settings import Finite
+from protocols.arrays import Floats
 from smc.errors import InputError
 
 Reports = NDArray[np.uint8]

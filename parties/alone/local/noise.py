@@ -31,7 +31,7 @@ from parties.alone.local.coins import WORD_BITS, Coins
 from parties.alone.local.grid import GridMean
 from parties.alone.local.mechanism import Reports
 from parties.alone.local.packing import to_bytes
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 from smc.errors import InputError
 
 WHOLE = 1 << (2 * WORD_BITS)  # sum of the weights of all positions

@@ -31,7 +31,7 @@ from parties.alone.local.coins import ONE, Coins, falls
 from parties.alone.local.estimation import absent, binomial
 from parties.alone.local.mechanism import Estimates, High, Low, Mechanism, Reports, Requested, Size, check_bounds
 from parties.alone.local.packing import from_bytes, known, pack, to_bytes, unpack
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 from smc.errors import InputError
 
 INDEX_BYTES = 2  # of a bucket's index

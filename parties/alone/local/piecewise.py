@@ -22,7 +22,7 @@ from parties.alone.local.coins import ONE, Coins
 from parties.alone.local.grid import GridMean
 from parties.alone.local.mechanism import Reports
 from parties.alone.local.packing import to_bytes
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.local.mechanism import Estimates
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 
 LEVEL = 0.05  # probability of reporting any candidate that nobody holds
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
-from parties.base.arrays import Counts
+from protocols.arrays import Counts
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from parties.alone.publish.hierarchy import ValueCodes
 from parties.alone.publish.reading import encode, text_of
 from parties.alone.publish.rules import DATES, number
-from parties.base.arrays import Counts
 from parties.base.text import listed, printable
 from parties.sources.mapping import NUMBER
 from parties.sources.opened import RowQuery
 from parties.sources.settings import SourceSettings
 from parties.tables.delimited import MISSING
+from protocols.arrays import Counts
 from smc.errors import InputError
 
 K = 5

@@ -13,7 +13,6 @@ import sqlglot.expressions as exp
 from parties.alone.publish.cells import Cells, grouped
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.alone.publish.rules import Rule, hierarchy, number
-from parties.base.arrays import Counts
 from parties.base.settings import at_key
 from parties.base.text import instead, quoted
 from parties.sources import PlaceSettings, open_rows
@@ -24,6 +23,7 @@ from parties.sources.mapping import PLAIN, ColumnRule, number_pattern
 from parties.sources.opened import RowQuery
 from parties.sources.settings import FormatSettings, SourceSettings
 from parties.tables.delimited import MISSING
+from protocols.arrays import Counts
 from smc.errors import InputError
 
 SPACED = r"^ | $|[^ -~]"  # text that may have surrounding space

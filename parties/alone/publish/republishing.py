@@ -37,9 +37,9 @@ from parties.alone.publish.recoding.partition import Partition, around, numbers_
 from parties.alone.publish.rules import hierarchy
 from parties.alone.publish.settings import PublishPlan
 from parties.alone.publish.versions import History, Version, now, rows_by_name
-from parties.base.arrays import Floats
 from parties.base.text import quoted
 from parties.sources.opened import RowQuery
+from protocols.arrays import Floats
 from smc.errors import InputError
 
 Signature: TypeAlias = tuple[str, ...]  # values, sorted

@@ -34,11 +34,11 @@ from parties.alone.publish.reading import Texts, in_order, recode, texts
 from parties.alone.publish.recoding.partition import SUPPRESSED, Partition
 from parties.alone.publish.writing import Finder
 from parties.base import files
-from parties.base.arrays import Counts
 from parties.base.settings import explained
 from parties.base.text import quoted
 from parties.sources.opened import RowQuery
 from parties.tables.delimited import MISSING
+from protocols.arrays import Counts
 from smc.errors import InputError
 
 FORMAT = 1

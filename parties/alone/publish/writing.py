@@ -22,10 +22,10 @@ from parties.alone.publish.masks import MaskPlan, cell
 from parties.alone.publish.reading import cell_of, encode, require, spelled
 from parties.alone.publish.recoding.partition import SUPPRESSED, Partition
 from parties.base import files
-from parties.base.arrays import Counts
 from parties.base.randomness import private
 from parties.sources.opened import RowQuery
 from parties.tables.delimited import MISSING
+from protocols.arrays import Counts
 from smc.errors import InputError
 
 PARQUET = ".parquet"

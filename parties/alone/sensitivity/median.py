@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from parties.base.arrays import Numbers
+from protocols.arrays import Numbers
 from smc.errors import InputError
 
 MOST_VALUES = 1 << 20  # greatest number of integers between the bounds

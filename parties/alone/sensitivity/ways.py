@@ -57,7 +57,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.sensitivity.median import Table
-from parties.base.arrays import Numbers
+from protocols.arrays import Numbers
 from protocols.release.choice import choice_law
 from protocols.release.laplace import DiscreteLaplace
 from protocols.release.laws import Law, security_for

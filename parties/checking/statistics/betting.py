@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 
 _HALVINGS = 30
 

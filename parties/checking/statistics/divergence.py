@@ -21,8 +21,8 @@ import math
 
 import numpy as np
 
-from parties.base.arrays import Floats
 from parties.checking.statistics.betting import last_refuted, log_capital, log_mean
+from protocols.arrays import Floats
 
 STEEPER = (1.0, 2.0)  # times the likelihood ratio of a kept promise
 CLIPPED = (0.5, 2.0, 8.0)  # bounds on |f|

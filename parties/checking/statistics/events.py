@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.base.arrays import Floats
 from parties.checking.statistics.betting import last_refuted, log_capital
+from protocols.arrays import Floats
 
 FOR_FIRST, FOR_SECOND = 1, 2  # bits of a cell: the events that an outcome is in
 CELLS = 4

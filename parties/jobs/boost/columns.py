@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.base.arrays import Numbers
 from parties.base.text import quoted
 from parties.jobs.kind import Document
 from parties.jobs.release.values import read
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, OrderedType, type_of
+from protocols.arrays import Numbers
 from smc.errors import InputError
 
 MOST_BINS = 256

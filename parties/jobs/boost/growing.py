@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from parties.base.arrays import Floats, Numbers
 from parties.jobs.boost.columns import Bins, Features
 from parties.jobs.boost.objectives import Objective
+from protocols.arrays import Floats, Numbers
 from protocols.boosting import FINE
 from protocols.shares import Following
 from smc.kernels import add_slopes, move_rows

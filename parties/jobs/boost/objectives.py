@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Floats
+from protocols.arrays import Floats
 
 
 class Objective(ABC):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Floats, Numbers
 from parties.base.text import quoted
 from parties.jobs.boost import result
 from parties.jobs.boost.columns import Features
@@ -45,6 +44,7 @@ from parties.jobs.settings import check_names
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
+from protocols.arrays import Floats, Numbers
 from protocols.boosting import FINE, Gains, best_splits, opened_bits
 from protocols.release.promise import check_delta
 from smc.errors import InputError

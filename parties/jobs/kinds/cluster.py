@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.base.text import listed
 from parties.jobs.kind import Bits, Description, Disclosure, Document, OnStep, State, States, Step, exact
@@ -27,6 +26,7 @@ from parties.jobs.release.kind import Release
 from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.question import Part, Question
 from parties.tables.types import NumberType, decimal_text, exactly, type_of
+from protocols.arrays import Numbers
 from protocols.release.centroids import UNIT, moved
 from smc.errors import InputError
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.jobs.kind import Description, Document, exact
 from parties.jobs.release import presenting
@@ -19,6 +18,7 @@ from parties.jobs.release.question import Question
 from parties.jobs.release.ranges import Ranges, RoundedSettings
 from parties.jobs.release.settings import ApartSettings
 from parties.jobs.settings import Name, public
+from protocols.arrays import Numbers
 from smc.errors import InputError
 
 if TYPE_CHECKING:

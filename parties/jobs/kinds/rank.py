@@ -8,7 +8,6 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.jobs.kind import Description, Document
 from parties.jobs.release import presenting
 from parties.jobs.release.kind import Release
@@ -17,6 +16,7 @@ from parties.jobs.release.reading import pairs
 from parties.jobs.release.settings import ApartSettings, DecisionSettings, with_features
 from parties.jobs.settings import Columns, Name, public
 from parties.tables.schema import Schema
+from protocols.arrays import Numbers
 from smc.errors import InputError
 
 if TYPE_CHECKING:

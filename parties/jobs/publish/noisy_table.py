@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.jobs.kind import (
     NO_BITS,
     Counted,
@@ -31,6 +30,7 @@ from parties.jobs.publish.table_settings import JointTableSettings
 from parties.jobs.release.noise import Noise, laplace
 from parties.jobs.release.question import Part, number
 from parties.tables.schema import Schema
+from protocols.arrays import Numbers
 from smc.errors import InputError
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.base.canonical import job_digest
 from parties.base.extras import install_line, installed
 from parties.base.settings import required
@@ -22,6 +21,7 @@ from parties.jobs.publish import analyst
 from parties.jobs.publish.table import TableOfBoth
 from parties.jobs.publish.table_settings import NAME, JointTableSettings
 from parties.tables.schema import Schema
+from protocols.arrays import Numbers
 from smc.errors import InputError, JointRefusalError
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ import numpy as np
 from typing_extensions import override
 
 from parties.alone.publish.hiding.tabulation import TOTAL, with_totals
-from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.base.text import listed, quoted
 from parties.jobs.kind import Description, Document, Inputs, KindSettings, adjacency_of
@@ -25,6 +24,7 @@ from parties.jobs.release.question import Part
 from parties.jobs.settings import check_names
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
+from protocols.arrays import Numbers
 from smc.errors import InputError
 
 if TYPE_CHECKING:

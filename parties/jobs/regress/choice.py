@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from parties.base.arrays import Floats
 from parties.jobs.kind import Document, Loss, PureLoss
 from parties.jobs.regress.method import Method, OnRound, Opened
+from protocols.arrays import Floats
 from protocols.regression.losses import radius
 from protocols.regression.rows import TrainingRows
 

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Floats, Numbers
 from parties.jobs.kind import Document
 from parties.jobs.regress.choice import Chosen
 from parties.jobs.regress.method import OnRound, Opened, Stepwise
+from protocols.arrays import Floats, Numbers
 from protocols.regression.rows import RowStream
 
 if TYPE_CHECKING:

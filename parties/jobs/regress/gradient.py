@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Floats, Numbers
 from parties.jobs.kind import Document, Loss, exact
 from parties.jobs.regress.method import OnRound, Opened, Stepwise
 from parties.jobs.regress.settings import safe_rate
 from parties.jobs.release.noise import Noise
+from protocols.arrays import Floats, Numbers
 from protocols.regression.features import BITS, Contrasts
 from protocols.regression.rows import SLOPE_BITS, OwnRows
 from protocols.release.descent import COARSE, Change, Descent, Walk, descend, own_numbers

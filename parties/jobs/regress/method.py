@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 
 from typing_extensions import override
 
-from parties.base.arrays import Floats
 from parties.jobs.kind import Document, Loss, exact
 from parties.jobs.regress.settings import RegressSettings
 from parties.jobs.release.noise import Noise, gauss_of_uses
 from parties.jobs.release.question import Part
+from protocols.arrays import Floats
 from protocols.regression.features import Column, Features
 from smc.engines import Engine
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Floats
 from parties.jobs.kind import Document
 from parties.jobs.regress.method import Opened, OpenedOnce
+from protocols.arrays import Floats
 from protocols.regression.features import ONE
 from protocols.regression.losses import radius
 from protocols.regression.minimiser import TOLERANCE, check_features, minimise

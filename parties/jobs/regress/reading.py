@@ -8,11 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from parties.base.arrays import Numbers
 from parties.base.text import quoted
 from parties.jobs.release import values
 from parties.jobs.settings import check_names
 from parties.tables.schema import Schema
+from protocols.arrays import Numbers
 from protocols.counts import Indices
 from protocols.counts import Rows as Source
 from protocols.regression.features import Column, Features

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Floats
 from parties.jobs.kind import Document
 from parties.jobs.regress.method import Opened, OpenedOnce
 from parties.jobs.regress.result import noises
+from protocols.arrays import Floats
 from protocols.regression.features import BITS
 from protocols.regression.moments import Moments
 from smc.errors import InputError

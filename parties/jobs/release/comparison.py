@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from parties.base.arrays import Floats, Numbers
 from parties.base.settings import required
 from parties.base.text import quoted
 from parties.jobs.kind import Document
@@ -35,6 +34,7 @@ from parties.jobs.release.settings import DrawnSettings, names_in
 from parties.jobs.settings import Columns, Name, check_names, public, public_parameters
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
+from protocols.arrays import Floats, Numbers
 from protocols.counts import Rows
 from smc.errors import InputError
 

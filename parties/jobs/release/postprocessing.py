@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from parties.base.arrays import Counts
 from parties.jobs.release.noise import CONFIDENCE, Noise
+from protocols.arrays import Counts
 
 DIGITS = 9  # decimal digits of a number that are equal on every machine
 EACH = 1 - (1 - CONFIDENCE) / 2  # confidence of a count's and of the others' interval each, so that both hold together

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from parties.base.arrays import Numbers
 from parties.jobs.release.noise import Noise
+from protocols.arrays import Numbers
 from smc.errors import InputError
 
 if TYPE_CHECKING:

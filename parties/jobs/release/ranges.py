@@ -11,12 +11,12 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from parties.base.arrays import Numbers
 from parties.jobs.kind import exact
 from parties.jobs.release.question import plain
 from parties.jobs.release.settings import ReleaseSettings
 from parties.jobs.release.values import read
 from parties.jobs.settings import public
+from protocols.arrays import Numbers
 from smc.errors import InputError
 
 MOST_COMPARED = 4096  # candidates; a circuit compares them

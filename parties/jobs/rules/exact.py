@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.jobs.kind import (
     Bits,
     Counted,
@@ -25,6 +24,7 @@ from parties.jobs.kind import (
 )
 from parties.jobs.rules.joint import Items, RulesOfBoth, shown
 from parties.jobs.tabular import StoppingKind
+from protocols.arrays import Numbers
 from smc.errors import InputError, JointRefusalError
 
 if TYPE_CHECKING:

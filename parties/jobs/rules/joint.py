@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.base.text import listed, quoted, visible
 from parties.jobs.kind import SVG, Description, Document, File, exact
 from parties.jobs.release import presenting
@@ -22,6 +21,7 @@ from parties.jobs.tabular import BySchema
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from protocols import association
+from protocols.arrays import Numbers
 from smc.errors import InputError
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parties.base.arrays import Floats
 from parties.checking import contract
 from parties.checking.cases import CASES
 from parties.checking.contract import ADJACENCIES, Case, Loss, check_case, lost
@@ -28,6 +27,7 @@ from parties.jobs.kinds.release.histogram import Histogram
 from parties.jobs.release.kind import Release
 from parties.jobs.spending import Adjacency, PureLoss
 from parties.sources.settings import BudgetSettings
+from protocols.arrays import Floats
 from protocols.release.choice import choice_law
 from protocols.release.gaussian import discrete_gaussian
 from protocols.release.laplace import DiscreteLaplace

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from parties.alone.perturbation import perturbed
-from parties.base.arrays import Numbers
 from parties.checking import evidence, questions, regressions
 from parties.checking.mechanism import Mechanism, check, judge, sample
 from parties.checking.mechanisms import JOBS
@@ -23,6 +22,7 @@ from parties.checking.statistics.losses import Finding, Outcomes
 from parties.jobs.publish.noisy_table import NoisyTable
 from parties.jobs.release.noise import laplace
 from parties.jobs.release.question import Part
+from protocols.arrays import Numbers
 from protocols.release.choice import choice_law
 from protocols.release.gaussian import discrete_gaussian
 from protocols.release.geometric import OneSidedGeometric

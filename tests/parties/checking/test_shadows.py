@@ -11,9 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import CategoricalNB
 
 from parties.alone.attacks.membership import Learn, Shadows, allowed, attack, shadows
-from parties.base.arrays import Codes
 from parties.checking import shadows as checking
 from parties.checking.shadows import Learning, density
+from protocols.arrays import Codes
 from smc.local import run_local
 
 ODD = 0  # whose row is like nobody's

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.publish.hiding.tabulation import Tabulated
-from parties.base.arrays import Counts
+from protocols.arrays import Counts
 from smc.errors import InputError
 
 

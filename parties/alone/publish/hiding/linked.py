@@ -19,9 +19,9 @@ from parties.alone.publish.hiding.cell_rules import Needs
 from parties.alone.publish.hiding.solving import aside
 from parties.alone.publish.hiding.suppression import NEGLIGIBLE, Mask
 from parties.alone.publish.hiding.tabulation import Tabulated, signs
-from parties.base.arrays import Counts, Floats
 from parties.base.extras import needing
 from parties.base.text import quoted
+from protocols.arrays import Counts, Floats
 from smc.errors import InputError
 
 MOST_CELLS = 2_500  # of all tables together

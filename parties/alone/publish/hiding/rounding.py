@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.publish.hiding.tabulation import LARGEST, signs
-from parties.base.arrays import Counts
+from protocols.arrays import Counts
 from smc.errors import InputError
 
 Draw = Callable[[int], int]  # returns a uniform integer from 0 to its argument - 1

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from parties.alone.publish.hiding.cell_rules import Needs
 from parties.alone.publish.hiding.solving import aside
 from parties.alone.publish.hiding.tabulation import signs
-from parties.base.arrays import Counts, Floats
 from parties.base.extras import needing
+from protocols.arrays import Counts, Floats
 
 EXACT = 6_000  # cells times moves, up to which the best set is searched
 SECONDS = 20.0  # time limit of the search; then the best set so far is taken

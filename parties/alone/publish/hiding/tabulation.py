@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.base.arrays import Counts
 from parties.base.text import quoted
+from protocols.arrays import Counts
 from smc.errors import InputError
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from parties.alone.publish.cells import Cells
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
-from parties.base.arrays import Counts
 from parties.base.text import listed, quoted
 from parties.tables.delimited import MISSING
+from protocols.arrays import Counts
 from smc.errors import InputError
 
 MOST_COUNTS = 1 << 27  # a gigabyte of counts

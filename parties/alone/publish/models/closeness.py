@@ -17,8 +17,8 @@ from pydantic import Field
 from parties.alone.publish.hierarchy import Hierarchy
 from parties.alone.publish.models.classes import Classes
 from parties.alone.publish.models.model import ROUNDING, Column, Fits, Measure, PrivacyModel, shares
-from parties.base.arrays import Floats
 from parties.base.settings import Finite
+from protocols.arrays import Floats
 
 
 def variational(p: Floats, q: Floats) -> Measure:

@@ -20,7 +20,7 @@ from parties.alone.publish.models.classes import Classes
 from parties.alone.publish.models.closeness import variational
 from parties.alone.publish.models.model import shares
 from parties.alone.publish.models.strongest import LEAST_WORST, is_found
-from parties.base.arrays import Codes, Counts, Floats
+from protocols.arrays import Codes, Counts, Floats
 
 _PART = 1 << 22  # scores of classes and values that are held at a time
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.base.arrays import Codes, Floats
 from parties.base.binomial import log_tail
+from protocols.arrays import Codes, Floats
 
 WORST = 0.01  # share of people that count as worst hit: those an attacker is surest of
 LEAST_WORST = 10  # least number of worst-hit people

@@ -21,10 +21,10 @@ from typing_extensions import override
 
 from parties.alone.publish.protecting.method import Columns, Method
 from parties.alone.publish.protecting.rows import Rows, spelled
-from parties.base.arrays import Floats
 from parties.base.settings import Finite
 from parties.base.text import quoted
 from parties.tables.delimited import MISSING
+from protocols.arrays import Floats
 from smc.errors import InputError
 
 FEWEST = 3  # least number of values in a published mean

@@ -19,9 +19,9 @@ from typing_extensions import override
 from parties.alone.publish.hierarchy import TOP
 from parties.alone.publish.protecting.method import AtLeastTwo, Method
 from parties.alone.publish.protecting.rows import Rows
-from parties.base.arrays import Counts
 from parties.base.settings import Count
 from parties.sources.settings import Name
+from protocols.arrays import Counts
 from smc.errors import InputError
 
 MOST_COLUMNS = 12  # every combination of columns is tried

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from parties.alone.publish.protecting.method import AtLeastTwo, Columns, Method
 from parties.alone.publish.protecting.rows import Rows, spelled
-from parties.base.arrays import Counts, Floats
+from protocols.arrays import Counts, Floats
 from smc.errors import InputError
 
 MOST_ROWS = 50_000  # MDAV takes rows^2 / k steps: a minute

@@ -23,7 +23,7 @@ from typing_extensions import override
 
 from parties.alone.publish.protecting.method import Columns, Method
 from parties.alone.publish.protecting.rows import Rows, spelled
-from parties.base.arrays import Counts, Floats
+from protocols.arrays import Counts, Floats
 from smc.errors import InputError
 
 

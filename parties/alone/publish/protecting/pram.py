@@ -15,9 +15,9 @@ from typing_extensions import override
 
 from parties.alone.publish.protecting.method import Columns, Method
 from parties.alone.publish.protecting.rows import Rows
-from parties.base.arrays import Floats
 from parties.base.text import quoted
 from parties.tables.delimited import MISSING
+from protocols.arrays import Floats
 from smc.errors import InputError
 
 Probability = Annotated[float, Field(strict=True, ge=0, le=1)]

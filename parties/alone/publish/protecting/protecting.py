@@ -30,13 +30,13 @@ from parties.alone.publish.rules import Rule
 from parties.alone.publish.settings import PublishPlan
 from parties.alone.publish.writing import writer_of
 from parties.base import files
-from parties.base.arrays import Floats
 from parties.base.randomness import private
 from parties.base.report import Report
 from parties.base.settings import at_key, validated
 from parties.base.text import did_you_mean, quoted
 from parties.sources.opened import RowQuery
 from parties.tables.delimited import MISSING
+from protocols.arrays import Floats
 from smc.errors import InputError
 
 METHODS: dict[str, type[Method]] = {

@@ -16,8 +16,8 @@ from typing_extensions import override
 
 from parties.alone.publish.protecting.method import AtLeastTwo, Method, Share
 from parties.alone.publish.protecting.rows import Rows
-from parties.base.arrays import Counts
 from parties.sources.settings import Name
+from protocols.arrays import Counts
 from smc.errors import InputError
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from parties.alone.publish.protecting.microaggregation import standardised
 from parties.alone.publish.protecting.rows import Rows
-from parties.base.arrays import Counts, Floats
+from protocols.arrays import Counts, Floats
 
 LINKED = 2_000  # most rows for which linkage by distance is tried
 INTERVAL = 0.05  # of a standard deviation: a value this near to the original discloses it

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.publish.rules import number
-from parties.base.arrays import Counts, Floats
 from parties.base.text import instead, quoted
 from parties.tables.delimited import MISSING
+from protocols.arrays import Counts, Floats
 from smc.errors import InputError
 
 Column = NDArray[np.object_]

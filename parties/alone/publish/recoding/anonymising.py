@@ -23,10 +23,10 @@ from parties.alone.publish.recoding.partition import SUPPRESSED, Partition, at_n
 from parties.alone.publish.recoding.recoding import Recoding
 from parties.alone.publish.recoding.topdown import topdown
 from parties.alone.publish.settings import Algorithm, ColumnPlan, PublishPlan
-from parties.base.arrays import Codes, Counts
 from parties.base.text import quoted
 from parties.sources.opened import RowQuery
 from parties.tables.delimited import MISSING
+from protocols.arrays import Codes, Counts
 from smc.errors import InputError
 
 

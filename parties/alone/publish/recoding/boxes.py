@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from parties.alone.publish.hierarchy import ValueCodes
-from parties.base.arrays import Counts
+from protocols.arrays import Counts
 
 
 @dataclass(frozen=True, eq=False)

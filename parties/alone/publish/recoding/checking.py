@@ -19,10 +19,10 @@ from parties.alone.publish.recoding.recoding import place_in
 from parties.alone.publish.recoding.rollup import Rollup
 from parties.alone.publish.rules import Rule, number
 from parties.alone.publish.settings import PublishPlan
-from parties.base.arrays import Counts
 from parties.base.settings import validated
 from parties.base.text import quoted
 from parties.sources import PlaceSettings
+from protocols.arrays import Counts
 from smc.errors import InputError
 
 

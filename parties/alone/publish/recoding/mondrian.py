@@ -28,7 +28,7 @@ from parties.alone.publish.recoding.boxes import Boxes, joined
 from parties.alone.publish.recoding.fulldomain import unreachable
 from parties.alone.publish.recoding.partition import Partition, Span, range_of
 from parties.alone.publish.recoding.space import Space
-from parties.base.arrays import Counts, Floats
+from protocols.arrays import Counts, Floats
 from smc.errors import InputError
 
 

@@ -15,7 +15,7 @@ from parties.alone.publish.models.model import Fits
 from parties.alone.publish.recoding.lattice import Node
 from parties.alone.publish.recoding.rollup import Rollup
 from parties.alone.publish.rules import number
-from parties.base.arrays import Codes, Counts
+from protocols.arrays import Codes, Counts
 from smc.errors import InputError
 
 SUPPRESSED = -1

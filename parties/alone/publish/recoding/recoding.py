@@ -20,11 +20,11 @@ from parties.alone.publish.recoding.partition import SUPPRESSED, Box, Partition,
 from parties.alone.publish.rules import hierarchy, number, read_tree
 from parties.alone.publish.settings import ColumnPlan, ModelPlan, PublishPlan
 from parties.base import files
-from parties.base.arrays import Counts
 from parties.base.settings import Finite, Settings, explained, validated
 from parties.base.text import quoted
 from parties.sources.column_formats import formats_of
 from parties.sources.settings import FormatSettings, SourceSettings
+from protocols.arrays import Counts
 from smc.errors import InputError
 
 FORMAT = 1

@@ -10,7 +10,7 @@ from parties.alone.publish.cells import Cells, grouped
 from parties.alone.publish.hierarchy import ValueCodes
 from parties.alone.publish.models.classes import MOST_COUNTS, Classes, Layout, counted, layout_of
 from parties.alone.publish.recoding.lattice import Lattice, Node
-from parties.base.arrays import Counts
+from protocols.arrays import Counts
 from smc.errors import InputError
 
 KEPT_BYTES = 1 << 28

@@ -12,7 +12,7 @@ from parties.alone.publish.hierarchy import ValueCodes
 from parties.alone.publish.models.classes import Classes, Layout, counted, layout_of
 from parties.alone.publish.models.model import PrivacyModel
 from parties.alone.publish.recoding.partition import Box, Partition, around, numbers_of
-from parties.base.arrays import Counts
+from protocols.arrays import Counts
 
 Part: TypeAlias = "tuple[Counts, Counts]"  # cells by index, and the rows of each
 

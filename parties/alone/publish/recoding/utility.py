@@ -16,8 +16,8 @@ from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.alone.publish.models.classes import Classes
 from parties.alone.publish.models.model import Fits
 from parties.alone.publish.recoding.lattice import Node
-from parties.base.arrays import Floats
 from parties.base.text import instead, quoted
+from protocols.arrays import Floats
 from smc.errors import InputError
 
 

@@ -19,8 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from parties.alone.publish.sealing.sealing import seal, unseal
 from parties.base import files
-from parties.base.arrays import Counts
 from parties.base.canonical import dump
+from protocols.arrays import Counts
 from smc.errors import InputError
 from smc.primitives.bits import BitMatrix
 

@@ -7,7 +7,6 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.jobs.kind import Description, exact
 from parties.jobs.release.evaluate.scored import Scoring, TargetSettings
@@ -15,6 +14,7 @@ from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.settings import DecisionSettings
 from parties.jobs.settings import public
 from protocols import judging
+from protocols.arrays import Numbers
 from smc.engines import Engine
 from smc.errors import InputError
 

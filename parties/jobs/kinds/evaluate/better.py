@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.jobs.kind import Description
 from parties.jobs.release.evaluate.scored import Scoring, TargetSettings
@@ -12,6 +11,7 @@ from parties.jobs.release.question import Question, own_vector
 from parties.jobs.release.settings import DecisionSettings
 from parties.jobs.settings import Name, public
 from protocols import judging
+from protocols.arrays import Numbers
 from smc.engines import Engine
 from smc.errors import InputError
 

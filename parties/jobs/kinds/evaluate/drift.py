@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.base.text import listed, quoted
 from parties.jobs.kind import Description, Document
 from parties.jobs.release.kind import Release
@@ -19,6 +18,7 @@ from parties.jobs.release.reading import marginals
 from parties.jobs.release.settings import DecisionSettings
 from parties.jobs.settings import Columns, public
 from protocols import drift
+from protocols.arrays import Numbers
 from smc.engines import Engine
 from smc.errors import InputError
 

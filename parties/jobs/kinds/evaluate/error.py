@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.jobs.kind import Description, Document
 from parties.jobs.release import reading
 from parties.jobs.release.evaluate import models
@@ -21,6 +20,7 @@ from parties.jobs.release.settings import ReleaseSettings
 from parties.jobs.release.values import Values, read
 from parties.jobs.settings import Name, public
 from parties.models.load import columns_of
+from protocols.arrays import Numbers
 from protocols.counts import Rows
 
 EACH = 1 - (1 - CONFIDENCE) / 4  # confidence of each noise, so that all four hold together

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Floats, Numbers
 from parties.base.text import quoted
 from parties.jobs.kind import Description, Document
 from parties.jobs.release.effects.kind import Effects
 from parties.jobs.release.effects.settings import ClassifiedSettings
 from parties.jobs.release.ordered import two_values
+from protocols.arrays import Floats, Numbers
 
 if TYPE_CHECKING:
     from protocols.release.likelihoods import Likelihood

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Floats, Numbers
 from parties.jobs.kind import Description, Document
 from parties.jobs.release.effects.kind import Effects
 from parties.jobs.release.effects.settings import ModelSettings, target
 from parties.jobs.release.values import read
 from parties.jobs.settings import Name, public
+from protocols.arrays import Floats, Numbers
 from smc.errors import InputError
 
 if TYPE_CHECKING:

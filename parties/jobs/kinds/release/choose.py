@@ -19,7 +19,6 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.base.text import quoted
 from parties.jobs.kind import Description
 from parties.jobs.kinds.release.top import ChoiceSettings
@@ -30,6 +29,7 @@ from parties.jobs.release.utility import parsed
 from parties.jobs.release.values import MAX_UNITS, Values, decimal, read
 from parties.jobs.settings import Name, public
 from parties.tables.schema import Schema
+from protocols.arrays import Numbers
 from smc.errors import InputError
 
 if TYPE_CHECKING:

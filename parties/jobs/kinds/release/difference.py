@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.jobs.kind import Description, Document
 from parties.jobs.release.comparison import Comparison, ComparisonSettings, Sums
 from parties.jobs.release.question import Part
 from parties.jobs.release.values import Values, read
 from parties.jobs.settings import Name, public
+from protocols.arrays import Numbers
 
 
 class DifferenceSettings(ComparisonSettings):

@@ -23,7 +23,6 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.base.text import listed
 from parties.jobs.kind import Description
@@ -34,6 +33,7 @@ from parties.jobs.release.reading import marginals
 from parties.jobs.release.settings import ReleaseSettings
 from parties.jobs.release.values import read
 from parties.jobs.settings import Columns, public
+from protocols.arrays import Numbers
 
 if TYPE_CHECKING:
     from parties.jobs.kind import Document

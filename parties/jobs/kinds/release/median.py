@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.jobs.kind import Description
 from parties.jobs.kinds.release.top import ChoiceSettings
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question
 from parties.jobs.release.ranges import Ranges, RoundedSettings
+from protocols.arrays import Numbers
 
 if TYPE_CHECKING:
     from protocols.counts import Rows

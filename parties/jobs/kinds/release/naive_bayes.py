@@ -14,7 +14,6 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.jobs.kind import Description, exact
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import gauss, laplace
@@ -24,6 +23,7 @@ from parties.jobs.release.reading import pairs
 from parties.jobs.release.settings import ApartSettings, GaussianSettings, default_delta, with_features
 from parties.jobs.settings import Columns, Fold, HeldOut, Name, fold, held_out, public
 from parties.tables.schema import Schema
+from protocols.arrays import Numbers
 from protocols.counts import Counts
 from smc.errors import InputError
 

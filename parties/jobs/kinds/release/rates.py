@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from parties.base.arrays import Floats, Numbers
 from parties.jobs.kind import Description, Document
 from parties.jobs.release.comparison import Comparison, StratifiedSettings, Sums
 from parties.jobs.release.question import Part
 from parties.jobs.release.values import Values, read
 from parties.jobs.settings import Name, public
+from protocols.arrays import Floats, Numbers
 from smc.errors import InputError
 
 

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
-from parties.base.arrays import Floats, Numbers
 from parties.jobs.kind import Description, Document
 from parties.jobs.release.comparison import Comparison, StratifiedSettings, Sums
 from parties.jobs.release.ordered import two_values
 from parties.jobs.release.postprocessing import short
 from parties.jobs.release.question import Part
 from parties.jobs.settings import Name, public
+from protocols.arrays import Floats, Numbers
 
 
 class RisksSettings(StratifiedSettings):

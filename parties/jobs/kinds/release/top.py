@@ -8,12 +8,12 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.jobs.kind import Description
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Question
 from parties.jobs.release.settings import GroupSettings
 from parties.jobs.settings import Name, public
+from protocols.arrays import Numbers
 from smc.errors import InputError
 
 if TYPE_CHECKING:

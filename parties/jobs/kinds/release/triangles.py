@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.base.text import quoted
 from parties.jobs.kind import Counted, Description, Inputs, exact
 from parties.jobs.release.kind import Release
@@ -21,6 +20,7 @@ from parties.jobs.release.reading import pairs
 from parties.jobs.release.settings import Delta, GaussianSettings
 from parties.jobs.settings import Columns, public
 from parties.tables.delimited import MISSING
+from protocols.arrays import Numbers
 from smc.errors import InputError
 from smc.recipes import OTKind
 

@@ -21,7 +21,7 @@ from parties.jobs.settings import Name, public
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from parties.base.arrays import Numbers
+    from protocols.arrays import Numbers
     from smc.engines import Engine
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import override
 
-from parties.base.arrays import Floats, Numbers
 from parties.jobs.kind import Description, Document
 from parties.jobs.release.effects.kind import Effects
 from parties.jobs.release.effects.settings import EffectsSettings
@@ -17,6 +16,7 @@ from parties.jobs.release.ordered import ordered_bins, two_values
 from parties.jobs.release.survive.times import TimesSettings
 from parties.jobs.settings import public
 from parties.tables.schema import Schema
+from protocols.arrays import Floats, Numbers
 from smc.errors import InputError
 
 if TYPE_CHECKING:

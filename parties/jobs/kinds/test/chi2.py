@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.jobs.kind import Description
 from parties.jobs.release.question import Part, Question
 from parties.jobs.release.significance import SIMULATED, Reals, Significance, SignificanceSettings
 from parties.jobs.settings import Columns, public
+from protocols.arrays import Numbers
 from protocols.counts import Counts
 from smc.engines import Engine
 from smc.errors import InputError

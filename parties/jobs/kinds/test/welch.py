@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Numbers
 from parties.base.settings import required
 from parties.jobs.kind import Description
 from parties.jobs.release.question import Part, Question, decision
@@ -22,6 +21,7 @@ from parties.jobs.release.significance import (
 )
 from parties.jobs.release.values import read
 from parties.jobs.settings import Name, public
+from protocols.arrays import Numbers
 from smc.circuit import Integer, Wire
 from smc.errors import InputError
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from parties.base.arrays import Numbers
+from protocols.arrays import Numbers
 from protocols.release.centroids import UNIT, Points, nearest
 
 SURE_OF_GRID = 6  # standard deviations: the centroids were fitted to the same noise

@@ -11,10 +11,10 @@ from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from parties.base.arrays import Numbers
 from parties.jobs.kind import Adjacency
 from parties.jobs.release.noise import Noise, laplace
 from parties.jobs.release.question import Part
+from protocols.arrays import Numbers
 from protocols.release.centroids import UNIT, Points
 
 if TYPE_CHECKING:

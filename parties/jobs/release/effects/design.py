@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from parties.base.arrays import Floats, Numbers
 from parties.jobs.release import values
 from parties.tables.delimited import MISSING
+from protocols.arrays import Floats, Numbers
 from smc.errors import InputError
 
 MOST_COORDINATES = 30

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from typing_extensions import override
 
-from parties.base.arrays import Floats, Numbers
 from parties.base.settings import required
 from parties.jobs.kind import (
     Bits,
@@ -38,6 +37,7 @@ from parties.jobs.release.settings import default_delta
 from parties.jobs.settings import check_names, public_parameters
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
+from protocols.arrays import Floats, Numbers
 from protocols.shares import Following
 from smc.errors import InputError
 

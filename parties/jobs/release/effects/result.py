@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from parties.base.arrays import Floats
 from parties.base.pictures import INK, PALETTE
 from parties.base.text import csv_text
 from parties.jobs.release.drawing import draw_intervals, lines_svg
@@ -17,6 +16,7 @@ from parties.jobs.release.effects.design import Design
 from parties.jobs.release.noise import WIDE
 from parties.jobs.release.postprocessing import short
 from parties.jobs.release.presenting import INTERVAL, OF_NOISE, about, aligned, shown
+from protocols.arrays import Floats
 
 Document = Mapping[str, Any]
 UNSETTLED = "the last two steps differ by more than noise explains: give more steps, or more epsilon"

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from parties.base.arrays import Floats
 from parties.jobs.release.noise import WIDE
+from protocols.arrays import Floats
 
 DIGITS = 6
 

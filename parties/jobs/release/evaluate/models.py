@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.base.arrays import Codes, Floats
 from parties.base.text import quoted
 from parties.models.bayes import NaiveBayesModel
 from parties.models.boosted import BoostedModel
@@ -23,6 +22,7 @@ from parties.models.load import columns_of, form_of, is_of_numbers
 from parties.models.trees.compiled import choice, compiled
 from parties.models.trees.tree import Leaf, Node, Split, TreeFile, domains
 from parties.tables.schema import Schema
+from protocols.arrays import Codes, Floats
 from smc.errors import InputError
 
 Model: TypeAlias = TreeFile | LinearModel | NaiveBayesModel | BoostedModel

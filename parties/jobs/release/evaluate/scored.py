@@ -15,7 +15,6 @@ from pydantic import Field
 from typing_extensions import override
 
 from parties.base import files
-from parties.base.arrays import Counts
 from parties.base.settings import LocalPath
 from parties.base.text import listed, quoted
 from parties.jobs.kind import Document
@@ -32,6 +31,7 @@ from parties.models.trees.tree import TreeFile
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from parties.tables.split import Part, Split
+from protocols.arrays import Counts
 from smc.errors import InputError
 
 MOST_MODEL = 200_000  # characters of a model in a job

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parties.base.arrays import Floats
 from parties.jobs.release.noise import WIDE
+from protocols.arrays import Floats
 from protocols.quantiles import chi2_tail
 
 FAR = 3  # an open last bin is more than 3 times as wide as any other

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from parties.base.arrays import Counts
 from parties.base.settings import required
 from parties.base.text import listed, quoted
 from parties.jobs.release.kind import Release
@@ -20,6 +19,7 @@ from parties.jobs.release.reading import Cells
 from parties.jobs.settings import AnyField, BooleanSettings, Name, public
 from parties.jobs.tabular import TabularSettings
 from parties.tables.delimited import MISSING
+from protocols.arrays import Counts
 from smc.errors import InputError
 
 MOST_ARMS = 16

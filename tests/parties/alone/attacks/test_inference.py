@@ -10,7 +10,7 @@ from sklearn.naive_bayes import CategoricalNB
 
 from parties.alone.attacks.agreement import agreement
 from parties.alone.attacks.inference import infer
-from parties.base.arrays import Codes
+from protocols.arrays import Codes
 
 
 def texts(codes: Codes) -> list[str]:

@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from parties.alone.attacks import membership
 from parties.alone.attacks.membership import Shadows, allowed, attack, by_threshold, shadows
-from parties.base.arrays import Codes, Floats
+from protocols.arrays import Codes, Floats
 
 
 def test_the_ratio_is_that_of_normal_laws() -> None:

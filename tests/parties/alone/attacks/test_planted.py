@@ -22,9 +22,9 @@ from parties.alone.publish.protecting.method import Method
 from parties.alone.publish.protecting.microaggregation import Microaggregation
 from parties.alone.publish.protecting.perturbing import Noise, RankSwapping
 from parties.alone.publish.protecting.rows import Rows
-from parties.base.arrays import Codes
 from parties.models.bayes import NaiveBayesModel
 from parties.tables.delimited import Columns
+from protocols.arrays import Codes
 
 PEOPLE = 400
 

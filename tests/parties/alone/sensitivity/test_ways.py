@@ -18,7 +18,7 @@ import pytest
 from parties.alone.sensitivity import ways
 from parties.alone.sensitivity.draws import private
 from parties.alone.sensitivity.median import Table
-from parties.base.arrays import Floats, Numbers
+from protocols.arrays import Floats, Numbers
 from protocols.release.geometric import OneSidedGeometric
 from protocols.release.laplace import DiscreteLaplace
 from protocols.release.laws import Law
