@@ -140,7 +140,7 @@ def write_wide(schema: Schema, place: Path) -> None:
 def main() -> None:
     """Measure, print and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path, nargs="?", help="folder of the tables")
+    parser.add_argument("data", type=Path, nargs="?", default=Path(), help="folder of the tables")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--only", default="", help="tables with this text alone, and nothing is written")
     parser.add_argument("--wide", action="store_true", help="count wide tables alone, and write nothing")
@@ -154,7 +154,7 @@ def main() -> None:
         return
     for name, path, target in TABLES:
         if given.only in name:
-            rows.append(of_table(name, given.data / path, target, given.runs))
+            rows.append(of_table(name, (given.data / path).resolve(), target, given.runs))
             print(rows[-1], flush=True)
     if not given.only:
         write_text(RESULTS, json_rows({"machine": machine.facts(), "rows": rows, "wide": wide}) + "\n")

@@ -198,6 +198,8 @@ def test_other_engines_are_counted_once_and_only_where_they_can_save_time(monkey
     near = found.quickest(fast)
     assert counting == []
     assert min(one.seconds(fast) for one in found.forecasts) <= engine_selection.others_seconds(found.forecasts)
+    found.quickest(fast, pace=100)  # slow machines also count slowly
+    assert counting == []
     far = found.quickest(slow), found.quickest(slow)
     assert counting == [found.uncounted]
     every = Choice(None, tuple(forecasts(task.cost_of_run(Inputs()).program, profiles.contenders(True))))
