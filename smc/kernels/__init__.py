@@ -55,6 +55,9 @@ field_evaluate = Kernel("field", "evaluate", "u64[]", "u64[,]", "u64[,]")
 band_solve = Kernel("band", "solve", "i64[]", "u64[,]", "u64[,]", "u64[,]", "u64[,]", "i64[]")
 band_read = Kernel("band", "read", "i64[]", "u64[,]", "u64[,]", "u64[,]")
 band_blind = Kernel("band", "blind", "u64[]", "u64[,]", "u64[,]", "u64[]", "u64[,]")
+band_stretch = Kernel("band", "stretch", "u64[,]", "u64", "u64[]", "u64[,]")
+
+cuckoo_place = Kernel("cuckoo", "place", "i64[,]", "i64[]", "i64[,]", "i64[]", "i64[]")
 
 add_slopes = Kernel("histogram", "add_slopes", "u8[,]", "i32[]", "i64[,]", "i64[,,,]")
 move_rows = Kernel("histogram", "move_rows", "u8[,]", "i32[]", "i32[,]")
