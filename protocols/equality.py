@@ -21,7 +21,13 @@ from smc.engines import Engine
 
 
 @lru_cache(maxsize=128)
-def _netlist(width: int, form: Form) -> Netlist:
+def equality(width: int, form: Form) -> Netlist:
+    """Build the circuit whose output is whether its inputs are equal.
+
+    Args:
+        width: Bits of each input.
+        form: "size" for few gates, "depth" for few levels.
+    """
     builder = Builder(form)
     builder.output([builder.input(width) == builder.input(width)])
     return builder.build()
@@ -54,4 +60,4 @@ def equal(
         [True, False]
     """
     inputs = stepped(engine, values, width, "the value", signed, step)
-    return run_on_both(engine, _netlist(width, engine.form), inputs)[0].astype(np.bool_)
+    return run_on_both(engine, equality(width, engine.form), inputs)[0].astype(np.bool_)
