@@ -1936,6 +1936,29 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [("    if failed[0]:\n", "    if False:\n"), ("order = np.argsort(", "order = 0 * np.argsort(")],
     ),
     (
+        "protocols/alignment/cuckoo.py",
+        ("tests/protocols/alignment/test_cuckoo.py",),
+        [
+            ("    if failed[0]:\n", "    if False:\n"),
+            (" + part * np.arange(HASHES)", ""),
+            ("    while part**9 < least:\n        part += 1\n", ""),
+        ],
+    ),
+    (
+        "protocols/alignment/hidden.py",
+        ("tests/protocols/alignment/test_hidden.py",),
+        [
+            ("programmed, prg)", "programmed)"),  # free cells are 0
+            ("DIGEST_BLOCKS * number", "0"),
+            ('session.derive("hidden matching", size=32)', "bytes(32)"),
+            ("ERROR_BITS + self.bins.bit_length()", "8"),
+            ("self.targets = prg.words(terms.bins)", "self.targets = np.zeros(terms.bins, dtype=np.uint64)"),
+            ("^ entries[0]\n", "\n"),
+            ("names = self._session.prg.words(terms.bins, 2)", "names = np.zeros((terms.bins, 2), dtype=np.uint64)"),
+            ("len(tokens) if party == terms.holder else terms.sizes[party], 5", "len(tokens), 5"),
+        ],
+    ),
+    (
         "smc/ot/vole.py",
         ("tests/smc/ot/test_vole.py",),
         [

@@ -35,10 +35,11 @@ from iced_x86 import Decoder, InstructionInfoFactory, Register
 from parties.base.files import write_text
 from parties.bench import machine
 from protocols.alignment.fast import match_fast
+from protocols.alignment.hidden import HiddenMatching, match_hidden
 from protocols.alignment.keys import tokens
 from protocols.alignment.matching import Matching
 from protocols.millionaires import comparison
-from smc.engines import Choice, Engine, Profile, engine_of
+from smc.engines import Choice, Engine, Profile, engine_of, make_engine
 from smc.kernels.native import Kernel
 from smc.local import run_local
 from smc.ot.vole import VoleParameters, VoleReceiver, VoleSender
@@ -51,7 +52,7 @@ BATCHES = (1, 5, 70)  # one, an odd number, and more than the gates of one key
 SEEDS = {"lpn.grow": (7,), "lpn.grow_punctured": (6,), "lpn.encode": (0,)}
 PUBLIC = ("int32", "int64")  # arrays of these types have positions, not secrets
 # kernels that count a party's own rows, or place their keys; others learn of their time only by the clock
-LOCAL = ("histogram.", "rows.", "band.read", "band.solve")
+LOCAL = ("histogram.", "rows.", "band.read", "band.solve", "cuckoo.")
 FEW = (VoleParameters(trees=28, depth=4, log_secret=5), VoleParameters(trees=22, depth=5, log_secret=6))
 PROFILES = [
     Profile("yao", "iknp"),
@@ -214,8 +215,11 @@ def program(engine: Engine, values: np.ndarray[Any, Any]) -> None:
 
 
 def matching(value: int, session: Session) -> None:
-    """Match five keys by the fast method, and make entries of vector OLE in several iterations."""
-    match_fast(session, Matching((5, 5), fast=True), tokens([[(f"{value} {row}",) for row in range(5)]], session.party))
+    """Match five keys by the fast and the hidden method, and make entries of vector OLE in several iterations."""
+    keys = tokens([[(f"{value} {row}",) for row in range(5)]], session.party)
+    match_fast(session, Matching((5, 5), fast=True), keys)
+    engine, columns = make_engine(session, "lean"), np.full((5, 1), value & 1)
+    match_hidden(engine, HiddenMatching((5, 5), (2, 2), (0, 1)), keys, columns)
     (VoleReceiver if session.party else VoleSender)(session, "entries", FEW).entries(300)
 
 

@@ -1,4 +1,4 @@
-"""Cost of a matching and of a lookup, counted without keys: messages, and the seconds of the computations."""
+"""Cost of matchings and of a lookup, counted without keys: messages, and the seconds of the computations."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from protocols.alignment import lookup
 from protocols.alignment.band import cells
 from protocols.alignment.curve import POINT
 from protocols.alignment.fast import FastExchange, FastWork
+from protocols.alignment.hidden import HiddenExchange, HiddenMatching, HiddenWork
 from protocols.alignment.keys import Rows
 from protocols.alignment.matching import Exchange, Matching, OwnTokens, Work
+from protocols.hidden_rows import HiddenRows
+from smc.counting.engines import CountingEngine
 from smc.counting.roles import CountingVoleReceiver, CountingVoleSender
 from smc.counting.session import CountingSession, no_values
 from smc.hashing import Blocks
@@ -22,6 +25,7 @@ from smc.primitives.arrays import Octets
 MAP_SECONDS: Final = 7e-6  # per token, on one core: hashing and Elligator 2
 MULTIPLY_SECONDS: Final = 32e-6  # per product, on one core
 FAST_SECONDS: Final = 1.5e-6  # per token of the fast method: its digest, place and cells
+ENTRY_SECONDS: Final = 0.1e-6  # per word of an entry of a hidden matching
 COMPARE_SECONDS: Final = 0.5e-6  # per value of the fast method that is compared
 
 
@@ -90,6 +94,40 @@ class _CountedFastExchange(FastExchange):
     sender, receiver = CountingVoleSender, CountingVoleReceiver
 
 
+class _CountedHiddenWork(HiddenWork):
+    """Computations that only take time."""
+
+    def __init__(self, session: CountingSession, terms: HiddenMatching) -> None:
+        self._counted, self._terms = session, terms
+        keys, row = terms.sizes[session.party], terms.entry_words * ENTRY_SECONDS
+        holds = session.party == terms.holder
+        session.work(keys * FAST_SECONDS + (terms.bins if holds else 3 * keys) * (FAST_SECONDS + row))
+        self.targets = no_values(np.dtype(np.uint64), (terms.bins,))
+        self.shares = no_values(np.dtype(terms.word), (terms.bins, terms.row_cells))
+        if holds:
+            self.own = no_values(np.dtype(np.int64), (terms.bins, len(terms.of(session.party))))
+
+    @override
+    def masked(self, entries: Blocks) -> Blocks:
+        return no_values(np.dtype(np.uint64), (self._terms.table, 2))
+
+    @override
+    def hint(self, delta: Blocks, entries: Blocks, masked: Blocks) -> Octets:
+        return _zeros(self._terms.hint, self._terms.entry_bytes)
+
+    @override
+    def take(self, part: slice, cells: Octets) -> None:
+        """Do nothing: copying takes little time."""
+
+    @override
+    def read(self) -> None:
+        """Do nothing: `__init__` counts the time."""
+
+
+class _CountedHiddenExchange(HiddenExchange):
+    sender, receiver = CountingVoleSender, CountingVoleReceiver
+
+
 class _CountedLookup(lookup.Work):
     """Computations that only take time."""
 
@@ -144,6 +182,16 @@ def count(session: CountingSession, terms: Matching) -> None:
         _CountedFastExchange(session, terms, _CountedFastWork(session, terms)).matched()
     else:
         Exchange(session, terms, _CountedWork(session, terms)).matched()
+
+
+def count_hidden(engine: CountingEngine, terms: HiddenMatching) -> HiddenRows:
+    """Count a hidden matching on a counting engine, and return one party's part of it, without values.
+
+    Args:
+        engine: One party's engine.
+        terms: The public terms.
+    """
+    return _CountedHiddenExchange(engine, terms, _CountedHiddenWork(engine.counted, terms)).rows()
 
 
 def count_lookup(session: CountingSession, terms: lookup.Lookup) -> None:

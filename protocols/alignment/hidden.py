@@ -195,10 +195,11 @@ class HiddenWork:
             entries: A and C, uint64[2, cells, 2].
         """
         self._masks = self._stretched(np.zeros(2, dtype=np.uint64), entries[1])
+        self._hint = np.zeros((self._terms.hint, self._terms.entry_words), dtype=np.uint64)
         return band.encoded(self._keys, self._terms.table) ^ entries[0]
 
-    def hint(self, delta: Blocks, entries: Blocks, masked: Blocks) -> Blocks:
-        """Return the sender's table, uint64[cells, words].
+    def hint(self, delta: Blocks, entries: Blocks, masked: Blocks) -> Octets:
+        """Return the sender's table, uint8[cells, bytes].
 
         Args:
             delta: The sender's difference, uint64[2].
@@ -217,16 +218,23 @@ class HiddenWork:
         programmed[:, 0] ^= self.targets[at]
         row = programmed.view(np.uint8)[:, TARGET : terms.entry_bytes]
         row ^= (rows[order % keys] - self.shares[at]).view(np.uint8) if terms.row_cells else row
-        return band.encoded(self._keys.moved(terms.hint), terms.hint, programmed, prg)
+        table = band.encoded(self._keys.moved(terms.hint), terms.hint, programmed, prg)
+        octets: Octets = table.view(np.uint8)[:, : terms.entry_bytes]
+        return octets
 
-    def read(self, hint: Blocks) -> None:
-        """Read the target and the row of each bin at the holder.
+    def take(self, part: slice, cells: Octets) -> None:
+        """Store cells of the sender's table at the holder.
 
         Args:
-            hint: The sender's table, uint64[cells, words].
+            part: Positions of the cells.
+            cells: The cells, uint8[cells, bytes].
         """
+        self._hint.view(np.uint8)[part, : self._terms.entry_bytes] = cells
+
+    def read(self) -> None:
+        """Read the target and the row of each bin in the sender's table at the holder."""
         terms, out = self._terms, np.empty_like(self._masks)
-        out[self._keys.order] = band.decoded(self._keys.moved(terms.hint), hint) ^ self._masks
+        out[self._keys.order] = band.decoded(self._keys.moved(terms.hint), self._hint) ^ self._masks
         self.targets = out[:, 0].copy()
         octets = np.ascontiguousarray(out.view(np.uint8)[:, TARGET : terms.entry_bytes])
         self.shares = octets.reshape(-1).view(terms.word).reshape(terms.bins, terms.row_cells)
@@ -272,12 +280,11 @@ class HiddenExchange:
             masked = self._work.masked(self.receiver(session, NAME).entries(terms.table))
             for part in batches(terms.table):
                 session.send("hidden.table", masked[part])
-        hint = np.zeros((terms.hint, terms.entry_words), dtype=np.uint64)
-        octets, size = hint.view(np.uint8)[:, : terms.entry_bytes], terms.entry_bytes
         with session.phase("hint"):
             for part in batches(terms.hint):
-                octets[part] = session.receive("hidden.hint", np.uint8, (part.stop - part.start, size))
-        self._work.read(hint)
+                size = part.stop - part.start, terms.entry_bytes
+                self._work.take(part, session.receive("hidden.hint", np.uint8, size))
+        self._work.read()
 
     def _as_sender(self) -> None:
         session, terms = self._session, self._terms
@@ -286,10 +293,10 @@ class HiddenExchange:
             entries, masked = vole.entries(terms.table), np.empty((terms.table, 2), dtype=np.uint64)
             for part in batches(terms.table):
                 masked[part] = session.receive("hidden.table", np.uint64, (part.stop - part.start, 2))
-        hint = self._work.hint(vole.delta, entries, masked).view(np.uint8)
+        hint = self._work.hint(vole.delta, entries, masked)
         with session.phase("hint"):
             for part in batches(terms.hint):
-                session.send("hidden.hint", np.ascontiguousarray(hint[part, : terms.entry_bytes]))
+                session.send("hidden.hint", np.ascontiguousarray(hint[part]))
 
 
 def match_hidden(engine: XorSharedEngine, terms: HiddenMatching, tokens: Tokens, values: Indices) -> HiddenRows:
