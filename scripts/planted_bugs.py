@@ -1950,8 +1950,9 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         [
             ("programmed, prg)", "programmed)"),  # free cells are 0
             ("DIGEST_BLOCKS * number", "0"),
-            ('session.derive("hidden matching", size=32)', "bytes(32)"),
+            ('self._session.derive("hidden matching", size=32)', "bytes(32)"),
             ("ERROR_BITS + self.bins.bit_length()", "8"),
+            ("work.targets, terms.target_bits)", "work.targets, 8)"),
             ("self.targets = prg.words(terms.bins)", "self.targets = np.zeros(terms.bins, dtype=np.uint64)"),
             ("^ entries[0]\n", "\n"),
             ("names = self._session.prg.words(terms.bins, 2)", "names = np.zeros((terms.bins, 2), dtype=np.uint64)"),
