@@ -22,9 +22,10 @@ for uniform values is a uniform table. The bins of the holder's keys stay with t
 engine. Assumptions: those of `protocols.alignment.fast`; digests are random oracles, AES is an ideal cipher.
 
 A peer that cheats:
-- A holder can enter more keys than bins: about 1.2 x bins + 128, see `fast`. Two keys of one bin with equal targets are
-  in the sender's table, and it learns the difference of their rows.
-- A sender can leave out keys, or give wrong rows. It learns nothing by this before a later protocol opens a result.
+- A holder can enter as many keys as its table has cells, 1.2 x bins + 128, see `fast`. Keys of one bin with equal
+  targets are in the sender's table. The holder learns this, and the difference of their rows.
+- A sender can enter as many keys as its table has cells, 3.6 n + 128, for one hash each. It learns nothing by this
+  before a later protocol opens a result. It can choose targets and rows that spoil the result.
 
 Errors: a bin counts by chance with a probability below 2^-40 for all bins. No placement (`cuckoo`) or no table
 (`band`) exists with a probability below 2^-40; then the job ends with one line.
@@ -51,7 +52,7 @@ from protocols.hidden_rows import HiddenRows, Numbers, word_of
 from smc import kernels
 from smc.circuit import Builder, Form, Netlist
 from smc.circuit.kept import kept
-from smc.engines.interface import XorSharedEngine
+from smc.engines import Engine
 from smc.errors import InputError
 from smc.hashing import Blocks
 from smc.ot.vole import KERNELS as VOLE_KERNELS
@@ -105,6 +106,11 @@ class HiddenMatching:
     def hint(self) -> int:
         """Number of cells of the sender's table."""
         return band.cells(cuckoo.HASHES * self.sizes[1 - self.holder])
+
+    @property
+    def testable(self) -> tuple[int, int]:
+        """Number of keys that party 0 and party 1 can enter if they cheat: as many as their tables have cells."""
+        return (self.hint, self.table) if self.holder else (self.table, self.hint)
 
     @property
     def target_bits(self) -> int:
@@ -259,7 +265,7 @@ class HiddenExchange:
 
     sender, receiver = VoleSender, VoleReceiver
 
-    def __init__(self, engine: XorSharedEngine, terms: HiddenMatching, work: HiddenWork) -> None:
+    def __init__(self, engine: Engine, terms: HiddenMatching, work: HiddenWork) -> None:
         self._engine, self._session, self._terms, self._work = engine, engine.session, terms, work
 
     def rows(self) -> HiddenRows:
@@ -299,7 +305,7 @@ class HiddenExchange:
                 session.send("hidden.hint", np.ascontiguousarray(hint[part]))
 
 
-def match_hidden(engine: XorSharedEngine, terms: HiddenMatching, tokens: Tokens, values: Indices) -> HiddenRows:
+def match_hidden(engine: Engine, terms: HiddenMatching, tokens: Tokens, values: Indices) -> HiddenRows:
     """Return this party's part of the joined rows.
 
     Args:
@@ -321,7 +327,7 @@ def match_hidden(engine: XorSharedEngine, terms: HiddenMatching, tokens: Tokens,
     return HiddenExchange(engine, terms, HiddenWork(engine.session, terms, tokens, values)).rows()
 
 
-def shares_of_equal(engine: XorSharedEngine, words: Blocks, width: int) -> Octets:
+def shares_of_equal(engine: Engine, words: Blocks, width: int) -> Octets:
     """Return an XOR share of whether each word of this party equals the peer's, uint8[batch].
 
     Args:
@@ -346,7 +352,7 @@ def _reached(width: int, least: int, form: Form) -> Netlist:
     return builder.build()
 
 
-def at_least(engine: XorSharedEngine, member: BitMatrix, least: int) -> bool:
+def at_least(engine: Engine, member: BitMatrix, least: int) -> bool:
     """Open whether at least this number of bins count. Both parties learn this bit, and nothing else.
 
     With the shares a and b of a bin, a XOR b = a + b - 2 a b: an inner product of the parties' shares adds up the

@@ -8,6 +8,7 @@ import pytest
 from protocols.alignment.band import DIGEST, Keys, cells, decoded, encoded
 from smc import kernels
 from smc.errors import ProtocolError
+from smc.primitives.prg import Prg
 
 
 def digests(count: int, seed: int = 1) -> np.ndarray:
@@ -31,6 +32,18 @@ def test_each_key_has_its_value(count: int) -> None:
             total ^= number(table[start + bit]) * (band >> bit & 1)
         assert total == number(keys.values[place])
     assert sorted(keys.order.tolist()) == list(range(count))
+
+
+@pytest.mark.parametrize("words", [2, 6])
+def test_a_table_with_random_free_cells_has_wider_values(words: int) -> None:
+    keys, table = Keys.of(digests(700), 5000).moved(cells(700)), cells(700)
+    values = np.random.default_rng(2).integers(0, 1 << 64, (700, words), dtype=np.uint64)
+    found = [encoded(keys, table, values.copy(), Prg(bytes(15) + bytes([seed]))) for seed in (1, 2)]
+    for one in found:
+        assert np.array_equal(decoded(keys, one), values)
+    assert not (found[0] == found[1]).all(axis=1).any()
+    plain = encoded(keys, table, values.copy())
+    assert (plain == 0).all(axis=1).sum() == table - 700  # a cell is free, or a key's
 
 
 def test_other_keys_have_no_value() -> None:

@@ -75,11 +75,11 @@ def failure_bits(count: int, part: int) -> float:
         )
         total += ways * comb(count, k + 1) / part ** (3 * (k + 1))
     if count > EXACT:
-        k = np.arange(EXACT, count, dtype=float)
-        x, keys = 2.15, k + 1
-        logs = gammaln(3 * part + 1) - gammaln(k + 1) - gammaln(3 * part - k + 1)
+        bins = np.arange(EXACT, count, dtype=float)
+        x, keys = 2.15, bins + 1
+        logs = gammaln(3 * part + 1) - gammaln(bins + 1) - gammaln(3 * part - bins + 1)
         logs += gammaln(count + 1) - gammaln(keys + 1) - gammaln(count - keys + 1)
-        logs += 3 * gammaln(keys + 1) + k * np.log(np.expm1(x) - x) - 3 * keys * np.log(x * part)
+        logs += 3 * gammaln(keys + 1) + bins * np.log(np.expm1(x) - x) - 3 * keys * np.log(x * part)
         total += float(np.exp(logs).sum())
     return log2(total)
 

@@ -19,6 +19,7 @@ from smc.engines import Profile, engine_of, make_engine
 from smc.errors import InputError, ProtocolError
 from smc.kernels.native import Kernel
 from smc.local import run_local
+from smc.meter import Cost
 from smc.recipes import ENGINES
 from smc.session import Session
 
@@ -41,14 +42,14 @@ def columns(keys: Sequence[str], party: int, seed: int = 0) -> np.ndarray:
 
 
 def run(
-    keys: tuple[Sequence[str], Sequence[str]], terms: HiddenMatching, profile: Profile = LEAN, least: int | None = None
-) -> list[tuple[HiddenRows, bool | None]]:
-    """Return each party's part, and whether at least this number of bins count."""
+    keys: tuple[Sequence[str], Sequence[str]], terms: HiddenMatching, profile: Profile = LEAN, least: int = 0
+) -> list[tuple[HiddenRows, bool, Cost]]:
+    """Return each party's part, whether at least this number of bins count, and the cost."""
 
-    def program(session: Session) -> tuple[HiddenRows, bool | None]:
+    def program(session: Session) -> tuple[HiddenRows, bool, Cost]:
         engine, party = engine_of(session, profile), session.party
         rows = match_hidden(engine, terms, of_keys(keys[party], party), columns(keys[party], party))
-        return rows, None if least is None else at_least(engine, rows.member, least)
+        return rows, at_least(engine, rows.member, least), session.meter.total
 
     return list(run_local(program))
 
@@ -74,8 +75,8 @@ def test_the_bins_that_count_are_the_joined_rows(left: list[str], right: list[st
     keys, terms = (left, right), terms_of(left, right)
     common = sorted(set(left) & set(right))
     parts = run(keys, terms, least=len(common))
-    assert [answer for _, answer in parts] == [True, True]
-    (rows, _), (other, _) = parts if terms.holder == 0 else parts[::-1]
+    assert [answer for _, answer, _ in parts] == [True, True]
+    rows, other = (part for part, *_ in (parts if terms.holder == 0 else parts[::-1]))
     assert other.own is None
     assert rows.own is not None
     assert rows.bins == other.bins == terms.bins
@@ -91,22 +92,15 @@ def test_the_bins_that_count_are_the_joined_rows(left: list[str], right: list[st
     assert sorted(joined.tolist()) == sorted([[int(cell) for cell in row] for row in expected])
 
 
-@pytest.mark.parametrize("name", ENGINES)
-def test_whether_enough_rows_match_is_one_opened_bit(name: Any) -> None:
+@pytest.mark.parametrize("name", [*ENGINES, "clear"])
+@pytest.mark.parametrize(("least", "expected"), [(0, True), (19, True), (20, False), (207, False)])
+def test_whether_enough_rows_match_is_one_opened_bit(name: Any, least: int, expected: bool) -> None:
     keys = named(0, 30), named(11, 60)
     terms = terms_of(*keys)
-    for least, expected in ((0, True), (19, True), (20, False), (terms.bins, False)):
-        opened = []
-
-        def program(session: Session) -> bool:
-            engine, party = make_engine(session, name), session.party
-            rows = match_hidden(engine, terms, of_keys(keys[party], party), columns(keys[party], party))
-            answer = at_least(engine, rows.member, least)
-            opened.append(session.meter.total.bits_opened)
-            return answer
-
-        assert run_local(program) == (expected, expected)
-        assert opened == [1, 1]
+    assert terms.bins >= 207
+    for _, answer, cost in run(keys, terms, Profile(name), least):
+        assert answer is expected
+        assert cost.bits_opened == 1
 
 
 @pytest.mark.parametrize("sizes", [(40, 20), (300, 500), (0, 3)])
@@ -119,25 +113,16 @@ def test_the_count_is_what_is_sent_whatever_the_keys(sizes: tuple[int, int], pro
 
     costs = forecast(counted, profile).costs
     for keys in ((named(0, sizes[0]), named(0, sizes[1])), ([], ["other"])):
-        meters: dict[int, Any] = {}
-
-        def program(session: Session) -> None:
-            meters[session.party] = session.meter.total
-            engine, party = engine_of(session, profile), session.party
-            rows = match_hidden(engine, terms, of_keys(keys[party], party), columns(keys[party], party))
-            at_least(engine, rows.member, 3)
-
-        run_local(program)
-        for party, cost in enumerate(costs):
+        for counted_cost, (_, _, cost) in zip(costs, run(keys, terms, profile, 3), strict=True):
             for name in ("bytes_sent", "bytes_received", "messages", "rounds", "bits_opened", "and_gates"):
-                assert getattr(cost, name) == getattr(meters[party], name), name
+                assert getattr(cost, name) == getattr(counted_cost, name), name
 
 
 class Seen(HiddenWork):
     """Keeps what the parties send and read."""
 
     def masked(self, entries: np.ndarray) -> np.ndarray:
-        self.sent = super().masked(entries)
+        self.sent: Any = super().masked(entries)
         return self.sent
 
     def hint(self, *more: Any) -> np.ndarray:
@@ -251,7 +236,7 @@ def test_a_table_of_another_size_is_a_line() -> None:
         work = HiddenWork(session, terms, of_keys(named(0, 9), party), columns(named(0, 9), party))
         kind(engine_of(session, LEAN), terms, work).rows()
 
-    with pytest.raises(ProtocolError, match="hidden.hint"):
+    with pytest.raises(ProtocolError, match=r"hidden\.hint"):
         run_local(program, timeout=20)
 
 
@@ -279,6 +264,12 @@ def test_columns_that_do_not_fit_are_refused(domains: tuple[int, ...]) -> None:
 
 def test_the_party_with_fewer_keys_has_the_bins() -> None:
     assert [HiddenMatching(sizes).holder for sizes in ((5, 5), (5, 4), (4, 5))] == [0, 1, 0]
+
+
+def test_a_party_that_cheats_is_counted_with_its_cells() -> None:
+    terms = HiddenMatching((100, 50))
+    assert terms.testable == (terms.hint, terms.table) == (488, 463)
+    assert HiddenMatching((50, 100)).testable == (463, 488)
 
 
 def test_the_module_names_its_kernels() -> None:
