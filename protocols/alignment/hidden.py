@@ -223,7 +223,7 @@ class HiddenWork:
         rows[: len(self._values)] = hidden_rows.cells(self._values, terms.of(self._session.party), terms.word)
         programmed[:, 0] ^= self.targets[at]
         row = programmed.view(np.uint8)[:, TARGET : terms.entry_bytes]
-        row ^= (rows[order % keys] - self.shares[at]).view(np.uint8) if terms.row_cells else row
+        row ^= (rows[order % keys] - self.shares[at]).view(np.uint8)
         table = band.encoded(self._keys.moved(terms.hint), terms.hint, programmed, prg)
         octets: Octets = table.view(np.uint8)[:, : terms.entry_bytes]
         return octets
