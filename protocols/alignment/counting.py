@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from protocols.alignment import lookup
 from protocols.alignment.band import cells
+from protocols.alignment.cuckoo import HASHES
 from protocols.alignment.curve import POINT
 from protocols.alignment.fast import FastExchange, FastWork
 from protocols.alignment.hidden import HiddenExchange, HiddenMatching, HiddenWork
@@ -25,7 +26,8 @@ from smc.primitives.arrays import Octets
 MAP_SECONDS: Final = 7e-6  # per token, on one core: hashing and Elligator 2
 MULTIPLY_SECONDS: Final = 32e-6  # per product, on one core
 FAST_SECONDS: Final = 1.5e-6  # per token of the fast method: its digest, place and cells
-ENTRY_SECONDS: Final = 0.1e-6  # per word of an entry of a hidden matching
+ENTRY_SECONDS: Final = 0.5e-6  # per bin or entry of a hidden matching: its digest, place and cells
+WORD_SECONDS: Final = 0.2e-6  # per word of it
 COMPARE_SECONDS: Final = 0.5e-6  # per value of the fast method that is compared
 
 
@@ -99,9 +101,9 @@ class _CountedHiddenWork(HiddenWork):
 
     def __init__(self, session: CountingSession, terms: HiddenMatching) -> None:
         self._counted, self._terms = session, terms
-        keys, row = terms.sizes[session.party], terms.entry_words * ENTRY_SECONDS
-        holds = session.party == terms.holder
-        session.work(keys * FAST_SECONDS + (terms.bins if holds else 3 * keys) * (FAST_SECONDS + row))
+        keys, holds = terms.sizes[session.party], session.party == terms.holder
+        entries = terms.bins if holds else HASHES * keys
+        session.work(keys * FAST_SECONDS + entries * (ENTRY_SECONDS + terms.entry_words * WORD_SECONDS))
         self.targets = no_values(np.dtype(np.uint64), (terms.bins,))
         self.shares = no_values(np.dtype(terms.word), (terms.bins, terms.row_cells))
         if holds:
