@@ -23,7 +23,7 @@ from smc.meter import Cost
 from smc.recipes import ENGINES
 from smc.session import Session
 
-DOMAINS, OWNERS = (3, 2, 4, 2), (0, 1, 1, 0)
+DOMAINS, OWNERS = (3, 2, 14, 2), (0, 1, 1, 0)
 LEAN = Profile("lean", "ferret")
 
 
@@ -71,7 +71,11 @@ def terms_of(left: Sequence[str], right: Sequence[str]) -> HiddenMatching:
         (named(0, 500), named(400, 700)),
     ],
 )
-def test_the_bins_that_count_are_the_joined_rows(left: list[str], right: list[str]) -> None:
+@pytest.mark.parametrize("word", [np.uint16, np.uint32])
+def test_the_bins_that_count_are_the_joined_rows(
+    left: list[str], right: list[str], word: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hidden, "word_of", lambda bins: word)
     keys, terms = (left, right), terms_of(left, right)
     common = sorted(set(left) & set(right))
     parts = run(keys, terms, least=len(common))
@@ -80,6 +84,7 @@ def test_the_bins_that_count_are_the_joined_rows(left: list[str], right: list[st
     assert other.own is None
     assert rows.own is not None
     assert rows.bins == other.bins == terms.bins
+    assert rows.shares.dtype == other.shares.dtype == word
     counts = np.flatnonzero(rows.member ^ other.member)
     shown = (rows.shares + other.shares)[counts]
     joined = np.hstack([rows.own[counts], shown])
@@ -256,7 +261,7 @@ def test_more_keys_than_agreed_are_refused() -> None:
         run((named(0, 5), named(0, 3)), HiddenMatching((4, 4), DOMAINS, OWNERS))
 
 
-@pytest.mark.parametrize("domains", [(3, 2, 4), (1, 2, 4, 2), (2, 2, 4, 2)])
+@pytest.mark.parametrize("domains", [(3, 2, 14), (1, 2, 14, 2), (2, 2, 14, 2)])
 def test_columns_that_do_not_fit_are_refused(domains: tuple[int, ...]) -> None:
     with pytest.raises(InputError, match="do not fit the agreed numbers of values"):
         run((named(0, 30), named(0, 3)), HiddenMatching((30, 4), domains, OWNERS[: len(domains)]))
