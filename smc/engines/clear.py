@@ -43,6 +43,11 @@ class ClearEngine(Engine):
         return np.concatenate(evaluate(netlist, inputs))
 
     @override
+    def shares(self, bits: Bits) -> BitMatrix:
+        """Return the bits at party 0, and zeros at party 1."""
+        return bits.data if self.party == 0 else np.zeros_like(bits.data)
+
+    @override
     def _reveal(self, *secrets: Bits) -> list[BitMatrix]:
         """Compare the bits with the peer's; both parties hold them already."""
         self.session.send("clear.same", np.empty(0, dtype=np.uint8))

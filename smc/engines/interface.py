@@ -205,6 +205,10 @@ class Engine(ABC):
         bounds = np.cumsum((0, *netlist.output_widths))
         return [Bits(outputs[low:high]) for low, high in pairwise(bounds)]
 
+    @abstractmethod
+    def shares(self, bits: Bits) -> BitMatrix:
+        """Return this party's XOR share of each bit, uint8[width, batch]; local."""
+
     def reveal(self, *secrets: Bits) -> list[BitMatrix]:
         """Open secret bits to both parties; each result is uint8[width, batch] of 0 and 1."""
         widths, batches = [secret.width for secret in secrets], [secret.batch for secret in secrets]
@@ -217,11 +221,7 @@ class Engine(ABC):
 
 
 class XorSharedEngine(Engine):
-    """Engine that converts each cell to an XOR share; additive shares and openings are made from these."""
-
-    @abstractmethod
-    def shares(self, bits: Bits) -> BitMatrix:
-        """Return this party's XOR share of each bit, uint8[width, batch]; local."""
+    """Engine that protects the bits: additive shares and openings are made from the XOR shares of its cells."""
 
     @override
     def _reveal(self, *secrets: Bits) -> list[BitMatrix]:
