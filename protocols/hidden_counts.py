@@ -167,8 +167,6 @@ class HiddenCounts(JointCounts):
 
     @override
     def _counted(self, places: list[Place], attributes: bool) -> list[list[Numbers]]:
-        if not places:
-            return []
         keys, deepest = [self._key(place.path) for place in places], max(len(place.path) for place in places)
         if not self._inside:
             self._inside[()] = self._by_class()

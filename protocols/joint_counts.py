@@ -1,11 +1,12 @@
 """Joint counts of rows whose columns lie apart: what all sources of shares of joint numbers have in common.
 
-A source counts the rows in some open nodes, by classes and by the values of columns. Two rules save counting:
+A source counts the rows in some open nodes, by classes and by the values of columns. Three rules save counting:
 
-- The last child of a node is the node less its other children, if the level before counted the node.
 - The last value of a column is the rest of the numbers by classes.
+- If the level before counted a node, its last child is the node less its other children.
+- Then the numbers by classes alone of any child are the node's numbers by the values that lead to the child.
 
-Both are sums of shares, so they need no message.
+They are sums of shares, so they need no message.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.counts import Indices, LevelCounts
-from protocols.tree import Forest, Open, Split, Tree
+from protocols.tree import Forest, Open, Split, Tree, child_of
 from smc.engines import Engine
 
 Numbers = NDArray[Any]
@@ -125,16 +126,24 @@ class JointCounts(ABC):
 
     def _tables(self, places: list[Place], attributes: bool) -> list[list[Numbers]]:
         """Return each node's tables, shares modulo 2^w: by classes, and by each attribute's values and classes."""
-        derived = [place.is_last and (place.tree, place.path[:-1]) in self._before for place in places]
-        counted = iter(self._counted([p for p, known in zip(places, derived, strict=True) if not known], attributes))
+        parents = [self._before.get((place.tree, place.path[:-1])) if place.path else None for place in places]
+        derived = [
+            above is not None and (place.is_last or not attributes)
+            for place, above in zip(places, parents, strict=True)
+        ]
+        missing = [place for place, known in zip(places, derived, strict=True) if not known]
+        counted = iter(self._counted(missing, attributes) if missing else [])
         tables: list[list[Numbers]] = []
-        for place, known in zip(places, derived, strict=True):
-            if not known:
+        for place, above, known in zip(places, parents, derived, strict=True):
+            if above is None or not known:
                 tables.append(next(counted))
-                continue
-            siblings = tables[len(tables) - place.siblings + 1 :]
-            above = self._before[place.tree, place.path[:-1]]
-            tables.append([above[i] - sum(one[i] for one in siblings) for i in range(len(siblings[0]))])
+            elif not attributes:
+                attribute, edge, child = place.path[-1]
+                inside = child_of(edge, np.arange(self._domains[attribute])) == child
+                tables.append([above[1 + attribute][inside].sum(axis=0, dtype=self._kind)])
+            else:
+                siblings = tables[len(tables) - place.siblings + 1 :]
+                tables.append([above[i] - sum(one[i] for one in siblings) for i in range(len(siblings[0]))])
         if attributes:
             self._before = {(place.tree, place.path): table for place, table in zip(places, tables, strict=True)}
         return tables

@@ -16,8 +16,7 @@ an inner product of a bit vector of either party (`smc.arithmetic.inner`):
 - by a column of the other party: the class owner has one bit a class, of the node and that class; the other party the
   vector of its values.
 
-The last value of each column is not counted, but follows from the numbers by classes. If the parent's counts are known
-from the level before, the last child is not counted either: it is the parent less its siblings.
+Numbers that follow from others are not counted, see `protocols.joint_counts`.
 
 Cost of a level with m counted nodes, R rows, c classes and V values of a party's columns less one each: m R (1 + c) OTs
 and m R (c + c V_owner + c V_other) words of 16 bits for up to 65,535 rows, else 32.
