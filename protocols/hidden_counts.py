@@ -141,13 +141,14 @@ class HiddenCounts(JointCounts):
         return found
 
     @override
-    def distinct_boxes(self, number: int) -> Indices:
-        everything = [np.ones(self._rows.domains[column], dtype=np.bool_) for column in self._theirs]
-        steps = [(column, values.tobytes()) for column, values in zip(self._theirs, everything, strict=True)]
-        bits = self._entered(steps)
+    def distinct_boxes(self, number: int, columns: int | None = None) -> Indices:
+        sizes = [(column, self._rows.domains[column]) for column in self._theirs]
+        bits = self._entered(
+            [(column, one.tobytes()) for column, size in sizes for one in np.eye(size, dtype=np.bool_)]
+        )
         inside = [self._all()] * number
-        for step in steps:
-            inside = self._selected(inside, [bits[step]] * number)
+        for one in [*bits.values()][: len(sizes) if columns is None else min(columns, len(sizes))]:
+            inside = self._selected(inside, [one] * number)
         shares = [self._engine.shares(one)[0] for one in inside]
         found = self._products(shares, [[{}]] * number, [()] * number)
         return self._engine.inner.lifted(np.concatenate(found).reshape(-1)).astype(np.int64)

@@ -113,11 +113,12 @@ class JointCounts(ABC):
         """
 
     @abstractmethod
-    def distinct_boxes(self, number: int) -> Indices:
-        """Count the cost of counting the rows in boxes that share no transfers, the most that boxes can cost.
+    def distinct_boxes(self, number: int, columns: int | None = None) -> Indices:
+        """Count the cost of counting the rows in boxes that share no messages, the most that boxes can cost.
 
         Args:
             number: Number of boxes.
+            columns: Largest number of columns of a box; None for all columns.
         """
 
     @abstractmethod

@@ -120,7 +120,8 @@ class VerticalCounts(JointCounts):
         return found
 
     @override
-    def distinct_boxes(self, number: int) -> Indices:
+    def distinct_boxes(self, number: int, columns: int | None = None) -> Indices:
+        del columns  # a box costs the same whatever its columns
         return self._products([{}] * number, [[place] for place in range(number)], None)
 
     def _owner(self, attribute: int) -> int:
