@@ -308,7 +308,7 @@ class HiddenCounts(JointCounts):
             second = [one + local for one, local in zip(second, found, strict=True)]
         results = []
         for one, other, some, columns in zip(first, second, boxes, by, strict=True):
-            numbers = one.reshape(len(some), -1)
+            numbers = one.reshape(len(some), -1).copy()
             theirs = np.concatenate(
                 [[False], *(np.full(self._rows.domains[c] - 1, c in self._theirs) for c in columns)]
             )

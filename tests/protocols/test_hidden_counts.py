@@ -18,6 +18,7 @@ from protocols.id3 import Problem, id3
 from protocols.tree import Leaf, Open, Split, Tree
 from smc.channel import Channel
 from smc.counting import make_counting_engine
+from smc.counting.recording import Recording
 from smc.counting.session import CountingSession, no_values
 from smc.engines import Profile, make_engine
 from smc.errors import InputError
@@ -237,7 +238,7 @@ def test_arbitrary_shares_of_rows_that_do_not_count_change_nothing(common: int) 
 
 
 def everything(_: Any, counts: HiddenCounts) -> None:
-    """Ask for all kinds of numbers."""
+    """Count by all kinds of questions."""
     for tree in (Open(), GROWN, BELOW):
         counts.level(tree, attributes=True)
     counts.level(Split(1, (Leaf(0), GROWN, Open())), attributes=False)
@@ -290,10 +291,13 @@ def test_the_messages_show_neither_the_values_nor_who_is_in_both(
 def test_counting_by_sizes_alone_gives_the_measured_bytes(name: EngineName, holder: int, class_owner: int) -> None:
     case = example(holder, class_owner)
 
-    def measured(engine: Any, counts: HiddenCounts) -> tuple[int, int, int]:
-        everything(engine, counts)
+    def costs(engine: Any) -> tuple[int, int, int]:
         total = engine.session.meter.total
         return total.bytes_sent, total.bytes_received, total.and_gates
+
+    def measured(engine: Any, counts: HiddenCounts) -> tuple[int, int, int]:
+        everything(engine, counts)
+        return costs(engine)
 
     real = case.run(name, measured)
     for party, part in enumerate(case.parts()):
@@ -303,8 +307,16 @@ def test_counting_by_sizes_alone_gives_the_measured_bytes(name: EngineName, hold
             None if part.own is None else no_values(part.own.dtype, part.own.shape),
             no_values(part.shares.dtype, part.shares.shape),
         )  # fmt: skip
-        engine = make_counting_engine(CountingSession(party), Profile(name))
-        assert measured(engine, case.source(engine, sizes)) == real[party]
+
+        def program(engine: Any, sizes: HiddenRows = sizes) -> tuple[int, int, int]:
+            return measured(engine, case.source(engine, sizes))
+
+        profile = Profile(name)
+        assert program(make_counting_engine(CountingSession(party), profile)) == real[party]
+        recorded = Recording(program, party, profile)
+        recorded.play(engine := make_counting_engine(CountingSession(party), profile))
+        assert not recorded.is_symmetric
+        assert costs(engine) == real[party]
 
 
 def test_the_last_of_all_values_and_the_last_level_take_no_gates() -> None:
