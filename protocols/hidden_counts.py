@@ -41,6 +41,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import xor
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +60,7 @@ from smc.primitives.bits import BitMatrix
 
 Step = tuple[int, bytes]  # a column, and whether each of its values is in the set
 Key = tuple[Step, ...]  # of an indicator: the sets of values of the rows
+Family = tuple[Key, int]  # indicators below one, by values of one column
 
 
 @kept
@@ -163,7 +165,7 @@ class HiddenCounts(JointCounts):
     def _by_class(self) -> Bits:
         """Return secret bits of whether each bin counts and its row has each class, [classes, bins]."""
         keys: list[Key] = [((self._columns[-1], row.tobytes()),) for row in np.eye(self._classes, dtype=np.bool_)]
-        inside = self._indicators({(): self._all()}, keys)
+        inside = self._indicators({(): self._all()}, keys, {})
         return Bits(np.concatenate([inside[key].data for key in keys]))
 
     @override
@@ -171,7 +173,7 @@ class HiddenCounts(JointCounts):
         keys, deepest = [self._key(place.path) for place in places], max(len(place.path) for place in places)
         if not self._inside:
             self._inside[()] = self._by_class()
-        inside = self._indicators(self._inside, keys)
+        inside = self._indicators(self._inside, keys, {})
         self._inside = {key: bits for key, bits in inside.items() if not key or len(key) >= deepest - 1}
         shares = [share for key in keys for share in self._engine.shares(inside[key])]
         left = [place.left if attributes else () for place in places]
@@ -196,37 +198,46 @@ class HiddenCounts(JointCounts):
 
     def _shares(self, keys: list[Key]) -> list[Octets]:
         """Return XOR shares of the indicators of some sets of values, uint8[bins] each."""
-        step, shares = self._together(1), []
+        inside: dict[Key, Bits] = {(): self._all()}
+        bits, shares, step = dict[Step, Bits](), list[Octets](), self._together(1)
         for start in range(0, len(keys), step):
-            part = keys[start : start + step]
-            inside = self._indicators({(): self._all()}, part)
+            part, later = keys[start : start + step], keys[start + step :]
+            inside = self._indicators(inside, part, bits)
             shares += [self._engine.shares(inside[key])[0] for key in part]
+            # the keys are sorted: what the next ones need is above the first of them, or beside that
+            inside = {key: one for key, one in inside.items() if later and later[0][: len(key[:-1])] == key[:-1]}
         return shares
 
-    def _indicators(self, known: Mapping[Key, Bits], keys: Sequence[Key]) -> dict[Key, Bits]:
-        """Return the known indicators with those of the keys and of all keys above them."""
+    def _indicators(self, known: Mapping[Key, Bits], keys: Sequence[Key], bits: dict[Step, Bits]) -> dict[Key, Bits]:
+        """Return the known indicators with those of the keys and of all keys above them.
+
+        Args:
+            known: Known indicators, the first of all, of the key (), among them.
+            keys: The keys.
+            bits: Bits of values that have been entered; further ones are added.
+        """
         missing: dict[Key, None] = {}
         for key in keys:
             while key not in known and key not in missing:
                 missing[key], key = None, key[:-1]
-        inside, siblings = dict(known), defaultdict[tuple[Key, int], list[Key]](list)  # by parent and column
-        for key in filter(None, known):
-            siblings[key[:-1], key[-1][0]].append(key)
+        siblings, covered = defaultdict[Family, list[Key]](list), defaultdict[Family, Any](int)
         rests: dict[Key, list[Key]] = {}  # the last of sets that are all values of a column, with the others
-        for key in missing:
-            others = siblings[key[:-1], key[-1][0]]
-            if (np.sum([_values(one) for one in (*others, key)], axis=0) == 1).all():
-                rests[key] = [*others]
-            others.append(key)
-        bits = self._entered([key[-1] for key in missing if key not in rests])
+        for key in filter(None, (*known, *missing)):
+            family = key[:-1], key[-1][0]
+            covered[family] = covered[family] + _values(key)
+            if key in missing and (covered[family] == 1).all():
+                rests[key] = [*siblings[family]]
+            siblings[family].append(key)
+        bits |= self._entered([key[-1] for key in missing if key not in rests and key[-1] not in bits])
+        inside = dict(known)
         for depth in sorted({len(key) for key in missing}):
             here = [key for key in missing if len(key) == depth]
             counted = [key for key in here if key not in rests]
             selected = self._selected([inside[key[:-1]] for key in counted], [bits[key[-1]] for key in counted])
             inside |= zip(counted, selected, strict=True)
-            inside |= {
-                key: reduce(xor, (inside[k] for k in rests[key]), inside[key[:-1]]) for key in here if key in rests
-            }
+            for key in here:
+                if key in rests:
+                    inside[key] = reduce(xor, (inside[other] for other in rests[key]), inside[key[:-1]])
         return inside
 
     def _together(self, width: int) -> int:

@@ -210,16 +210,22 @@ def test_the_sums_of_boxes_are_those_of_the_joined_rows(
     assert case.added(engine, lambda counts: counts.sums(boxes(), factors)).tolist() == summed(case, factors)
 
 
-def test_boxes_that_are_counted_in_small_batches_have_equal_sums() -> None:
+def test_small_batches_of_boxes_have_equal_sums_at_equal_cost() -> None:
+    """Each bit is entered once, and equal first columns share gates, also if batches divide them."""
     case = example(0, 1)
+    table = [{0: one, 1: other} for other in np.eye(3, dtype=np.bool_) for one in np.eye(4, dtype=np.bool_)]
 
-    def program(engine: Any, counts: HiddenCounts) -> np.ndarray:
-        engine.comfortable = 300  # one indicator of a bit
-        return np.concatenate([counts.sums(boxes()).ravel(), flat(counts.level(BELOW, attributes=True))])
+    def counted(comfortable: int) -> tuple[list[int], list[int]]:
+        def program(engine: Any, counts: HiddenCounts) -> tuple[np.ndarray, list[int]]:
+            engine.comfortable, entered, enter = comfortable, [0], engine._input
+            engine._input = lambda owner, bits, width, batch: entered.append(width) or enter(owner, bits, width, batch)
+            sums = [counts.sums(table), counts.sums(table, np.eye(3, dtype=np.int64)), counts.sums(boxes())]
+            return np.concatenate([*map(np.ravel, sums)]), [sum(entered), engine.session.meter.total.and_gates]
 
-    left, right = case.run("gmw", program)
-    sums = np.array(summed(case, None)).ravel()
-    assert (left + right).tolist() == [*sums, *flat(plain(case).level(BELOW, attributes=True))]
+        (left, costs), (right, _) = case.run("clear", program)
+        return (left + right).tolist(), costs
+
+    assert counted(300) == counted(1 << 24)
 
 
 @pytest.mark.parametrize("common", [0, 60])
