@@ -33,6 +33,7 @@ columns less one each: 2 m R c OTs, m R c (1 + V + 2 W) words of 16 bits for up 
 gates for each node that is not the last of its parent. A box takes R OTs, R words for each class and R gates for each
 column of the other party. Boxes share the gates of equal first columns, and the OTs of equal parts of the other party.
 With weights, and the class at the other party, a box shares no OTs: it takes 2 R OTs and 2 R words for each class.
+Memory: the indicators of two levels by class, on garbled circuits 16 bytes each for each bin.
 """
 
 from __future__ import annotations
@@ -102,7 +103,11 @@ class HiddenCounts(JointCounts):
         rows, own = self._rows, self._rows.own
         if (own is not None) != self._is_holder:
             raise InputError("joined rows: the part is the other party's; give the part of this party")
-        if rows.shares.shape != (rows.bins, self._first[-1]) or rows.shares.dtype != self._kind:
+        if (
+            rows.shares.shape != (rows.bins, self._first[-1])
+            or rows.shares.dtype != self._kind
+            or rows.member.max() > 1
+        ):
             raise InputError("joined rows: the shares do not fit the columns; make the part anew with the peer")
         if own is not None:
             sizes = np.array([rows.domains[column] for column in rows.of(rows.holder)], dtype=np.int64)
@@ -297,7 +302,7 @@ class HiddenCounts(JointCounts):
         widths = [1 + self._width(columns) for columns in by]
         wide = [(bins, len(some) * width) for some, width in zip(boxes, widths, strict=True)]
         narrow = [(bins, self._width(columns)) for columns in of_other]
-        found = [np.zeros(entries, dtype=kind) for _, entries in (wide if self._is_holder else narrow)]
+        local = [np.zeros(entries, dtype=kind) for _, entries in (wide if self._is_holder else narrow)]
 
         def owned(number: int, part: slice) -> Numbers:
             columns = [self._cells(column, part) for column in (by if self._is_holder else of_other)[number]]
@@ -305,7 +310,7 @@ class HiddenCounts(JointCounts):
             if self._is_holder:
                 vectors = np.hstack([self._within(box, part)[:, None] * vectors for box in boxes[number]])
             chosen = vectors * shares[number][part, None].astype(kind)
-            found[number] += chosen.sum(axis=0, dtype=kind)  # each bin comes once
+            local[number] += chosen.sum(axis=0, dtype=kind)  # each bin comes once
             return vectors - chosen - chosen
 
         def bits(number: int, part: slice) -> Octets:
@@ -313,10 +318,10 @@ class HiddenCounts(JointCounts):
 
         if self._is_holder:
             first, second = inner.owned(wide, owned, kind), inner.chosen(narrow, bits, kind)
-            first = [one + local for one, local in zip(first, found, strict=True)]
+            first = [one + own for one, own in zip(first, local, strict=True)]
         else:
             first, second = inner.chosen(wide, bits, kind), inner.owned(narrow, owned, kind)
-            second = [one + local for one, local in zip(second, found, strict=True)]
+            second = [one + own for one, own in zip(second, local, strict=True)]
         results = []
         for one, other, some, columns in zip(first, second, boxes, by, strict=True):
             numbers = one.reshape(len(some), -1).copy()

@@ -217,8 +217,13 @@ def test_small_batches_of_boxes_have_equal_sums_at_equal_cost() -> None:
 
     def counted(comfortable: int) -> tuple[list[int], list[int]]:
         def program(engine: Any, counts: HiddenCounts) -> tuple[np.ndarray, list[int]]:
-            engine.comfortable, entered, enter = comfortable, [0], engine._input
-            engine._input = lambda owner, bits, width, batch: entered.append(width) or enter(owner, bits, width, batch)
+            entered, enter = [0], engine._input
+
+            def noted(owner: int, bits: Any, width: int, batch: int) -> Any:
+                entered.append(width)
+                return enter(owner, bits, width, batch)
+
+            engine.comfortable, engine._input = comfortable, noted
             sums = [counts.sums(table), counts.sums(table, np.eye(3, dtype=np.int64)), counts.sums(boxes())]
             return np.concatenate([*map(np.ravel, sums)]), [sum(entered), engine.session.meter.total.and_gates]
 
@@ -368,6 +373,7 @@ def test_parts_that_do_not_fit_and_several_trees_are_refused() -> None:
         (other, "the other party's"),
         (replace(part, own=part.own[1:]), "own columns"),
         (replace(part, own=part.own + 4), "own columns"),
+        (replace(part, member=part.member + np.uint8(2)), "shares"),
         (replace(part, shares=part.shares[:, 1:]), "shares"),
         (replace(part, shares=part.shares.astype(np.uint32)), "shares"),
     ]
