@@ -233,6 +233,18 @@ def test_small_batches_of_boxes_have_equal_sums_at_equal_cost() -> None:
     assert counted(300) == counted(1 << 24)
 
 
+def test_counts_of_many_bins_have_32_bits() -> None:
+    case = replace(example(1, 0), bins=1 << 16)
+    parts = case.parts()
+    assert {part.shares.dtype.name for part in parts} == {"uint32"}
+
+    def program(counts: HiddenCounts) -> np.ndarray:
+        return np.concatenate([counts.sums(boxes()).ravel(), flat(counts.level(GROWN, attributes=True))])
+
+    sums = np.array(summed(case, None)).ravel()
+    assert case.added("gmw", program).tolist() == [*sums, *flat(plain(case).level(GROWN, attributes=True))]
+
+
 @pytest.mark.parametrize("common", [0, 60])
 def test_arbitrary_shares_of_rows_that_do_not_count_change_nothing(common: int) -> None:
     """Two dealers draw other shares and other bins."""
