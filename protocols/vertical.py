@@ -16,8 +16,7 @@ an inner product of a bit vector of either party (`smc.arithmetic.inner`):
 - by a column of the other party: the class owner has one bit a class, of the node and that class; the other party the
   vector of its values.
 
-The last value of each column is not counted, but follows from the numbers by classes. If the parent's counts are known
-from the level before, the last child is not counted either: it is the parent less its siblings.
+Numbers that follow from others are not counted, see `protocols.joint_counts`.
 
 Cost of a level with m counted nodes, R rows, c classes and V values of a party's columns less one each: m R (1 + c) OTs
 and m R (c + c V_owner + c V_other) words of 16 bits for up to 65,535 rows, else 32.
@@ -32,20 +31,18 @@ OTs, and R words for each number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import override
 
-from protocols.counts import Indices, LevelCounts
-from protocols.tree import Forest, Open, Split, Tree, child_of
+from protocols.counts import Indices
+from protocols.joint_counts import Box, JointCounts, Numbers, Path, Place
+from protocols.tree import child_of
 from smc.engines import Engine
 from smc.errors import InputError
-
-Numbers = NDArray[Any]
-Box = Mapping[int, NDArray[np.bool_]]  # whether each value of some columns is in it, by the column's number
 
 
 @dataclass(frozen=True)
@@ -72,40 +69,8 @@ class Columns:
         return len(range(tree, self.rows, self.trees))
 
 
-Path = tuple[tuple[int, int, int], ...]  # the splits above a node: attribute, edge and number of the child
-
-
-@dataclass(frozen=True)
-class _Place:
-    """An open node: its tree and path, the number of its parent's children, and the attributes to count by."""
-
-    tree: int
-    path: Path
-    siblings: int
-    left: tuple[int, ...]
-
-    @property
-    def is_last(self) -> bool:
-        """True for the last of several children."""
-        return self.siblings > 1 and self.path[-1][2] == self.siblings - 1
-
-
-def _places(tree: Tree, number: int, left: tuple[int, ...], path: Path = (), siblings: int = 1) -> Iterator[_Place]:
-    """Yield the open nodes in reading order; `left` without the attributes that are split into all their values."""
-    if isinstance(tree, Open):
-        yield _Place(number, path, siblings, left)
-    elif isinstance(tree, Split):
-        rest = left if tree.edge else tuple(attribute for attribute in left if attribute != tree.attribute)
-        for place, child in enumerate(tree.children):
-            below = (*path, (tree.attribute, tree.edge, place))
-            yield from _places(child, number, rest, below, len(tree.children))
-
-
-class VerticalCounts:
-    """Source of counts and sums by both parties' columns: shares of joint numbers, see `protocols.inputs`.
-
-    Set `Engine.masked_numbers` before the protocol. Both parties ask for the same levels in one order.
-    """
+class VerticalCounts(JointCounts):
+    """Joint counts of rows that both parties have in one order; see `JointCounts` for their use."""
 
     def __init__(self, engine: Engine, columns: Columns, values: Indices, labels: Indices | None) -> None:
         """Keep a party's own columns.
@@ -128,42 +93,15 @@ class VerticalCounts:
         for column, size in checked if labels is None else [*checked, (labels, columns.classes)]:
             if len(column) and not (column.min() >= 0 and column.max() < size):
                 raise InputError(f"a category index is outside 0..{size - 1}")
-        self._engine = engine
+        super().__init__(engine, columns.domains, columns.classes, np.uint16 if columns.rows < 1 << 16 else np.uint32)
         self._columns = columns
         self._own = {attribute: values[:, place].astype(np.int64, copy=False) for place, attribute in enumerate(own)}
         self._labels = None if labels is None else labels.astype(np.int64, copy=False)
         if self._labels is not None:
             self._own[len(columns.domains)] = self._labels
-        self._kind: type[Any] = np.uint16 if columns.rows < 1 << 16 else np.uint32
-        self._before: dict[tuple[int, Path], list[Numbers]] = {}  # tables of the last level, by tree and path
 
-    def level(self, trees: Tree | Forest, attributes: bool) -> LevelCounts:
-        """Return shares of the numbers of the open nodes; see `Counts.level` and `ForestCounts.level`.
-
-        Args:
-            trees: The tree or all trees so far; public.
-            attributes: True to count by each attribute's values too.
-        """
-        forest, left = trees if isinstance(trees, tuple) else (trees,), tuple(range(len(self._columns.domains)))
-        places = [place for number, tree in enumerate(forest) for place in _places(tree, number, left)]
-        with self._engine.session.phase("counts"):
-            tables = self._tables(places, attributes)
-            shares = self._engine.inner.lifted(np.concatenate([t.reshape(-1) for node in tables for t in node]))
-        shapes: list[tuple[int, ...]] = [(self._columns.classes,)]
-        shapes += [(size, self._columns.classes) for size in self._columns.domains] if attributes else []
-        cells = shares.reshape(len(places), -1).astype(np.int64)
-        parts = np.split(cells, np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1], axis=1)
-        whole, *values = (part.reshape(len(places), *shape) for part, shape in zip(parts, shapes, strict=True))
-        return LevelCounts(whole, tuple(values), are_shares=True)
-
+    @override
     def sums(self, boxes: Sequence[Box], weights: Indices | None = None) -> Indices:
-        """Return shares of the sums of the weights of the rows in each box, int64[boxes, sums].
-
-        Args:
-            boxes: The boxes; public.
-            weights: Weights of each class, int64[classes, sums]; public. None for one sum, in which each row has
-                weight 1.
-        """
         columns, width = self._columns, 1 if weights is None else weights.shape[1]
         found = np.zeros((len(boxes), width), dtype=np.int64)
         by_other: dict[tuple[tuple[int, bytes], ...], list[int]] = {}  # boxes, by the other party's part of them
@@ -181,12 +119,9 @@ class VerticalCounts:
                 found[order] = self._products(boxes, list(by_other.values()), weights).reshape(-1, width)
         return found
 
-    def distinct_boxes(self, number: int) -> Indices:
-        """Count the cost of counting the rows in boxes that share no transfers, the most that boxes can cost.
-
-        Args:
-            number: Number of boxes.
-        """
+    @override
+    def distinct_boxes(self, number: int, columns: int | None = None) -> Indices:
+        del columns  # a box costs the same whatever its columns
         return self._products([{}] * number, [[place] for place in range(number)], None)
 
     def _owner(self, attribute: int) -> int:
@@ -227,24 +162,8 @@ class VerticalCounts:
                 inside &= values[self._own[attribute][part]]
         return inside
 
-    def _tables(self, places: list[_Place], attributes: bool) -> list[list[Numbers]]:
-        """Return each node's tables, shares modulo 2^w: by classes, and by each attribute's values and classes."""
-        derived = [place.is_last and (place.tree, place.path[:-1]) in self._before for place in places]
-        counted = iter(self._counted([p for p, known in zip(places, derived, strict=True) if not known], attributes))
-        tables: list[list[Numbers]] = []
-        for place, known in zip(places, derived, strict=True):
-            if not known:
-                tables.append(next(counted))
-                continue
-            siblings = tables[len(tables) - place.siblings + 1 :]
-            above = self._before[place.tree, place.path[:-1]]
-            tables.append([above[i] - sum(one[i] for one in siblings) for i in range(len(siblings[0]))])
-        if attributes:
-            self._before = {(place.tree, place.path): table for place, table in zip(places, tables, strict=True)}
-        return tables
-
-    def _counted(self, places: list[_Place], attributes: bool) -> list[list[Numbers]]:
-        """Count nodes by inner products; tables as `_tables`."""
+    @override
+    def _counted(self, places: list[Place], attributes: bool) -> list[list[Numbers]]:
         columns, inner, kind = self._columns, self._engine.inner, self._kind
         classes, is_owner = columns.classes, self._engine.party == columns.class_owner
         left = [place.left if attributes else () for place in places]
@@ -288,21 +207,13 @@ class VerticalCounts:
     def _assembled(
         self, whole: Numbers, others: list[Numbers], of_owner: list[int], of_other: list[int], path: Path
     ) -> list[Numbers]:
-        """Return a node's tables from its inner products, with the last values, and the values that its path has."""
-        domains, classes = self._columns.domains, self._columns.classes
-        by_class, own = whole[:classes], whole[classes:].reshape(-1, classes)
-        theirs = np.stack(others, axis=1)
-        tables = [np.zeros((size, classes), dtype=self._kind) for size in domains]
-        for rows, counted in ((own, of_owner), (theirs, of_other)):
-            done = 0
-            for attribute in counted:
-                here = rows[done : done + domains[attribute] - 1]
-                done += len(here)
-                tables[attribute] = np.vstack([here, by_class - here.sum(axis=0, dtype=self._kind)])
-        for attribute, edge, child in path:
-            if not edge:
-                tables[attribute][child] = by_class
-        return [by_class, *tables]
+        """Return a node's tables from its inner products."""
+        classes, cells, done = self._columns.classes, {}, 0
+        rows = np.vstack([whole[classes:].reshape(-1, classes), np.stack(others, axis=1)])
+        for attribute in (*of_owner, *of_other):
+            size = self._columns.domains[attribute] - 1
+            cells[attribute], done = rows[done : done + size], done + size
+        return self._completed(whole[:classes], cells, path)
 
     def _cells(self, attributes: Sequence[int]) -> int:
         return sum(self._columns.domains[attribute] - 1 for attribute in attributes)
@@ -311,7 +222,7 @@ class VerticalCounts:
         """Return an own column of some rows of a tree."""
         return self._own[attribute][tree :: self._columns.trees][part]
 
-    def _inside(self, place: _Place, part: slice) -> NDArray[np.bool_]:
+    def _inside(self, place: Place, part: slice) -> NDArray[np.bool_]:
         """Return which rows agree with the splits on this party's columns."""
         inside = np.ones(part.stop - part.start, dtype=np.bool_)
         for attribute, edge, child in place.path:
@@ -321,7 +232,7 @@ class VerticalCounts:
 
     def _vectors(
         self,
-        place: _Place,
+        place: Place,
         attributes: Sequence[int],
         part: slice,
         labels: Indices | None = None,
