@@ -1,4 +1,4 @@
-"""A tree over columns that lie apart, by the commands of docs/alignment.md, between two processes."""
+"""A tree over columns that lie apart, by the commands of docs/alignment*.md, between two processes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from tests.support.places import ROOT
 from tests.support.processes import Done, Processes, here
 
-PAGES = [(ROOT / "docs" / name).read_text() for name in ("alignment.md", "alignment-classes.md")]
+PAGES = [
+    (ROOT / "docs" / name).read_text() for name in ("alignment.md", "alignment-judging.md", "alignment-classes.md")
+]
 PAGE = "".join(PAGES).replace("\\\n", "")
 COMMANDS = re.findall(r"^    (bank|shop)\$ smc (.*)$", PAGE, re.MULTILINE)
 SCHEMA = """target = "late"
@@ -69,7 +72,7 @@ def by_the_page(processes: Processes) -> list[Done]:
         if command.startswith("schema --data shop.csv"):
             command += " --exclude employed"  # the bank's column, which this table has too
         typed = words(command, party)
-        if not command.startswith(("align exact", "id3", "classify")):
+        if not command.startswith(("align exact", "id3", "evaluate", "classify")):
             done.append(processes.here(*typed))
         elif party == "bank":
             waiting = typed
@@ -91,7 +94,10 @@ def test_the_commands_of_the_page_learn_the_tree_of_the_joined_rows(processes: P
     classes = list(csv.DictReader((tmp_path / "classes.csv").open(newline="")))
     predicted = here(tmp_path, "predict", "--tree", "tree.json", "--data", "joined.csv").out.splitlines()
     assert [line["late"] for line in sorted(classes, key=lambda line: int(line["tax_number"]))] == predicted
-    learnt, other = (json.loads(done[place].out) for place in (9, 10))
+    late, called = [row["late"] == "True" for row in joined], [label == "True" for label in predicted]
+    answers = [json.loads(done[place].out)["answer"] for place in (9, 10)]
+    assert answers == 2 * [roc_auc_score(late, called) >= 0.9]
+    learnt, other = (json.loads(done[place].out) for place in (11, 12))
     assert {name: value for name, value in learnt.items() if name != "cost"} == {
         name: value for name, value in other.items() if name != "cost"
     }

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 from parties.base.files import write_json
+from parties.jobs.kinds.evaluate.auc import Auc
 from parties.jobs.kinds.rank import Rank
+from parties.jobs.release.kind import MADE_UP
 from tests.support.columns_apart import Two, write
 from tests.support.nodes import NodeProcess, Nodes, cost_as_predicted, verified
 from tests.support.processes import here
@@ -49,6 +51,7 @@ exact = true
 BY = {"protocol": "align exact", "by": ["tax"], "purpose": "research"}
 TREE: dict[str, Any] = {"protocol": "id3", "alignment": "latest", "against": "public", "purpose": "research"}
 TABLE = {"protocol": "release table", "by": ["income", "late"]}
+RISKS = {"protocol": "release risks", "target": "late", "by": "employed"}
 NOISE: dict[str, Any] = {"epsilon": 1.0, "adjacency": "replace"}
 
 
@@ -121,8 +124,12 @@ def test_jobs_of_both_nodes_on_the_matched_rows(pair: Nodes, tmp_path: Path) -> 
     order, view = done(pair, pair.a, **asked)
     assert order["order"] == of_joined(two, **columns)["order"]
     assert view.parameters["alignment"] == matching
-    for question in ({"protocol": "release count", "where": "late = True and income = low"}, TABLE):
+    for question in ({"protocol": "release count", "where": "late = True and income = low"}, TABLE, RISKS):
         done(pair, pair.a, **question, **NOISE, alignment="latest", purpose="research")
+    two.kind, judged = Auc, {"classifier": json.dumps(tree), "at_least": 0.9}
+    answer, view = done(pair, pair.b, protocol="evaluate auc", **judged, alignment="latest", purpose="research")
+    assert answer == of_joined(two, **judged)
+    assert MADE_UP in view.reveals
     asked = {"protocol": "classify", "classifier": json.dumps(tree), "alignment": "latest", "purpose": "research"}
     answer, view = done(pair, pair.a, **asked, learns="dialler")
     assert answer["classified"] == 60
@@ -137,7 +144,7 @@ def test_jobs_of_both_nodes_on_the_matched_rows(pair: Nodes, tmp_path: Path) -> 
     )
     for node in (pair.a, pair.b):
         (budget,) = node.client.budget()
-        assert budget.spent == 2.0
+        assert budget.spent == 3.0
         assert verified(node)
 
 

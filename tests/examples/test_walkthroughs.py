@@ -67,7 +67,7 @@ def test_consortium(tmp_path: Path) -> None:
 
 
 def test_insurer(tmp_path: Path) -> None:
-    """Two tables with different columns: 600 matched people, a tree of both, a table, a budget.
+    """Two tables with different columns: 600 matched people, a tree of both, a comparison, a table, a budget.
 
     The noise of the tree changes its first two splits in less than one of 10,000 runs.
     """
@@ -75,5 +75,6 @@ def test_insurer(tmp_path: Path) -> None:
     tree = next(text for text in walk.printed if "chronic" in text and "age" in text)
     assert "75+" in tree
     assert any("matched" in text and "600" in text for text in walk.printed), walk.printed
-    assert any(re.search(r"1\.5\b", text) for text in walk.printed), walk.printed
+    assert any("common odds ratio" in text for text in walk.printed), walk.printed
+    assert any(re.search(r"spent +epsilon 2 ", text) for text in walk.printed), walk.printed
     assert any("whole" in text for text in walk.printed)

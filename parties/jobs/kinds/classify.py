@@ -24,12 +24,12 @@ from parties.jobs.settings import BooleanSettings, Name, RowBound, output, own_f
 from parties.jobs.tabular import BySchema
 from parties.models.load import columns_of
 from parties.models.trees.reading import asking
-from parties.models.trees.tree import Leaf, Node, TreeFile
+from parties.models.trees.tree import Leaf, TreeFile
 from parties.tables.schema import Schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from protocols.classification import PublicTree, Splits
+    from protocols.classification import PublicTree
     from smc.engines import Engine
 
 COUNTABLE = 1 << 27  # bits of a party whose cost is counted: a second or two
@@ -110,15 +110,8 @@ class Classify(BySchema):
         from protocols.classification import PublicTree
 
         party_of = {name: party for party in (0, 1) for name in self.own_columns(party)}
-        return PublicTree(tuple(self._leaves(self.model.tree)), party_of, LISTENS.index(self.settings.learns))
-
-    def _leaves(self, node: Node, *above: tuple[str, tuple[bool, ...]]) -> Iterator[tuple[str, Splits]]:
-        if isinstance(node, Leaf):
-            yield node.label, above
-            return
-        taken = [node.below(value) for value in self.schema.attributes[node.attribute]]
-        for branch in node.branches.values():
-            yield from self._leaves(branch, *above, (node.attribute, tuple(below is branch for below in taken)))
+        leaves = tuple(models.leaves(self.model.tree, self.schema))
+        return PublicTree(leaves, party_of, LISTENS.index(self.settings.learns))
 
     @property
     @override

@@ -131,7 +131,7 @@ class Synthesise(Release):
         return Workload(
             tuple(map(len, self.values)),
             tuple(tuple(place[name] for name in names) for names in self.sets),
-            self.settings.max_rows,
+            self.rows_each,
             self._mechanism.loss.amount,
             self.replaced,
             self.epsilon,
@@ -196,6 +196,7 @@ class Synthesise(Release):
 
         def most(profile: Profile) -> int:
             def program(engine: Any) -> None:
+                self.sent_counts(engine)
                 aim.count_at_most(engine, self.plan, profile.ot == "ferret")
                 rows.count_at_most(engine, self.settings, self.names)
 

@@ -30,7 +30,7 @@ from parties.jobs.release.noise import WIDE
 from parties.jobs.release.postprocessing import short
 from parties.jobs.release.presenting import INTERVAL, about, aligned, amount, shown
 from parties.jobs.release.question import Part, Question, own_vector, sums
-from parties.jobs.release.settings import DrawnSettings, names_in
+from parties.jobs.release.settings import ApartSettings, DrawnSettings, names_in
 from parties.jobs.settings import Columns, Name, check_names, public, public_parameters
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
@@ -45,7 +45,7 @@ COUNTED = "count the sample and the noise"
 DROWNED = "an estimate without value has too few rows for the noise, or none: join groups, or give more epsilon"
 
 
-class ComparisonSettings(DrawnSettings):
+class ComparisonSettings(DrawnSettings, ApartSettings):
     """Settings of a comparison of two groups."""
 
     by: Name | None = public(
@@ -243,6 +243,7 @@ class Comparison(Release):
         cells = 2 * len(self.strata_labels)
         adjusted = f", adjusted for {' and '.join(self.strata)}" if self.strata else ""
         one, other = self.groups
+        self.check_joint_table()
         return sums(
             f"{self.learnt} of the rows of both tables{self.where.words()}, in {self.settings.by} = {quoted(other)} "
             f"beside {quoted(one)}{adjusted}: {cells * self.measures:,} sums",
@@ -251,7 +252,7 @@ class Comparison(Release):
             self._shown,
             self.unit,
             subject=self.settings.by,
-            target=self.settings.by,
+            target=getattr(self.settings, "column", None) or self.settings.target,
         )
 
     def _own(self, rows: Rows) -> Numbers:

@@ -163,6 +163,11 @@ class Release(BySchema):
         cells.check_groups()
         return cells
 
+    def check_joint_table(self) -> None:
+        """Raise InputError if columns lie apart, and all columns of the question have too many combinations."""
+        if self.apart is not None:
+            self.cells(*self.columns)
+
     @property
     def epsilon(self) -> Fraction:
         """Epsilon, exactly as written."""

@@ -272,6 +272,8 @@ def pieces(
 ) -> Iterator[tuple[dict[str, Indices], Indices]]:
     """Yield the selected own rows in pieces: value indices of each column, and the number of rows of each line.
 
+    Columns that lie apart yield one piece: all combinations of the values, with shares of their joint numbers.
+
     Args:
         rows: Own rows, as category numbers with their counts.
         schema: The agreed schema.
@@ -279,6 +281,11 @@ def pieces(
         where: Condition that selects rows; an index counts the values that it selects.
         columns: Columns to yield.
     """
+    if hasattr(rows, "sums"):
+        cells = Cells(schema, where, tuple(dict.fromkeys(columns)))
+        combinations = np.indices([*map(len, cells.domains)]).reshape(len(cells.by), -1)
+        yield dict(zip(cells.by, combinations, strict=True)), cells.count(rows, target).reshape(-1)
+        return
     order = [*schema.features(target), target]
     ranks = {column: _ranks(where, column, schema) for column in chain(where.columns, columns)}
     for lines in rows.batches():

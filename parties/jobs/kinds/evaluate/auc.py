@@ -46,7 +46,7 @@ class Auc(Scoring):
 
     @override
     def ask(self) -> Question:
-        rows, least = self.settings.max_rows, required(self.settings.at_least, "evaluate auc.at_least")
+        rows, least = self.rows_each, required(self.settings.at_least, "evaluate auc.at_least")
         judging.check_rows(rows)
         known = self.scored(self.settings.scores)
         numerator, denominator = exact(least).as_integer_ratio()

@@ -41,7 +41,7 @@ class Better(Scoring):
 
     @override
     def ask(self) -> Question:
-        rows, than = self.settings.max_rows, required(self.settings.than, "evaluate better.than")
+        rows, than = self.rows_each, required(self.settings.than, "evaluate better.than")
         judging.check_rows(rows)
         if than == self.settings.scores:
             raise InputError("than: is also the column of scores; name another column")

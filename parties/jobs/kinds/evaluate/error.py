@@ -69,6 +69,7 @@ class Error(Scoring):
         target, model = self.settings.target, self.model
         assert model is not None
         models.check_numbers(model, self.schema)
+        self.check_joint_table()
         values = read(target, self.where.values(target, self.schema), "an error", "target")
         steps = values.span * _fineness(values)
         noise = self.noise(2 * steps**2 * (2 if self.replaced else 1))
@@ -76,7 +77,7 @@ class Error(Scoring):
             f"the error of {self.words_of_model} for {target} over the rows of both tables{self.where.words()}"
             f"{self.words_of_rows}, from four sums: of its square, of the square of {target}'s excess above the lower "
             "bound, of the square of its shortfall below the upper bound, and of twice their product",
-            [Part(4, self.settings.max_rows * steps**2, False, noise)],
+            [Part(4, self.rows_each * steps**2, False, noise)],
             lambda rows: self._own(rows, values),
             lambda state: {
                 **self.judged,

@@ -58,7 +58,7 @@ class Report(Scoring):
 
     @override
     def ask(self) -> Question:
-        known, rows = self.scored(self.settings.scores, self.settings.by), self.settings.max_rows
+        known, rows = self.scored(self.settings.scores, self.settings.by), self.rows_each
         if known.edges[0] < 0 or known.edges[-2] > 1:
             low, high = float(known.edges[0]), float(known.edges[-1])
             raise InputError(
@@ -88,7 +88,7 @@ class Report(Scoring):
         """
         variance = 0.0 if noise is None else noise.variance
         noisy = np.array(state, dtype=np.int64).reshape(max(1, len(known.groups)), 2, -1)
-        counts = consistent(noisy, 2 * self.settings.max_rows).astype(np.float64)
+        counts = consistent(noisy, 2 * self.rows_each).astype(np.float64)
         figures = Figures(counts.sum(axis=0), variance * len(counts))
         edges = np.array([float(edge) for edge in known.edges])
         distance, place = figures.distance()

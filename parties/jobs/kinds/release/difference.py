@@ -51,7 +51,7 @@ class Difference(Comparison):
     @override
     def parts(self, cells: int) -> list[Part]:
         most = self._values.span**2
-        return [Part(3 * cells, self.settings.max_rows * most, False, self.noise(most * (2 if self.replaced else 1)))]
+        return [Part(3 * cells, self.rows_each * most, False, self.noise(most * (2 if self.replaced else 1)))]
 
     @override
     def of_rows(self, codes: Mapping[str, Numbers]) -> tuple[Numbers, NDArray[np.bool_]]:

@@ -74,7 +74,7 @@ class Rates(Comparison):
         parts = []
         for values in self._read:
             change = max(1, values.change(self.replaced, cells))
-            bound = self.settings.max_rows * max(values.whole)
+            bound = self.rows_each * max(values.whole)
             parts.append(Part(cells, bound, False, self.noise(change, Fraction(1, 2))))
         return parts
 

@@ -44,7 +44,7 @@ class Risks(Comparison):
 
     @override
     def parts(self, cells: int) -> list[Part]:
-        return [Part(2 * cells, self.settings.max_rows, False, self.noise(2 if self.replaced else 1))]
+        return [Part(2 * cells, self.rows_each, False, self.noise(2 if self.replaced else 1))]
 
     @cached_property
     def _outcomes(self) -> NDArray[np.bool_]:

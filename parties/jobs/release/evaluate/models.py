@@ -8,8 +8,8 @@ Margins of boosted trees go through the logistic function, or softmax.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from parties.models.trees.tree import Leaf, Node, Split, TreeFile, domains
 from parties.tables.schema import Schema
 from protocols.arrays import Codes, Floats
 from smc.errors import InputError
+
+if TYPE_CHECKING:
+    from protocols.classification import Splits
 
 Model: TypeAlias = TreeFile | LinearModel | NaiveBayesModel | BoostedModel
 ANOTHER = "the model is for another schema"
@@ -86,6 +89,22 @@ def check_tree(node: Node, schema: Schema) -> None:
                 raise InputError(f"model: {ANOTHER}: it has no branch for {quoted(value)} of {quoted(node.attribute)}")
         for branch in node.branches.values():
             check_tree(branch, schema)
+
+
+def leaves(node: Node, schema: Schema, *above: tuple[str, tuple[bool, ...]]) -> Iterator[tuple[str, Splits]]:
+    """Yield the label of each leaf and its path: for each split, its column and whether each value leads to the leaf.
+
+    Args:
+        node: Root of the tree.
+        schema: The schema, with all columns of the tree.
+        above: Path to the root.
+    """
+    if isinstance(node, Leaf):
+        yield node.label, above
+        return
+    taken = [node.below(value) for value in schema.attributes[node.attribute]]
+    for branch in node.branches.values():
+        yield from leaves(branch, schema, *above, (node.attribute, tuple(below is branch for below in taken)))
 
 
 def scores(model: Model, schema: Schema, positive: str, codes: dict[str, Codes], rows: int) -> Floats:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 from typing_extensions import override
 
@@ -18,30 +19,33 @@ from parties.base import files
 from parties.base.settings import LocalPath
 from parties.base.text import listed, quoted
 from parties.jobs.kind import Document
+from parties.jobs.release import reading
 from parties.jobs.release.evaluate import models
 from parties.jobs.release.kind import Release
 from parties.jobs.release.ordered import MOST_BINS, ordered_bins, two_values
 from parties.jobs.release.question import Question
+from parties.jobs.release.reading import MAX_CELLS, Cells
+from parties.jobs.release.settings import ApartSettings
 from parties.jobs.settings import BooleanSettings, Name, own_file, public
-from parties.jobs.tabular import TabularSettings
 from parties.models.boosted import BoostedModel
 from parties.models.linear import LinearModel
 from parties.models.load import columns_of, numbers_of
-from parties.models.trees.tree import TreeFile
+from parties.models.trees.tree import Node, TreeFile
 from parties.tables.delimited import MISSING
 from parties.tables.schema import Schema
 from parties.tables.split import Part, Split
-from protocols.arrays import Counts
+from protocols.arrays import Codes, Counts
 from smc.errors import InputError
 
 MOST_MODEL = 200_000  # characters of a model in a job
+ANY = np.ones(1, dtype=np.bool_)  # any value
 TOO_GOOD = {  # remarks on the rows that judge a model, by the setting `judged_on`
     "training": "judged on its own training rows: too good",
     None: "judged on rows that may have trained it: too good if they did (--held-out trains a model without some rows)",
 }
 
 
-class JudgedSettings(BooleanSettings, TabularSettings):
+class JudgedSettings(BooleanSettings, ApartSettings):
     """Settings for the model that is judged, and the rows that judge it."""
 
     model_file: LocalPath | None = own_file("Model", "Model that is judged, a JSON file.", alias="model")
@@ -107,32 +111,69 @@ class Scored:
 
     def count(self, rows: Any) -> Counts:
         """Return this party's rows of each cell, int64[groups, 2, bins], counted in one pass."""
-        schema, where = self.task.schema, self.task.where
-        order = [*schema.features(self.task.target), self.task.target]
-        groups, labels = (_rank(places) for places in self.places[:2])
-        bins = _rank(self.places[2])
+        groups, labels, bins = map(_rank, self.places)
         shape = (max(1, len(self.groups)), 2, len(self.edges) - 1)
         counts: Counts = np.zeros(shape, dtype=np.int64)
-        wanted = {
-            name: np.array([value in set(where.values(name, schema)) for value in schema.attributes[name]])
-            for name in where.columns
-        }
-        for lines in rows.batches():
-            codes = {name: lines[:, place] for place, name in enumerate(order)}
+        for codes, numbers in self._pieces(rows):
             label = labels[codes[self.target]]
-            group = np.zeros(len(lines), dtype=np.int64) if self.by is None else groups[codes[self.by]]
-            if self.column is not None:
-                bin_ = bins[codes[self.column]]
+            group = np.zeros(len(numbers), dtype=np.int64) if self.by is None else groups[codes[self.by]]
+            if self.model is None:
+                bin_ = bins[codes[str(self.column)]]
             else:
-                model = self.task.model
-                assert model is not None
-                values = models.scores(model, schema, self.positive, codes, len(lines))
+                values = models.scores(self.model, self.task.schema, self.positive, codes, len(numbers))
                 bin_ = np.minimum((values * shape[2]).astype(np.int64), shape[2] - 1)
             is_counted = (label >= 0) & (group >= 0) & (bin_ >= 0)
-            for name, selected in wanted.items():
-                is_counted &= selected[codes[name]]
-            np.add.at(counts, (group[is_counted], label[is_counted], bin_[is_counted]), lines[is_counted, -1])
+            np.add.at(counts, (group[is_counted], label[is_counted], bin_[is_counted]), numbers[is_counted])
         return counts
+
+    @property
+    def model(self) -> models.Model | None:
+        """The public model; None if the scores are a column."""
+        return self.task.model if self.column is None else None
+
+    @property
+    def _tree(self) -> Node | None:
+        """The tree whose leaves are counted as boxes, if columns lie apart; else None."""
+        model = self.model if self.task.apart is not None else None
+        return model.tree if isinstance(model, TreeFile) and not model.others else None
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        scores = [self.column] if self.model is None else columns_of(self.model)
+        return tuple(name for name in dict.fromkeys([self.target, self.by, *scores]) if name is not None)
+
+    def check(self) -> None:
+        """Raise InputError if columns lie apart, and the values that give scores have too many combinations."""
+        number = Cells(self.task.schema, self.task.where, self._columns).number
+        if self.task.apart is not None and self._tree is None and number > MAX_CELLS:
+            raise InputError(
+                f"model: {number:,} combinations of values are too many for columns that lie apart, at most "
+                f"{MAX_CELLS:,} are counted; give a single tree, or a model of fewer columns"
+            )
+
+    def _pieces(self, rows: Any) -> Iterator[tuple[dict[str, Codes], Counts]]:
+        """Yield the selected rows in pieces: value indices of each column, and the number of rows of each line."""
+        task, schema = self.task, self.task.schema
+        if self._tree is not None:
+            yield self._by_leaf(rows, self._tree)
+            return
+        chosen = {name: {*task.where.values(name, schema)} for name in self._columns}
+        index = {name: np.flatnonzero([value in chosen[name] for value in schema.attributes[name]]) for name in chosen}
+        for codes, numbers in reading.pieces(rows, schema, task.target, task.where, self._columns):
+            yield {name: indices[codes[name]] for name, indices in index.items()}, numbers
+
+    def _by_leaf(self, rows: Any, tree: Node) -> tuple[dict[str, Codes], Counts]:
+        """Return a line for each leaf, group and label, with values that lead to the leaf, and shares of its rows."""
+        schema, target = self.task.schema, self.task.target
+        order, domain = [*schema.features(target), target], schema.attributes
+        where = [(name, [value in chosen for value in domain[name]]) for name, chosen in self.task.where.wanted]
+        groups = [()] if self.by is None else [((self.by, one),) for one in np.eye(len(domain[self.by]), dtype=bool)]
+        boxes = [_met(*path, *where, *group) for _, path in models.leaves(tree, schema) for group in groups]
+        labels = np.eye(len(domain[target]), dtype=np.int64)
+        sums = rows.sums([{order.index(name): chosen for name, chosen in box.items()} for box in boxes], labels)
+        codes = {name: np.array([box.get(name, ANY).argmax() for box in boxes]) for name in self._columns}
+        lines = {name: np.repeat(code, len(labels)) for name, code in codes.items()}
+        return {**lines, target: np.tile(np.arange(len(labels)), len(boxes))}, sums.reshape(-1)
 
 
 def with_model(settings: Any) -> Any:
@@ -144,6 +185,14 @@ def with_model(settings: Any) -> Any:
         most = f"a model file may have at most {MOST_MODEL:,} characters; give a smaller model"
         raise InputError(f"{settings.model_file}: {most}")
     return settings.model_copy(update={"model_file": None, "classifier": text})
+
+
+def _met(*conditions: tuple[str, Sequence[bool] | NDArray[np.bool_]]) -> dict[str, NDArray[np.bool_]]:
+    """Return the values of each column that meet all conditions on it."""
+    met: dict[str, NDArray[np.bool_]] = {}
+    for name, chosen in conditions:
+        met[name] = met.get(name, ANY) & np.array(chosen)
+    return met
 
 
 def _rank(places: Sequence[int]) -> Any:
@@ -197,6 +246,14 @@ class Scoring(Release):
         task = super().canonical(settings, schema)
         task.check_noise_hides_a_row()
         return task
+
+    @override
+    def check_apart(self) -> None:
+        super().check_apart()
+        if self.rows_taken is not None:
+            raise InputError(
+                f"judged_on: the rows held out follow from all columns of a row; with {self.apart_setting} give new"
+            )
 
     def check_noise_hides_a_row(self) -> None:
         """Raise InputError if one row more could change which other rows judge the model, and noise is for one row.
@@ -313,7 +370,9 @@ class Scoring(Release):
             words = f"the scores of {self.words_of_model}"
         groups = () if by is None else tuple(v for v in self.schema.attributes[by] if v != MISSING)
         group_indices = tuple(i for i, v in enumerate(self.schema.attributes[by]) if v != MISSING) if by else ()
-        return Scored(target, positive, edges, words, groups, self, column, by, (group_indices, labels, places))
+        found = Scored(target, positive, edges, words, groups, self, column, by, (group_indices, labels, places))
+        found.check()
+        return found
 
     @classmethod
     @override

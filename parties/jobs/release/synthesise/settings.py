@@ -8,7 +8,7 @@ from pydantic import Field
 
 from parties.base.settings import LocalPath
 from parties.jobs.release.columns import Ways
-from parties.jobs.release.settings import Delta, NoisySettings
+from parties.jobs.release.settings import ApartSettings, Delta, NoisySettings
 from parties.jobs.settings import Columns, ManyGatesSettings, output, public
 
 MOST_CELLS = 1 << 17
@@ -17,7 +17,7 @@ Cells = Annotated[int, Field(strict=True, ge=1 << 10, le=1 << 24)]
 RowCount = Annotated[int, Field(strict=True, ge=1, le=2**31)]
 
 
-class SynthesiseSettings(ManyGatesSettings, NoisySettings):
+class SynthesiseSettings(ManyGatesSettings, NoisySettings, ApartSettings):
     """Settings of `smc synthesise`."""
 
     delta: Delta | None = public(
