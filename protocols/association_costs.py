@@ -10,9 +10,11 @@ and so are its items. A frequent part has at most F_1 - l + 1 further items. So 
 F_(l-1) (F_1 - l + 1) / l candidates of l items, and sum of F_l (2^l - 2) rules. No run has more sets than there are,
 nor more candidates than `Problem.most`.
 
-*Typically.* These bounds with 2^-l F_l in place of F_l. A basket may have every item; then 8 items are assumed. This is
-a guess between two kinds of tables. With correlated columns a run took up to 4 times as much (house-votes-84). Without,
-as in tic-tac-toe, it took as little as a hundredth. No public number distinguishes the two kinds.
+*Typically.* In F_l, C(c, l) is replaced by a sum over all choices of l columns: of the products of 1 / max(2, H_v), H_v
+= 1 + 1/2 + ... + 1/v for a column of v values. For by Zipf's law, 1 / (s H_v) of its values are frequent. A basket may
+have every item; then 8 items are assumed. The forecast is a guess between two kinds of tables. In ten tables of 3 to 50
+values a column, with supports of 0.02 to 0.2, runs decided on 0.15 to 3.4 times as many sets and rules. No public
+number distinguishes the two kinds.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 
@@ -31,6 +33,7 @@ from protocols.threshold import FEW
 from smc.counting import CountingEngine, forecast
 from smc.engines import Profile
 
+Number = TypeVar("Number", int, float)
 BASKET = 8  # items of a typical basket
 COUNTED = 1 << 20  # more candidates are counted in parts: up to this number counting takes a few seconds
 PART = 1 << 18  # candidates of a part; a multiple of the blocks that engines round up to
@@ -38,10 +41,16 @@ PART = 1 << 18  # candidates of a part; a multiple of the blocks that engines ro
 
 def sets(problem: Problem) -> list[int]:
     """Return the number of possible sets of one item, of two items, and so on to the longest."""
-    ways = [1, *[0] * problem.max_length]
-    for size in Counter(problem.columns).values():
-        ways = [1, *(more + size * fewer for fewer, more in pairwise(ways))]
-    return ways[1:]
+    return _products(list(Counter(problem.columns).values()), problem.max_length)
+
+
+def _products(factors: Sequence[Number], max_length: int) -> list[Number]:
+    """Return the sum of the products of one factor, of each two factors, and so on."""
+    sums: list[Number] = [1, *[0] * max_length]
+    for factor in factors:
+        more = [factor * fewer for fewer in sums]
+        sums[1:] = [before + product for before, product in zip(sums[1:], more[:-1], strict=True)]
+    return sums[1:]
 
 
 def most(problem: Problem) -> list[int]:
@@ -54,10 +63,10 @@ def most(problem: Problem) -> list[int]:
 
 def typical(problem: Problem) -> list[int]:
     """Return the number of candidates of each length that a typical run decides, then the number of rules."""
-    columns = len(set(problem.columns))
-    columns = min(columns, BASKET) if columns == len(problem.columns) else columns
-    lengths = range(1, problem.max_length + 1)
-    return _decided(problem, [math.floor(math.comb(columns, n) / problem.support / (1 << n)) for n in lengths])
+    sizes = list(Counter(problem.columns).values())
+    sizes = sizes[:BASKET] if len(sizes) == len(problem.columns) else sizes
+    shares = [1 / max(2.0, sum(1 / rank for rank in range(1, size + 1))) for size in sizes]
+    return _decided(problem, [math.floor(many / problem.support) for many in _products(shares, problem.max_length)])
 
 
 def _decided(problem: Problem, frequent_sets: Sequence[int]) -> list[int]:

@@ -107,3 +107,14 @@ def test_a_typical_run_is_one_that_there_can_be() -> None:
     typical, most = association_costs.typical(problem), association_costs.most(problem)
     assert all(some <= bound for some, bound in zip(typical, most, strict=True))
     assert sum(typical) * 4 < sum(most), "so a run may be stopped that is larger than forecast"
+
+
+@pytest.mark.parametrize("values", [3, 8, 20, 50])
+def test_a_typical_run_is_near_that_of_values_by_zipf_s_law(values: int) -> None:
+    """Of six columns that do not depend on each other: half as much at least, and four times as much at most."""
+    rng, shares = np.random.default_rng(values), 1 / np.arange(1, values + 1)
+    cells = rng.choice(values, size=(400, 6), p=shares / shares.sum()) + values * np.arange(6)
+    problem = Problem(tuple(np.repeat(range(6), values).tolist()), 200, Fraction(1, 20), max_length=3)
+    run = decided(problem, [set(row) for row in cells.tolist()])
+    assert run is not None
+    assert 0.5 < sum(association_costs.typical(problem)) / (sum(run[0]) + run[1]) < 4
