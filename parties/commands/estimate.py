@@ -21,7 +21,7 @@ from parties.commands.run import PROFILE, RunSettings
 from parties.commands.signature import by_signature
 from parties.jobs import kinds
 from parties.jobs.execution import profiles
-from parties.jobs.execution.engine_selection import tiny
+from parties.jobs.execution.engine_selection import tiny, valued
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Counted, KindSettings
 from parties.jobs.settings import ENGINE, Parameter, parameters
@@ -199,7 +199,7 @@ def _report(
     has_holders: bool = False,
     warnings: Sequence[str] = (),
 ) -> Report:
-    """Return the report: the costs of the named profile or of all, the quickest first, and the work of the quickest.
+    """Return the report: the costs of the named profile or of all, the best by `valued` first, and its work.
 
     Seconds are for this machine. "counting what suits" is the time in which a run counts the profiles to choose from;
     if garbled circuits settle the choice, without the others.
@@ -229,7 +229,7 @@ def _report(
         del counting["others"]
     start = START_SECONDS + (LOAD_SECONDS if by_itself else 0.0)
     besides = {"start": start, "counting what suits": round(sum(counting.values()), 3), **by_itself}
-    rows.sort(key=lambda row: row["seconds"])
+    rows.sort(key=lambda row: valued(row["seconds"], row["party0_sends"] + row["party1_sends"]))
     head: dict[str, Any] = {"link": str(shape), "estimate": counted.estimate, "of": counted.assumed}
     if has_holders:
         asked = counted.asked()

@@ -4,16 +4,17 @@ Suitable profiles are counted in advance from public data. If some of them lose 
 (less than the link's measurement would cost), the size of the job decides: both parties take the profile with the
 lowest weighted sum of time and bytes on a usual link. Nothing is measured then, and the profile is agreed on as if the
 operator had named it. Otherwise both parties measure the link together, exchange the speed of their machines, and take
-the fastest profile there. If counting the profiles of other engines takes time, it is left until then. It is left out
-if it takes more time than it could save: all of the sending, and half of the computing. A job that is too large to
-count takes its kind's usual profile. A profile that the operator names is always used.
+the fastest profile there; of a job of many GB, one of fewer bytes (`valued`). If counting the profiles of other engines
+takes time, it is left until then. It is left out if it takes more time than it could save: all of the sending, and half
+of the computing. A job that is too large to count takes its kind's usual profile. A profile that the operator names is
+always used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from parties.base import memory
@@ -39,6 +40,8 @@ LINKS = (*PRESETS.values(), LinkShape(10e6, 0.05))  # links of every kind
 USUAL_LINK = LinkShape(100e6, 5e-3)  # link on which time is weighed against bytes
 # seconds that one byte is worth there: traffic may cost money, and other transfers wait behind it
 BYTE_SECONDS = 8 / 10e6
+# on a link that is measured the time alone decides, but for bytes beyond the first GB: 100 MB are worth a second
+LARGE, LARGE_BYTE_SECONDS = 1 << 30, 1e-8
 # seconds, beyond the measurement's, that a job may lose; a command takes half of that to start
 UNNOTICED = 0.015
 # bytes by an engine of garbled circuits, least and most, of a job for which no other engine is counted: with less, one
@@ -79,7 +82,7 @@ class Choice:
         return tuple(forecasts(self.program, self.uncounted)) if self.program else ()
 
     def quickest(self, shape: LinkShape, pace: float = 1.0) -> Profile:
-        """Return the fastest profile on a link.
+        """Return the fastest profile on a link; of a job of many GB, one of fewer bytes (`valued`).
 
         Args:
             shape: Speed and latency of the link.
@@ -87,11 +90,14 @@ class Choice:
         """
         if self.profile:
             return self.profile
-        seconds = partial(Forecast.seconds, shape=shape, pace=pace)
-        best = min(self.forecasts, key=seconds)
-        most_saved = seconds(best) - (1 - COMPUTING_SAVED) * best.seconds(LinkShape(), pace)
+
+        def cost(counted: Forecast) -> float:
+            return valued(counted.seconds(shape, pace), counted.bytes)
+
+        best = min(self.forecasts, key=cost)
+        most_saved = cost(best) - (1 - COMPUTING_SAVED) * best.seconds(LinkShape(), pace)
         if self.uncounted and most_saved > pace * others_seconds(self.forecasts):
-            best = min((best, *self._others), key=seconds)
+            best = min((best, *self._others), key=cost)
         return best.profile
 
 
@@ -217,6 +223,16 @@ def settled(forecasts: tuple[Forecast, ...]) -> Profile | None:
         limit = min(seconds.values()) + measuring_seconds(shape) + UNNOTICED
         candidates = [counted for counted in candidates if seconds[counted.profile] <= limit]
     return min(candidates, key=lambda counted: (weight(counted), str(counted.profile))).profile if candidates else None
+
+
+def valued(seconds: float, sent: int) -> float:
+    """Return the seconds of a job on its link, plus the value of bytes beyond `LARGE` in seconds.
+
+    Args:
+        seconds: Its time.
+        sent: Bytes sent by both parties together.
+    """
+    return seconds + max(0, sent - LARGE) * LARGE_BYTE_SECONDS
 
 
 def weight(counted: Forecast) -> float:
