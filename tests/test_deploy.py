@@ -28,7 +28,11 @@ DEPLOY = ROOT / "deploy"
 UNIT = DEPLOY / "smc-node.service"
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 README = (DEPLOY / "README.md").read_text()
-SERVICES = {0: ("anna", "bert"), 2: ("anna", "bert", "cleo", "north", "south")}  # by the block of steps in README.md
+SERVICES = {  # by the block of steps in README.md
+    0: ("anna", "bert"),
+    2: ("anna", "bert", "cleo", "north", "south"),
+    3: ("hospital", "insurer"),
+}
 
 
 def instructions(name: str) -> list[list[str]]:
@@ -66,9 +70,10 @@ def steps(number: int) -> list[list[str]]:
 def test_the_two_nodes_are_built_alike_and_locked_up() -> None:
     text = (DEPLOY / "compose.yaml").read_text()
     assert (DEPLOY / re.search(r"context: (\S+)", text)[1] / re.search(r"dockerfile: (\S+)", text)[1]).exists()  # type: ignore[index]
-    for service in SERVICES[2]:
+    for service in (*SERVICES[2], *SERVICES[3]):
         folders = rf'\["./{service}:/party:ro", "./{service}/state:/party/state"\]'
-        profile = "" if service in SERVICES[0] else r"    profiles: \[consortium\]\n"
+        name = "insurer" if service in SERVICES[3] else "consortium"
+        profile = "" if service in SERVICES[0] else rf"    profiles: \[{name}\]\n"
         assert re.search(rf"^  {service}:\n    <<: \*node\n{profile}    volumes: {folders}$", text, re.MULTILINE)
     for bound in ("read_only: true", "cap_drop: [ALL]", "no-new-privileges:true", "mem_limit: ", "pids_limit: "):
         assert bound in text
@@ -80,12 +85,12 @@ def test_the_steps_make_the_folders_that_the_nodes_are_given(
 ) -> None:
     """The steps of deploy/README.md but those that need Docker; `smc` runs here instead of in the image."""
     compose = (DEPLOY / "compose.yaml").read_text()
-    for example in ("node", "consortium"):
+    for example in ("node", "consortium", "insurer"):
         shutil.copytree(ROOT / "examples" / example, tmp_path / "examples" / example)
     (tmp_path / "deploy").mkdir()
     monkeypatch.chdir(tmp_path / "deploy")
     for words in steps(block):
-        if words[0] in ("cp", "mkdir"):
+        if words[0] in ("cp", "mkdir", "python3"):
             subprocess.run(words, check=True, timeout=PATIENCE)
         elif words[0] == "smc":
             assert run(words[1:]) == 0
