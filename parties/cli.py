@@ -103,6 +103,7 @@ SECTIONS = {  # titles in the list of commands
 IN_GROUPS: dict[str, dict[str, tuple[str, str]]] = {  # likewise, in a group; its kinds of jobs are commands, too
     "align": {
         "check": ("parties.commands.align_check:check_command", "Show how your keys look, before anything is sent."),
+        "weights": ("parties.commands.align_weights:weights_command", "Estimate the weights of smc align fuzzy alone."),
         "rows": ("parties.commands.align_rows:rows_command", "Write the keys of your rows that a node's job matched."),
     },
     "regress": {

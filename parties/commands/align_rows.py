@@ -24,7 +24,7 @@ def rows_command(
 ) -> None:
     """Write the keys of your rows that a job of smc align has matched, as CSV; of smc classify, with classes.
 
-    JOB is the beginning of the job's identifier, or latest for the newest job with matched rows. If both parties learn
+    JOB is the beginning of the job's identifier, or latest for the newest job of smc align with rows. If both parties learn
     their rows, the n-th row belongs to the n-th row of the peer. The node keeps the file for its owner only. It removes
     the file `aligned_hours` after the job's end (set in party.toml, by default 30 days), or when the job is archived or
     its result is withdrawn.
@@ -33,7 +33,8 @@ def rows_command(
     place = SidecarFiles(state_directory(config) / database.FILE_NAME)
     check_new({"--out": out}, [], config, force)
     if job == "latest":
-        done = NodeClient.from_config(config).jobs(states=("done",))
+        jobs = NodeClient.from_config(config).jobs(states=("done",))
+        done = [view for view in jobs if view.protocol.startswith("align ")]
         job = next((view.id for view in done if place.own_result(view.id).exists()), job)
     found = [path for path in place.own_result("").parent.glob("*.csv") if path.name.startswith(job)]
     if len(found) != 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -85,6 +85,24 @@ def _part(text: str, part: str) -> tuple[str, Form | None]:
         return name, Form.of(step) if step else None
     except InputError as error:
         raise InputError(f"blocking_rules: {quoted(text)}: {str(error).removeprefix('forms: ')}") from None
+
+
+def compared(comparisons: Iterable[str], rules: Sequence[Rule]) -> list[tuple[str, ...]]:
+    """Return the columns of comparisons and rules, as keys of one column each.
+
+    Args:
+        comparisons: Names of the compared columns.
+        rules: The blocking rules.
+    """
+    return [(name,) for name in dict.fromkeys([*comparisons, *(name for rule in rules for name, _ in rule.parts)])]
+
+
+def m_probabilities(text: str) -> dict[str, float]:
+    """Return the m probability of each level of a comparison. Raise InputError if a level has a match weight."""
+    levels = [level.split(":") for level in text.partition("=")[2].split("+")]
+    if any(len(level) != 3 for level in levels):
+        raise InputError(f"comparisons: {quoted(text)} must give each level as LEVEL:M:U, such as exact:0.8:0.001")
+    return {kind.strip(): float(m) for kind, m, _ in levels}
 
 
 def comparisons_of(texts: Sequence[str]) -> dict[str, Comparison]:

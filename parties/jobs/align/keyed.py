@@ -11,7 +11,7 @@ from parties.base.text import listed
 from parties.jobs.align.kind import Alignment
 from parties.jobs.align.reading import TableKeys, problems_of_doubles
 from parties.jobs.align.settings import KeySettings, key_columns
-from parties.jobs.kind import Document, KindSettings, State
+from parties.jobs.kind import Document, State
 from protocols.alignment.keys import tokens_per_row
 
 
@@ -21,8 +21,10 @@ class KeyAlignment(Alignment):
     settings: KeySettings
     lists = ("by", "forms")
 
-    def __init__(self, settings: KindSettings) -> None:
-        super().__init__(settings, key_columns(required(getattr(settings, "by", None), f"{self.name}.by")))
+    @classmethod
+    @override
+    def keys_of(cls, settings: Any) -> list[tuple[str, ...]]:
+        return key_columns(required(settings.by, f"{cls.name}.by"))
 
     @classmethod
     @override

@@ -6,7 +6,8 @@ import csv
 import hmac
 import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from parties.alone.preparing.spellings import NO_VALUE
@@ -124,6 +125,24 @@ def read_table(place: PlaceSettings, keys: Sequence[tuple[str, ...]], forms: Map
         tuple(Counter(cell for cell in column if cell is not None and _is_word(cell)) for column in present),
         "missing" in place.spelling.model_fields_set,
     )
+
+
+@contextmanager
+def columns_first(place: PlaceSettings, keys: Sequence[tuple[str, ...]]) -> Iterator[None]:
+    """Raise InputError for a key column that the table lacks, before any other InputError: a form may name it right.
+
+    Args:
+        place: The table or file.
+        keys: The columns of each key.
+    """
+    from parties.sources.opening import open_rows  # loads slowly
+
+    try:
+        yield
+    except InputError:
+        with open_rows(place) as rows:
+            rows.select([place.renamed.get(name, name) for name in columns_of(keys)])
+        raise
 
 
 def _is_word(cell: str) -> bool:

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from parties.base.settings import required
 from parties.base.text import listed
-from parties.jobs.align.fuzzy import PLACES_A_ROW, FuzzySettings, comparisons_of, linkage_of, rules_of
+from parties.jobs.align.fuzzy import PLACES_A_ROW, FuzzySettings, Rule, compared, comparisons_of, linkage_of, rules_of
 from parties.jobs.align.kind import Alignment
 from parties.jobs.align.reading import TableKeys
 from parties.jobs.align.settings import LEARNERS
@@ -28,6 +28,7 @@ from parties.jobs.kind import (
 
 if TYPE_CHECKING:
     from protocols.alignment.fuzzy import LinkRows
+    from protocols.alignment.weights import Comparison
     from smc.engines import Engine
 
 COUNTABLE = 1 << 26  # pairs whose cost is counted; the count takes a second for some million
@@ -53,15 +54,23 @@ class AlignFuzzy(Alignment):
     lists = ("forms", "comparisons", "blocking_rules")
 
     def __init__(self, settings: KindSettings) -> None:
-        texts = [required(getattr(settings, name, None), f"{self.name}.{name}") for name in self.lists[1:]]
-        self._comparisons, self._rules = comparisons_of(texts[0]), rules_of(texts[1])
-        compared = [*self._comparisons, *(name for rule in self._rules for name, _ in rule.parts)]
+        self._comparisons, self._rules = self._columns_of(settings)
         steps = [form for rule in self._rules for _, form in rule.parts if form is not None]
-        super().__init__(settings, [(name,) for name in dict.fromkeys(compared)], steps)
+        super().__init__(settings, steps)
         self.terms = linkage_of(self.settings, list(self._comparisons.values()), len(self._rules))
         left, right = self.terms.places
         entered = self.terms.rules * self.terms.bins  # a party that cheats may enter other rows by each rule
         self.sizes = entered * left, entered * right
+
+    @classmethod
+    def _columns_of(cls, settings: Any) -> tuple[dict[str, Comparison], list[Rule]]:
+        texts = [required(getattr(settings, name), f"{cls.name}.{name}") for name in cls.lists[1:]]
+        return comparisons_of(texts[0]), rules_of(texts[1])
+
+    @classmethod
+    @override
+    def keys_of(cls, settings: Any) -> list[tuple[str, ...]]:
+        return compared(*cls._columns_of(settings))
 
     @classmethod
     @override

@@ -1,0 +1,102 @@
+"""`smc align weights`, `check` and `rows`: what each says of one's own table, without a peer."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from parties.cli import run
+from parties.commands import align_rows
+from parties.jobs.align.fuzzy import comparisons_of
+from parties.node.records.sidecar_files import SidecarFiles
+from protocols.alignment import estimation
+from tests.support.refused import refused
+
+NAMES = ["--comparisons", "name=exact:0.7:0.01+dice@0.6:0.1:0.01+else:0.2:0.98,born=exact:0.8:0.01+else:0.2:0.99"]
+RULES = ["--blocking-rules", "city"]
+
+
+def table(path: Path, people: int, twice: int) -> str:
+    """Write people with a name, a day and a city; some stand twice, a fifth of them with another letter in the name."""
+    chance = random.Random(3)
+    rows = [
+        ["".join(chance.choices("abcdefgh", k=8)), str(chance.randrange(9000)), str(chance.randrange(30))]
+        for _ in range(people)
+    ]
+    again = [[f"{name[:-1]}z" if chance.random() < 0.2 else name, *rest] for name, *rest in rows[:twice]]
+    path.write_text("name,born,city\n" + "".join(",".join(row) + "\n" for row in rows + again))
+    return str(path)
+
+
+@pytest.mark.parametrize("twice", [0, 200])
+def test_weights_are_estimated_where_there_is_something_to_estimate_them_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], twice: int
+) -> None:
+    """They can be given to smc align fuzzy as they are."""
+    monkeypatch.setattr(estimation, "PAIRS", 1 << 18)
+    words = ["align", "weights", table(tmp_path / "t.csv", 600, twice), *NAMES, *RULES]
+    assert run([*words, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    found = {(row["column"], row["level"]): row for row in document["levels"]}
+    assert comparisons_of(document["comparisons"]).keys() == {"name", "born"}
+    assert found["name", "else"]["u"] > 0.99
+    assert {row["estimated"] for row in found.values()} == {twice > 0}
+    exact = found["name", "exact"]["m"]
+    assert exact == 0.7 if not twice else 0.7 < exact < 0.9
+    assert abs(document["duplicates"] - twice) < 20
+    assert run(words) == 0
+    out = capsys.readouterr().out
+    assert f"--comparisons {','.join(document['comparisons'])}\n" in out
+    assert ("no rule finds 50 duplicates in your table" in out) == (not twice)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["t.csv", *NAMES, *RULES], "t.csv: 60 rows, fewer than 100: their shares would describe single people"),
+        (["t.csv", "--comparisons", "name=exact:9+else:-4", *RULES], "'name=exact:9+else:-4' must give each level as"),
+        (["t.csv", *NAMES, "--blocking-rules", "town", "--forms", "city=case"], "there is no column 'town'"),
+        (["t.csv", *NAMES, *RULES, "--forms", "town=case"], "--forms: 'town' is no key column"),
+    ],
+)
+def test_a_table_or_settings_that_do_not_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    table(tmp_path / "t.csv", 60, 0)
+    monkeypatch.chdir(tmp_path)
+    assert message in refused(["align", "weights", *words], capsys)
+
+
+@pytest.mark.parametrize("words", ["check t.csv", "exact --data t.csv --listen 127.0.0.1:0"])
+@pytest.mark.parametrize(("by", "form"), [("nam", "name=case"), ("tax", "no=bogus"), ("name+tax", "born=case")])
+def test_a_column_that_the_table_lacks_is_named_before_a_form(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str, by: str, form: str
+) -> None:
+    table(tmp_path / "t.csv", 3, 0)
+    monkeypatch.chdir(tmp_path)
+    message = refused(["align", *words.split(), "--by", by, "--forms", form], capsys)
+    assert f"there is no column '{by.removeprefix('name+')}'" in message
+
+
+def test_latest_is_a_job_of_align(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A later job of classify keeps a file, too: its own identifier names it."""
+    jobs = [
+        SimpleNamespace(id=one * 32, protocol=protocol) for one, protocol in (("c", "classify"), ("a", "align exact"))
+    ]
+    client = SimpleNamespace(jobs=lambda states: jobs)
+    monkeypatch.setattr(align_rows.NodeClient, "from_config", lambda config: client)
+    monkeypatch.chdir(tmp_path)
+    Path("party.toml").write_text("[node]\n")
+    place = SidecarFiles(align_rows.state_directory(Path("party.toml")) / align_rows.database.FILE_NAME)
+    place.database.parent.mkdir(parents=True)
+    for job in jobs:
+        place.write_own_result(job.id, job.protocol.encode())
+    for name, content in (("latest", "align exact"), ("cccc", "classify")):
+        assert run(["align", "rows", name]) == 0
+        assert capsys.readouterr().out == content
