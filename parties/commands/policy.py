@@ -141,7 +141,7 @@ def _request(
     proposed = proposal.propose(job.model_copy(update={"table": name or None}), inputs, nodes, holders, permit)
     epsilon = epsilon_of_uses(proposed.task.disclosure.spends, 0.0 if permit is None else permit.delta)
     around = gate.Circumstances(runs_today=runs, waiting=0, at=at, address=address, permitted=epsilon, **link)
-    fitting = templates.fitting(proposed, party, file.template, offers)
+    fitting = templates.fitting(proposed, party, file.template, offers.inputs)
     proposer = _own(file) if proposed_by == "us" else peer.certificate
     by = "" if proposer is None else fingerprint(proposer)
     unpermitted = permits.objection(proposed, party, by, around.at, around.permitted)

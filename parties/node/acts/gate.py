@@ -208,7 +208,7 @@ class Gate:
 
     def _request(self, asked: Question) -> Request:
         job, who, around, proposed_by = asked
-        templates = fitting(job, who.party, self._file.template, self._offers)
+        templates = fitting(job, who.party, self._file.template, partial(self.inputs, peer=who.peer_name))
         proposer = fingerprint(who.identity.certificate if proposed_by == "us" else who.peer)
         unpermitted = self.permits.objection(job, who.party, proposer, around.at, around.permitted)
         return request(job, who.party, proposed_by, self._file, who.acquaintance, around, templates, unpermitted)

@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from parties.jobs.kind import Kind
+from parties.jobs.kind import Inputs, Kind
 from parties.jobs.settings import public_parameters
-from parties.node.offers import Offers
-from parties.node.policy.templates import Template
+from parties.node.policy.templates import ALIGNMENT, Template
 from parties.node.proposal import Proposal, propose, read_job
 from smc.errors import InputError
 
 OF_MACHINES = "max_rows"  # each party states its own; `misfit` checks that it suffices
 
 
-def fitting(job: Proposal, party: int, templates: Mapping[str, Template], offers: Offers) -> frozenset[str]:
+def fitting(
+    job: Proposal, party: int, templates: Mapping[str, Template], inputs: Callable[[int, str], Inputs]
+) -> frozenset[str]:
     """Return the names of the templates whose question is exactly that of the job.
 
     Args:
         job: The job.
         party: Number of this party in it.
         templates: The templates of this party.
-        offers: Its tables.
+        inputs: Returns its inputs as a party of the job, with a table.
     """
-    return frozenset(name for name, template in templates.items() if _fits(job, party, template, offers))
+    return frozenset(name for name, template in templates.items() if _fits(job, party, template, inputs))
 
 
-def _fits(job: Proposal, party: int, template: Template, offers: Offers) -> bool:
+def _fits(job: Proposal, party: int, template: Template, inputs: Callable[[int, str], Inputs]) -> bool:
     """Return whether the job is the template's question, with the public schema and settings of this party."""
     task, table = job.task, job.tables[party]
     if job.holding is not None or (template.protocol, template.table) != (task.name, table):
         return False
+    settings: Any = task.settings
+    matched = {ALIGNMENT: settings.max_rows} if getattr(settings, ALIGNMENT, None) is not None else {}
     given, bounded = (
-        {key: some.get(key) for key in template.parameters} for some in (task.parameters(), task.bounded())
+        {key: some.get(key) for key in template.parameters} for some in (task.parameters(), task.bounded() | matched)
     )
     if job.purpose != template.purpose or template.objection(bounded):
         return False
     try:
-        meant = propose(read_job(template.job(given)), offers.inputs(party, table)).task
+        meant = propose(read_job(template.job(given)), inputs(party, table)).task
     except InputError:
         return False
     return _compared(task) == _compared(meant)

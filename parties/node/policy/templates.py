@@ -14,6 +14,7 @@ from parties.base.text import instead, listed, quoted
 from parties.node.policy.values import Bounds
 from smc.errors import InputError
 
+ALIGNMENT = "alignment"  # a job names the matching; a template's bounds are on the number of its rows
 Choices = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
@@ -44,6 +45,8 @@ class Template(BaseModel):
             if not isinstance(allowed, Bounds):
                 if value not in allowed:
                     return f"{key}: must be one of {listed(allowed)}"
+            elif key == ALIGNMENT and isinstance(value, str):
+                continue  # its rows are counted where they are kept
             elif isinstance(value, bool) or not isinstance(value, int | float) or not allowed.fits(value):
                 return f"{key}: must be a number {allowed.words()}"
         return ""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tomli_w
 
+from parties.jobs.inputs import Matching
 from parties.link.identity import Identity
 from parties.node.acts.gate import Circumstances, Gate, Judgement
 from parties.node.offers import Offer, Offers
@@ -18,6 +21,7 @@ from parties.node.policy.templates import Template, expanded
 from parties.node.proposal import propose, read_job
 from parties.node.settings import NodeFile, load
 from parties.sources.settings import TableSettings
+from parties.tables.schema import Schema
 from smc.errors import InputError
 from tests.support.ledgers import SCHEMA, Pair
 
@@ -160,3 +164,44 @@ def test_a_template_bounds_the_keys_that_a_cheating_peer_can_enter(
     file = file_of(template=TEMPLATES | {"match": template}, policy=[rule])
     found = Gate(file, table(100)).judge(job, who, "peer", AROUND)
     assert found.verdict == verdict, found
+
+
+@pytest.mark.parametrize(
+    ("bound", "rows", "asked", "verdict"),
+    [
+        ({"at_least": 50}, 50, "latest", "approved"),
+        ({"at_least": 51}, 50, "latest", "waiting"),
+        ({"at_least": 50, "at_most": 60}, 61, "latest", "waiting"),
+        ("latest", 50, "latest", "approved"),
+        ("latest", 50, "b" * 32, "waiting"),
+        (None, 50, "latest", "waiting"),
+    ],
+)
+def test_a_template_bounds_the_rows_of_a_matching_that_the_job_names(
+    identities: dict[str, Identity], tmp_path: Path, bound: Any, rows: int, asked: str, verdict: str
+) -> None:
+    """Alice has matched rows with bob in two jobs; the newest is that of 32 letters a."""
+    whole: dict[str, Any] = {"protocol": "rank", "table": "days", "target": "late"}
+    given = {"parameters": {"alignment": bound}} if isinstance(bound, dict) else {"alignment": bound} if bound else {}
+    rule = {"name": "t", "effect": "permit", "template": "late"}
+    file = file_of(template=TEMPLATES | {"late": whole | given}, policy=[rule])
+    schemas = [Schema({"wind": ("weak", "strong")}), Schema({"late": ("no", "yes")}, "late")]
+    for name, schema in zip(("alice", "bob"), schemas, strict=True):
+        (tmp_path / f"{name}.toml").write_text(schema.text())
+
+    def offers(own: int) -> Offers:
+        names = ("alice", "bob") if own == 0 else ("bob", "alice")
+        content = {"source": "x.csv", "schema": tmp_path / f"{names[0]}.toml", "beside": tmp_path / f"{names[1]}.toml"}
+        return Offers({"days": Offer(TableSettings.model_validate(content | {"max_rows": 90}), schemas[own])}, {})
+
+    def matching(peer: str, table: str, job: str) -> Matching:
+        return Matching("a" * 32 if job == "latest" else job, rows, lambda: "")
+
+    who = PeerIdentity(identities["alice"], identities["bob"].certificate, 0)
+    inputs = replace(offers(1).inputs(1, "days"), matching=partial(matching, "", ""))
+    named = {"template": "late"} if isinstance(bound, dict) else whole
+    job = propose(read_job(expanded(named | {"alignment": asked}, file.template)), inputs)
+    gate = Gate(file, offers(0))
+    gate.matching = matching
+    found = gate.judge(job, who, "peer", AROUND)
+    assert (found.verdict, found.by) == (verdict, "rule t" if verdict == "approved" else found.by), found
