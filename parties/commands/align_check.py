@@ -13,8 +13,8 @@ from parties.base.settings import merge
 from parties.base.text import listed, parts_of, quoted
 from parties.commands.rows import CONFIG, TABLE, chosen
 from parties.commands.signature import argument, command, option
-from parties.jobs.align.reading import Value, columns_first, problems, problems_of_doubles, read_table
-from parties.jobs.align.settings import ExactSettings, bounds, columns_of, forms_of, key_columns
+from parties.jobs.align.reading import Value, forms_in, problems, problems_of_doubles, read_table
+from parties.jobs.align.settings import ExactSettings, bounds, key_columns
 from protocols.alignment.keys import first_with_value, tokens_per_row
 
 FEW = 10  # keys: an answer about fewer describes single people
@@ -40,9 +40,7 @@ def check_command(
     settings = merge(ExactSettings(), given)
     with console.progress("reading"):
         place, columns = chosen(data, table, config_file), key_columns(settings.by or ())
-        with columns_first(place, columns):
-            normal_forms = forms_of(settings, columns_of(columns))
-        found = read_table(place, columns, normal_forms)
+        found = read_table(place, columns, forms_in(place, settings, columns))
     most = found.rows if keys is None else bounds(settings, tokens_per_row(len(columns)))[1]
     reasons = [*problems(found, most), *problems_of_doubles(found, settings)]
     usable = found.rows - found.keyless

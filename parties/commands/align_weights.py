@@ -14,13 +14,9 @@ from parties.base.text import listed, parts_of
 from parties.commands.rows import CONFIG, TABLE, chosen
 from parties.commands.signature import argument, command, option
 from parties.jobs.align.fuzzy import FuzzySettings, compared, comparisons_of, m_probabilities, rules_of
-from parties.jobs.align.reading import columns_first, problems, read_table
-from parties.jobs.align.settings import columns_of, forms_of
+from parties.jobs.align.reading import check_rows, forms_in, problems, read_table
 from protocols.alignment.estimation import LEAST, estimate
 from protocols.alignment.weights import match_weight
-from smc.errors import InputError
-
-FEWEST = 100  # rows: shares of fewer describe single people
 
 
 @command(
@@ -41,44 +37,29 @@ def weights_command(
     u comes from random pairs of rows, m from duplicates in your table. Without enough duplicates your M stays. The
     numbers tell how often values repeat in your table: read them before you show them to the peer.
     """
-    given = {"comparisons": parts_of(comparisons), "blocking_rules": parts_of(blocking_rules)}
-    settings = merge(FuzzySettings(), {**given, "forms": None if forms is None else parts_of(forms)})
-    texts, names = settings.comparisons or (), settings.blocking_rules or ()
-    of, rules, first = comparisons_of(texts), rules_of(names), [m_probabilities(text) for text in texts]
+    settings = merge(FuzzySettings(), {"forms": None if forms is None else parts_of(forms)})
+    texts, rules = parts_of(comparisons), rules_of(parts_of(blocking_rules))
+    of, first = comparisons_of(texts), [m_probabilities(text) for text in texts]
     place, columns = chosen(data, table, config_file), compared(of, rules)
     with console.progress("estimating"):
-        with columns_first(place, columns):
-            normal_forms = forms_of(settings, columns_of(columns))
-        found = read_table(place, columns, normal_forms)
-        if found.rows < FEWEST or (reasons := problems(found, found.rows)):
-            few = f"{found.rows:,} rows, fewer than {FEWEST}: their shares would describe single people"
-            raise InputError(f"{data}: {few if found.rows < FEWEST else reasons[0]}")
-        normal, order = dict(zip(found.columns, found.normal, strict=True)), list(of)
-        made = estimate(
-            [*of.values()],
-            [normal[name] for name in of],
-            [(one.blocks(normal), {order.index(name) for name, _ in one.parts if name in of}) for one in rules],
-            [np.array([*levels.values()]) for levels in first],
-        )
+        found = read_table(place, columns, forms_in(place, settings, columns))
+        check_rows(found, place, problems(found, found.rows))
+        normal = dict(zip(found.columns, found.normal, strict=True))
+        blocks = [(rule.blocks(normal), {name for name, _ in rule.parts}) for rule in rules]
+        made = estimate(of, normal, blocks, [np.array([*levels.values()]) for levels in first])
     levels: list[dict[str, Any]] = [
-        {"column": name, "level": level, "m": float(f"{m:.2g}"), "u": float(f"{u:.2g}"), "estimated": own is not None}
-        for name, given_m, own, us in zip(of, first, made.m, made.u, strict=True)
-        for level, m, u in zip(given_m, own or given_m.values(), us, strict=True)
+        {"column": name, "level": level, "m": m, "u": u, "weight": round(match_weight(m, u), 2), "estimated": is_own}
+        for name, given_m, ms, us, is_own in zip(of, first, made.m, made.u, made.is_own, strict=True)
+        for level, m, u in zip(given_m, ms, us, strict=True)
     ]
-    weights = ["+".join("{level}:{m:g}:{u:g}".format(**one) for one in levels if one["column"] == name) for name in of]
-    report = Report(
-        {
-            "rows": found.rows,
-            "duplicates": round(made.duplicates),
-            "levels": [one | {"weight": round(match_weight(one["m"], one["u"]), 2)} for one in levels],
-            "comparisons": [f"{name}={text}" for name, text in zip(of, weights, strict=True)],
-        }
-    )
+    text = "{level}:{m:g}:{u:g}".format
+    shown = [f"{name}={'+'.join(text(**one) for one in levels if one['column'] == name)}" for name in of]
+    report = Report({"rows": found.rows, "duplicates": round(made.duplicates), "levels": levels, "comparisons": shown})
     report.facts({"rows": "{rows:,}", "duplicates, about": "{duplicates:,}"})
     line = {"column": "{column}", "level": "{level}", "m": ">{m}", "u": ">{u}", "weight": ">{weight}"}
-    report.table(line, report.data["levels"])
-    report.line(f"--comparisons {','.join(report.data['comparisons'])}")
-    if kept := [name for name, own in zip(of, made.m, strict=True) if own is None]:
+    report.table(line, levels)
+    report.line(f"--comparisons {','.join(shown)}")
+    if kept := [name for name, is_own in zip(of, made.is_own, strict=True) if not is_own]:
         report.line(f"m of {listed(kept)} is as you gave it: no rule finds {LEAST} duplicates in your table")
     report.line("without noise, u tells how often values repeat in your table; an estimated m, how duplicates differ")
     return report

@@ -13,7 +13,7 @@ of them agree somewhat in each column: families differ in forenames.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +23,10 @@ from numpy.typing import NDArray
 from protocols.alignment.grams import gram_sets
 from protocols.alignment.weights import Comparison
 from protocols.arrays import Numbers
+from smc.errors import InputError
 
 PAIRS = 1 << 21  # random pairs, and at most as many of a rule
+FEWEST = 100  # rows
 LEAST, SURE = 50, 0.9
 ROUNDS, STEPS = 3, 200  # of u and m in turn; of expectation maximisation
 Texts = Sequence[str | None]
@@ -35,16 +37,18 @@ Levels = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class Estimate:
-    """Estimated probabilities.
+    """Estimated probabilities, rounded to two digits.
 
     Attributes:
-        m: For each column the m probabilities of its levels; None without enough duplicates.
+        m: For each column the m probabilities of its levels.
         u: For each column the u probabilities of its levels.
+        is_own: Whether a column's m is from the table. Without enough duplicates it is the given one.
         duplicates: Expected number of duplicates in the blocks of the rule that finds the most.
     """
 
-    m: list[list[float] | None]
+    m: list[list[float]]
     u: list[list[float]]
+    is_own: list[bool]
     duplicates: float
 
 
@@ -104,9 +108,9 @@ class _Patterns:
     sizes: list[int]
 
     @classmethod
-    def of(cls, comparisons: Sequence[Comparison], texts: Sequence[Texts], left: Numbers, right: Numbers) -> _Patterns:
-        every = [levels(one, some, left, right) for one, some in zip(comparisons, texts, strict=True)]
-        sizes = [len(one.levels) + 1 for one in comparisons]
+    def of(cls, compared: Sequence[tuple[Comparison, Texts]], left: Numbers, right: Numbers) -> _Patterns:
+        every = [levels(*one, left, right) for one in compared]
+        sizes = [len(one.levels) + 1 for one, _ in compared]
         shape = [size + 1 for size in sizes]
         found, counts = np.unique(np.ravel_multi_index(every, shape), return_counts=True)
         return cls(np.stack(np.unravel_index(found, shape)), counts.astype(np.float64), sizes)
@@ -144,25 +148,36 @@ def _duplicates(pairs: _Patterns, columns: set[int], first: Shares, u: Shares) -
 
 
 def estimate(
-    comparisons: Sequence[Comparison], texts: Sequence[Texts], rules: Sequence[tuple[Texts, set[int]]], first: Shares
+    comparisons: Mapping[str, Comparison],
+    texts: Mapping[str, Texts],
+    rules: Sequence[tuple[Texts, set[str]]],
+    first: Shares,
 ) -> Estimate:
-    """Return the estimates from a table of two rows at least.
+    """Return the estimates from a table.
 
     Args:
         comparisons: The comparison of each column.
         texts: The texts of each column, in their normal forms.
-        rules: For each blocking rule the blocks of the rows, and the numbers of the columns that the rule contains.
-        first: The m probabilities with which the estimate begins.
+        rules: For each blocking rule the blocks of the rows, and the columns of the rule.
+        first: The m probabilities of each comparison with which the estimate begins.
+
+    Raises:
+        InputError: The table has too few rows.
     """
-    rng, rows, every = np.random.default_rng(0), len(texts[0]), {*range(len(texts))}  # repetitions give equal numbers
+    compared, rows = [(one, texts[name]) for name, one in comparisons.items()], len(next(iter(texts.values())))
+    if rows < FEWEST:
+        raise InputError(f"{rows:,} rows, fewer than {FEWEST}: weights from them would describe single people")
+    rng = np.random.default_rng(0)  # so repetitions give equal numbers
     left = rng.integers(0, rows, PAIRS)
-    random = _Patterns.of(comparisons, texts, left, (left + rng.integers(1, rows, PAIRS)) % rows)
+    random = _Patterns.of(compared, left, (left + rng.integers(1, rows, PAIRS)) % rows)
     of_rules = [
-        (_Patterns.of(comparisons, texts, *pairs_in_blocks(blocks, rng)), every - named) for blocks, named in rules
+        (
+            _Patterns.of(compared, *pairs_in_blocks(blocks, rng)),
+            {column for column, name in enumerate(comparisons) if name not in named},
+        )
+        for blocks, named in rules
     ]
-    number = 0.0
     is_same: Floats = np.zeros(len(random.counts))
-    estimated: list[Floats | None] = []
     for _ in range(ROUNDS):
         u = _normal(random.sums(random.counts * (1 - is_same)))
         sums: Shares = [np.zeros(size) for size in random.sizes]
@@ -172,7 +187,7 @@ def estimate(
                 number = max(number, found[1])
                 for column in columns:
                     sums[column] += found[0][column]
-        estimated = [one / one.sum() if one.any() else None for one in sums]
-        m = [start if one is None else one for one, start in zip(estimated, first, strict=True)]
-        is_same = random.chances(m, u, every, 2 * number / (rows * (rows - 1)))
-    return Estimate([None if one is None else one.tolist() for one in estimated], [one.tolist() for one in u], number)
+        m = [one / one.sum() if one.any() else start for one, start in zip(sums, first, strict=True)]
+        is_same = random.chances(m, u, range(len(m)), 2 * number / (rows * (rows - 1)))
+    ms, us = ([[float(f"{share:.2g}") for share in one] for one in shares] for shares in (m, u))
+    return Estimate(ms, us, [bool(one.any()) for one in sums], number)

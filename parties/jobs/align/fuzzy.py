@@ -170,11 +170,5 @@ def linkage_of(settings: FuzzySettings, comparisons: Sequence[Comparison], rules
         raise InputError("blocking_rules: several rules need learns = both; name one rule, or change this setting")
     bins = -(-settings.keys // settings.bin_rows)
     places = -(-(settings.listener_keys or settings.keys) // bins)
-    return Linkage(
-        bins,
-        (places, -(-settings.keys // bins)),
-        tuple(comparisons),
-        round(threshold * UNIT),
-        settings.learns,
-        rules,
-    )
+    both = places, -(-settings.keys // bins)
+    return Linkage(bins, both, tuple(comparisons), round(threshold * UNIT), settings.learns, rules)

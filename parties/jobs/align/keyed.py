@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from typing_extensions import override
 
 from parties.base.settings import required
 from parties.base.text import listed
 from parties.jobs.align.kind import Alignment
-from parties.jobs.align.reading import TableKeys, problems_of_doubles
+from parties.jobs.align.reading import TableKeys, forms_in, place_of, problems_of_doubles
 from parties.jobs.align.settings import KeySettings, key_columns
-from parties.jobs.kind import Document, State
+from parties.jobs.kind import Document, KindSettings, State
 from protocols.alignment.keys import tokens_per_row
 
 
@@ -21,15 +21,19 @@ class KeyAlignment(Alignment):
     settings: KeySettings
     lists = ("by", "forms")
 
-    @classmethod
-    @override
-    def keys_of(cls, settings: Any) -> list[tuple[str, ...]]:
-        return key_columns(required(settings.by, f"{cls.name}.by"))
+    def __init__(self, settings: KindSettings) -> None:
+        super().__init__(settings, key_columns(required(getattr(settings, "by", None), f"{self.name}.by")))
 
     @classmethod
     @override
     def per_row(cls, settings: Any) -> int:
         return tokens_per_row(max(1, len(settings.by or ())))
+
+    @classmethod
+    @override
+    def alone(cls, settings: Any, party: int) -> tuple[Self, Any, list[str]]:
+        forms_in(place_of(settings), settings, key_columns(settings.by or ()))
+        return super().alone(settings, party)
 
     @override
     def more_problems(self, table: TableKeys) -> list[str]:

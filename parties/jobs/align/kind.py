@@ -12,7 +12,7 @@ from typing_extensions import override
 from parties.base.canonical import canonical
 from parties.base.extras import installed
 from parties.base.text import quoted
-from parties.jobs.align.reading import TableKeys, check_rows, columns_first, place_of, problems, read_table
+from parties.jobs.align.reading import TableKeys, check_rows, place_of, problems, read_table
 from parties.jobs.align.settings import LEARNERS, AlignSettings, bounds, columns_of, forms_of
 from parties.jobs.aligned import row_column
 from parties.jobs.inputs import AwayError
@@ -38,19 +38,14 @@ class Alignment(Kind):
     settings: AlignSettings
     sizes: tuple[int, int]  # number of people that party 0 and party 1 can enter
 
-    def __init__(self, settings: KindSettings, further: Iterable[Form] = ()) -> None:
+    def __init__(self, settings: KindSettings, keys: list[tuple[str, ...]], further: Iterable[Form] = ()) -> None:
         super().__init__(settings)
-        self._keys = self.keys_of(settings)
+        self._keys = keys
         self._forms = forms_of(self.settings, self.columns)
         self._normal_forms = [*self._forms.values(), *further]
         self._versions: Any = table_versions(self._normal_forms)  # the proposer's, in a job of nodes
         self._number: int | None = None  # of matched rows, after a run of a command that learns it
         self._own: str | None = None  # their keys as CSV, if it learns them
-
-    @classmethod
-    @abstractmethod
-    def keys_of(cls, settings: Any) -> list[tuple[str, ...]]:
-        """Return the columns of each key that the settings name."""
 
     @classmethod
     @abstractmethod
@@ -135,28 +130,16 @@ class Alignment(Kind):
         table, _ = inputs.required()
         if "keys" not in settings.model_fields_set:
             settings = settings.model_copy(update={"keys": table.max_rows * cls.per_row(settings)})
-        return cls(settings)
+        return cls(settings)  # type: ignore[call-arg]
 
     @classmethod
     @override
     def alone(cls, settings: Any, party: int) -> tuple[Self, Any, list[str]]:
         """Return the task with this party's keys read from a file or table."""
-        place = place_of(settings)
-        with columns_first(place, cls.keys_of(settings)):
-            task = cls.planned(settings)
+        task, place = cls.planned(settings), place_of(settings)
         if settings.aligned is not None and not task.learns_rows(party):
             raise InputError("--aligned: this party learns no rows; remove it")
-        table = task._read(place, party)
-        return task, (table, None), task.own_remarks(table, party)
-
-    def own_remarks(self, table: TableKeys, party: int) -> list[str]:
-        """Return remarks on own rows for this party alone.
-
-        Args:
-            table: The table's keys.
-            party: Number of the party, 0 or 1.
-        """
-        return []
+        return task, (task._read(place, party), None), []
 
     def _read(self, place: PlaceSettings, party: int) -> TableKeys:
         table = read_table(place, self._keys, self._forms)

@@ -6,13 +6,12 @@ import csv
 import hmac
 import io
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from parties.alone.preparing.spellings import NO_VALUE
 from parties.base.extras import require
-from parties.jobs.align.settings import AlignSettings, KeySettings, columns_of
+from parties.jobs.align.settings import AlignSettings, KeySettings, columns_of, forms_of
 from parties.sources.settings import PlaceSettings, TableSettings
 from parties.tables.unfit import UnfitError
 from protocols.alignment.forms import Form, normal_column
@@ -127,21 +126,22 @@ def read_table(place: PlaceSettings, keys: Sequence[tuple[str, ...]], forms: Map
     )
 
 
-@contextmanager
-def columns_first(place: PlaceSettings, keys: Sequence[tuple[str, ...]]) -> Iterator[None]:
-    """Raise InputError for a key column that the table lacks, before any other InputError: a form may name it right.
+def forms_in(place: PlaceSettings, settings: AlignSettings, keys: Sequence[tuple[str, ...]]) -> dict[str, Form]:
+    """Return the normal form of each key column. Raise InputError if a column, or else a form, is wrong.
 
     Args:
         place: The table or file.
+        settings: Settings of the job.
         keys: The columns of each key.
     """
     from parties.sources.opening import open_rows  # loads slowly
 
+    columns = columns_of(keys)
     try:
-        yield
+        return forms_of(settings, columns)
     except InputError:
         with open_rows(place) as rows:
-            rows.select([place.renamed.get(name, name) for name in columns_of(keys)])
+            rows.select([place.renamed.get(name, name) for name in columns])
         raise
 
 

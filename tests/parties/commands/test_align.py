@@ -10,9 +10,11 @@ from types import SimpleNamespace
 import pytest
 
 from parties.cli import run
-from parties.commands import align_rows
 from parties.jobs.align.fuzzy import comparisons_of
+from parties.node.records import database
 from parties.node.records.sidecar_files import SidecarFiles
+from parties.operator.client import NodeClient
+from parties.party_file import state_directory
 from protocols.alignment import estimation
 from tests.support.refused import refused
 
@@ -57,7 +59,7 @@ def test_weights_are_estimated_where_there_is_something_to_estimate_them_from(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["t.csv", *NAMES, *RULES], "t.csv: 60 rows, fewer than 100: their shares would describe single people"),
+        (["t.csv", *NAMES, *RULES], "60 rows, fewer than 100: weights from them would describe single people"),
         (["t.csv", "--comparisons", "name=exact:9+else:-4", *RULES], "'name=exact:9+else:-4' must give each level as"),
         (["t.csv", *NAMES, "--blocking-rules", "town", "--forms", "city=case"], "there is no column 'town'"),
         (["t.csv", *NAMES, *RULES, "--forms", "town=case"], "--forms: 'town' is no key column"),
@@ -90,10 +92,10 @@ def test_latest_is_a_job_of_align(
         SimpleNamespace(id=one * 32, protocol=protocol) for one, protocol in (("c", "classify"), ("a", "align exact"))
     ]
     client = SimpleNamespace(jobs=lambda states: jobs)
-    monkeypatch.setattr(align_rows.NodeClient, "from_config", lambda config: client)
+    monkeypatch.setattr(NodeClient, "from_config", lambda config: client)
     monkeypatch.chdir(tmp_path)
     Path("party.toml").write_text("[node]\n")
-    place = SidecarFiles(align_rows.state_directory(Path("party.toml")) / align_rows.database.FILE_NAME)
+    place = SidecarFiles(state_directory(Path("party.toml")) / database.FILE_NAME)
     place.database.parent.mkdir(parents=True)
     for job in jobs:
         place.write_own_result(job.id, job.protocol.encode())

@@ -74,16 +74,12 @@ class AlignExact(KeyAlignment):
             self._reveals,
             lambda state, step=None: {opened: 0 if state is None else terms.opened_bits if rows else 1},
             Bits.once(terms.opened_bits),
-            question=f"which rows are matched {self.matched_by()}"
-            if rows
-            else f"how many rows are matched {self.matched_by()}",
+            question=f"{'which' if rows else 'how many'} rows are matched {self.matched_by()}",
             subject=self.columns[0],
         )
 
     def _reveals(self, peer: str) -> list[str]:
-        what = (
-            "which of its own rows have a partner" if self.settings.opens == "rows" else "how many rows have a partner"
-        )
+        what = f"{'which of its own' if self.settings.opens == 'rows' else 'how many'} rows have a partner"
         lines = [f"{LEARNERS[self.settings.learns]} {what} in the other's table, matched {self.matched_by()}."]
         if self.settings.learns != "both":
             lines.append("The other party learns no result.")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from typing_extensions import override
 
 from parties.base.settings import required
 from parties.base.text import listed
-from parties.jobs.align.fuzzy import PLACES_A_ROW, FuzzySettings, Rule, compared, comparisons_of, linkage_of, rules_of
+from parties.jobs.align.fuzzy import PLACES_A_ROW, FuzzySettings, compared, comparisons_of, linkage_of, rules_of
 from parties.jobs.align.kind import Alignment
 from parties.jobs.align.reading import TableKeys
 from parties.jobs.align.settings import LEARNERS
@@ -28,7 +28,6 @@ from parties.jobs.kind import (
 
 if TYPE_CHECKING:
     from protocols.alignment.fuzzy import LinkRows
-    from protocols.alignment.weights import Comparison
     from smc.engines import Engine
 
 COUNTABLE = 1 << 26  # pairs whose cost is counted; the count takes a second for some million
@@ -54,23 +53,14 @@ class AlignFuzzy(Alignment):
     lists = ("forms", "comparisons", "blocking_rules")
 
     def __init__(self, settings: KindSettings) -> None:
-        self._comparisons, self._rules = self._columns_of(settings)
+        texts = [required(getattr(settings, name, None), f"{self.name}.{name}") for name in self.lists[1:]]
+        self._comparisons, self._rules = comparisons_of(texts[0]), rules_of(texts[1])
         steps = [form for rule in self._rules for _, form in rule.parts if form is not None]
-        super().__init__(settings, steps)
+        super().__init__(settings, compared(self._comparisons, self._rules), steps)
         self.terms = linkage_of(self.settings, list(self._comparisons.values()), len(self._rules))
         left, right = self.terms.places
         entered = self.terms.rules * self.terms.bins  # a party that cheats may enter other rows by each rule
         self.sizes = entered * left, entered * right
-
-    @classmethod
-    def _columns_of(cls, settings: Any) -> tuple[dict[str, Comparison], list[Rule]]:
-        texts = [required(getattr(settings, name), f"{cls.name}.{name}") for name in cls.lists[1:]]
-        return comparisons_of(texts[0]), rules_of(texts[1])
-
-    @classmethod
-    @override
-    def keys_of(cls, settings: Any) -> list[tuple[str, ...]]:
-        return compared(*cls._columns_of(settings))
 
     @classmethod
     @override
@@ -81,8 +71,13 @@ class AlignFuzzy(Alignment):
     def learns_rows(self, party: int) -> bool:
         return self.terms.learns_it(party)
 
+    @classmethod
     @override
-    def own_remarks(self, table: TableKeys, party: int) -> list[str]:
+    def alone(cls, settings: Any, party: int) -> tuple[Self, Any, list[str]]:
+        task, data, _ = super().alone(settings, party)
+        return task, data, task._left_out(data[0], party)
+
+    def _left_out(self, table: TableKeys, party: int) -> list[str]:
         from protocols.alignment.bins import left_out
 
         rows = self._encoded(table)
@@ -110,11 +105,7 @@ class AlignFuzzy(Alignment):
     @override
     def disclosure(self) -> Disclosure:
         bits = self.terms.opened_bits
-        opened = (
-            "whether a row has a partner, and its place"
-            if self.settings.learns == "both"
-            else "whether a row has a partner"
-        )
+        opened = "whether a row has a partner" + (", and its place" if self.settings.learns == "both" else "")
         return Disclosure(
             self._reveals,
             lambda state, step=None: {opened: 0 if state is None else bits},
