@@ -47,6 +47,20 @@ effect = "permit"
 purpose = "research"
 columns.within = {columns}
 exact = true
+
+[template.late]
+protocol = "rank"
+table = "rows"
+purpose = "follow-up"
+target = "late"
+first = 3
+parameters = {{ alignment = {{ at_least = 60 }} }}
+
+[[policy]]
+name = "asked once"
+effect = "permit"
+template = "late"
+exact = true
 """
 BY = {"protocol": "align exact", "by": ["tax"], "purpose": "research"}
 TREE: dict[str, Any] = {"protocol": "id3", "alignment": "latest", "against": "public", "purpose": "research"}
@@ -124,6 +138,9 @@ def test_jobs_of_both_nodes_on_the_matched_rows(pair: Nodes, tmp_path: Path) -> 
     order, view = done(pair, pair.a, **asked)
     assert order["order"] == of_joined(two, **columns)["order"]
     assert view.parameters["alignment"] == matching
+    by_template = pair.b.client.submit({"template": "late", "alignment": "latest"}).id
+    assert [view.state for view in pair.finished(by_template)] == ["done", "done"]
+    assert pair.a.client.result(by_template).document["order"] == order["order"]
     for question in ({"protocol": "release count", "where": "late = True and income = low"}, TABLE, RISKS):
         done(pair, pair.a, **question, **NOISE, alignment="latest", purpose="research")
     two.kind, judged = Auc, {"classifier": json.dumps(tree), "at_least": 0.9}
@@ -136,6 +153,7 @@ def test_jobs_of_both_nodes_on_the_matched_rows(pair: Nodes, tmp_path: Path) -> 
     kept = [node for node in (pair.a, pair.b) if here(node.directory, "align", "rows", view.id).code == 0]
     (learner,) = kept
     lines = here(learner.directory, "align", "rows", view.id).out.splitlines()
+    assert here(learner.directory, "align", "rows", "latest").out.startswith("tax,row of ")
     write(tmp_path / "joined.csv", people()[10:70], ["tax", "income", "employed", "orders"])
     write_json(tmp_path / "tree.json", tree)
     predicted = here(tmp_path, "predict", "--tree", "tree.json", "--data", "joined.csv").out.splitlines()

@@ -33,8 +33,7 @@ def _fits(job: Proposal, party: int, template: Template, inputs: Callable[[int, 
     task, table = job.task, job.tables[party]
     if job.holding is not None or (template.protocol, template.table) != (task.name, table):
         return False
-    settings: Any = task.settings
-    matched = {ALIGNMENT: settings.max_rows} if getattr(settings, ALIGNMENT, None) is not None else {}
+    matched = {ALIGNMENT: getattr(task.settings, "max_rows", 0)} if getattr(task.settings, ALIGNMENT, None) else {}
     given, bounded = (
         {key: some.get(key) for key in template.parameters} for some in (task.parameters(), task.bounded() | matched)
     )
