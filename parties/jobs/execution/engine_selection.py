@@ -40,8 +40,8 @@ LINKS = (*PRESETS.values(), LinkShape(10e6, 0.05))  # links of every kind
 USUAL_LINK = LinkShape(100e6, 5e-3)  # link on which time is weighed against bytes
 # seconds that one byte is worth there: traffic may cost money, and other transfers wait behind it
 BYTE_SECONDS = 8 / 10e6
-# on a link that is measured the time alone decides, but for bytes beyond the first GB: 100 MB are worth a second
-LARGE, LARGE_BYTE_SECONDS = 1 << 30, 1e-8
+# on a link that is measured the time alone decides, but for bytes beyond the first GB: a GB is worth half a minute
+LARGE, LARGE_BYTE_SECONDS = 1 << 30, 3e-8
 # seconds, beyond the measurement's, that a job may lose; a command takes half of that to start
 UNNOTICED = 0.015
 # bytes by an engine of garbled circuits, least and most, of a job for which no other engine is counted: with less, one
