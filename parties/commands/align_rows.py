@@ -33,8 +33,7 @@ def rows_command(
     place = SidecarFiles(state_directory(config) / database.FILE_NAME)
     check_new({"--out": out}, [], config, force)
     if job == "latest":
-        jobs = NodeClient.from_config(config).jobs(states=("done",))
-        done = [view for view in jobs if view.protocol.startswith("align ")]
+        done = [view for view in NodeClient.from_config(config).jobs(states=("done",)) if view.protocol[:5] == "align"]
         job = next((view.id for view in done if place.own_result(view.id).exists()), job)
     found = [path for path in place.own_result("").parent.glob("*.csv") if path.name.startswith(job)]
     if len(found) != 1:

@@ -37,8 +37,9 @@ def weights_command(
     u comes from random pairs of rows, m from duplicates in your table. Without enough duplicates your M stays. The
     numbers tell how often values repeat in your table: read them before you show them to the peer.
     """
-    settings = merge(FuzzySettings(), {"forms": None if forms is None else parts_of(forms)})
-    texts, rules = parts_of(comparisons), rules_of(parts_of(blocking_rules))
+    given = {"comparisons": parts_of(comparisons), "blocking_rules": parts_of(blocking_rules)}
+    settings = merge(FuzzySettings(), {**given, "forms": None if forms is None else parts_of(forms)})
+    texts, rules = settings.comparisons or (), rules_of(settings.blocking_rules or ())
     of, first = comparisons_of(texts), [m_probabilities(text) for text in texts]
     place, columns = chosen(data, table, config_file), compared(of, rules)
     with console.progress("estimating"):

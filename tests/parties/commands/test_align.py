@@ -63,6 +63,8 @@ def test_weights_are_estimated_where_there_is_something_to_estimate_them_from(
         (["t.csv", "--comparisons", "name=exact:9+else:-4", *RULES], "'name=exact:9+else:-4' must give each level as"),
         (["t.csv", *NAMES, "--blocking-rules", "town", "--forms", "city=case"], "there is no column 'town'"),
         (["t.csv", *NAMES, *RULES, "--forms", "town=case"], "--forms: 'town' is no key column"),
+        (["t.csv", "--comparisons", "", *RULES], "--comparisons: "),
+        (["t.csv", *NAMES, "--blocking-rules", ""], "--blocking-rules: "),
     ],
 )
 def test_a_table_or_settings_that_do_not_do(
