@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -250,6 +250,7 @@ def read_certificate(path: Path) -> x509.Certificate:
         raise InputError(f"{path} holds no readable certificate in PEM form; give the .crt file") from None
 
 
+@lru_cache(maxsize=256)
 def fingerprint(certificate: x509.Certificate) -> str:
     """Return SHA-256 of the certificate, as 32 upper-case hexadecimal bytes joined by colons."""
     return certificate.fingerprint(hashes.SHA256()).hex(":").upper()

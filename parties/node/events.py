@@ -80,7 +80,8 @@ class Events:
         self._folding = Folding(self._repeats, FREE, WINDOW_SECONDS)
         self.registry = CollectorRegistry()
         self.connected = Gauge("smc_connected", "Number of connected peers' nodes.", registry=self.registry)
-        self._jobs = Gauge("smc_jobs", "Jobs by state.", ["state"], registry=self.registry)
+        jobs = Gauge("smc_jobs", "Jobs by state.", ["state"], registry=self.registry)
+        self._jobs = {state: jobs.labels(state) for state in get_args(State)}
         self._own_trouble = Gauge(
             "smc_own_trouble", "1 while trouble of this machine delays jobs.", ["reason"], registry=self.registry
         )
@@ -136,8 +137,8 @@ class Events:
 
     def jobs(self, counts: Mapping[State, int]) -> None:
         """Set the number of jobs in each state."""
-        for state in get_args(State):
-            self._jobs.labels(state).set(counts.get(state, 0))
+        for state, number in self._jobs.items():
+            number.set(counts.get(state, 0))
 
     def troubled(self, why: str) -> None:
         """Show trouble of this machine in the metrics, until `well` is called."""

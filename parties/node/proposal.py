@@ -235,6 +235,8 @@ class Proposal(BaseModel):
 
 def _difference(written: Mapping[str, Any], meant: Mapping[str, Any]) -> str | None:
     """Return the first difference between a specification and that of its parsed task; None if they are equal."""
+    if canonical(written) == canonical(meant):
+        return None
     for name in sorted({*written, *meant}):
         if name not in meant:
             return f"has {quoted(name)}, which does not belong to it"

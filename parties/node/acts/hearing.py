@@ -17,7 +17,7 @@ from parties.node.log.statement import BY_NODE, Statement, takes_back
 from parties.node.log.store import Record, is_held
 from parties.node.peers import PeerIdentity
 from parties.node.proposal import Proposal
-from parties.node.records import Signed
+from parties.node.records import Evidence, Signed
 from parties.node.records.sealed import errors
 from smc.errors import InputError, ProtocolError, SmcError
 
@@ -47,7 +47,7 @@ class Hearing:
         self._log.settle()  # a sent statement must not be lost
         return statement
 
-    def hear(self, peer: str, data: bytes) -> None:
+    def hear(self, peer: str, data: bytes, head: Evidence | None = None) -> None:
         """Handle a statement from this peer.
 
         A new proposal that meets an unexpected error of this node is refused and not kept.
@@ -55,6 +55,7 @@ class Hearing:
         Args:
             peer: Name of the peer.
             data: The statement as sent.
+            head: The head of the peer's log that came with it.
 
         Raises:
             ProtocolError: The statement is invalid, or exceeds the limits for a peer. Or a holder contradicts itself in
@@ -69,6 +70,8 @@ class Hearing:
             raise ProtocolError("the peer's signature under a withdrawal is wrong")
         try:
             with self._log.writing(), self._counted(peer, theirs.proposal.id):
+                if head is not None:  # in this transaction: a transaction of its own waits for the disk once more
+                    self._parts.heads.keep(who, head)
                 known = self._jobs.store.get(theirs.proposal.id)
                 record, answer = self._meet(theirs, who) if known is None else self._heard(known, theirs, who)
                 if record is None and passed_on:

@@ -180,7 +180,7 @@ class Contacts:
         if key.startswith(giving.LABEL):
             return key.encode()
         statement = self._ledger.hearing.statement(key, peer)
-        return self._ledger.heads.attached(peer, statement) if statement else b""
+        return self._ledger.heads.attached(statement) if statement else b""
 
     def _door(self, holder: str, identifier: str) -> Admit:
         record = self._ledger.jobs.known(identifier)
@@ -209,8 +209,11 @@ class Contacts:
                 self.of[record.peer].sessions.called(record.id, peer)
             return
         try:
-            data = self._ledger.heads.detached(peer, data)
-            self._ledger.hearing.hear(peer, data)
+            data, head = self._ledger.heads.detached(peer, data)
+            try:
+                self._ledger.hearing.hear(peer, data, head)
+            finally:  # also if the statement is refused
+                self._ledger.heads.hold(peer, head, newer=True)
         except errors() as error:
             why = own_trouble(error) or "the records cannot be written"
             self._events.log("records cannot be written", why=why)
@@ -233,7 +236,7 @@ class Contacts:
         heads.send(session, Accepted(accepted=peer_findings.accepted))
         accepted = heads.receive(session, Accepted).accepted
         if not (why := heads.why_held(peer, our_findings, peer_findings, accepted, their_findings.accepted)):
-            self._ledger.heads.hold(peer, their_heads)
+            self._ledger.heads.hold(peer, their_heads.own)
         return why
 
     def _connected(self, name: str, connected: bool, address: str | None) -> None:

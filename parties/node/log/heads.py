@@ -81,8 +81,11 @@ class Heads:
     def shown(self, peer: str) -> Shown:
         """Return the heads to show to a peer: our log's, and that of the peer's log that we hold."""
         with self._log.reading():
-            self._log.settle()
-            return Shown(own=self._log.audit.evidence(), held=self._held(self._log.peers.named(peer)))
+            return Shown(own=self._own(), held=self._held(self._log.peers.named(peer)))
+
+    def _own(self) -> Evidence:
+        self._log.settle()
+        return self._log.audit.evidence()
 
     def lost(self, peer: str, theirs: Shown) -> Found:
         """Return the entry that our log lacks, by the heads that the peer shows.
@@ -141,15 +144,16 @@ class Heads:
         self._is_behind = bool(peer)
         return ROLLED_BACK.format(peer=peer) if peer else ""
 
-    def hold(self, peer: str, theirs: Shown) -> None:
+    def hold(self, peer: str, evidence: Evidence, newer: bool = False) -> None:
         """Hold the head of its own log that a peer shows, from now on.
 
         Args:
             peer: Name of the peer.
-            theirs: The heads that it shows.
+            evidence: The signed head.
+            newer: See `keep`.
         """
         with self._log.writing():
-            self.keep(self._log.peers.named(peer), theirs.own, newer=False)
+            self.keep(self._log.peers.named(peer), evidence, newer)
 
     def keep(self, who: PeerIdentity, evidence: Evidence, newer: bool = True) -> None:
         """Store the last signed head of a peer's log, as evidence against a rollback. The caller's transaction is used.
@@ -165,17 +169,14 @@ class Heads:
         values = (fingerprint(who.peer), evidence.model_dump_json())
         self._log.connection.execute("INSERT OR REPLACE INTO heads VALUES (?, ?)", values)
 
-    def attached(self, peer: str, statement: bytes) -> bytes:
-        """Return a statement for a peer after a line with our log's present head.
+    def attached(self, statement: bytes) -> bytes:
+        """Return a statement for a peer after a line with our log's present head."""
+        with self._log.reading():
+            head = self._own()
+        return canonical(head.model_dump(mode="json")).encode() + b"\n" + statement
 
-        Args:
-            peer: Name of the peer.
-            statement: The statement.
-        """
-        return canonical(self.shown(peer).own.model_dump(mode="json")).encode() + b"\n" + statement
-
-    def detached(self, peer: str, data: bytes) -> bytes:
-        """Hold the head of its log that a peer sends before a statement; return the statement.
+    def detached(self, peer: str, data: bytes) -> tuple[bytes, Evidence]:
+        """Return the statement of a peer, and the head of its log before it.
 
         Only what the standing link brings has a head. The peer composes the heads of a new link after it has left the
         former one, so a head that arrives late is never newer than those.
@@ -191,9 +192,7 @@ class Heads:
         who, evidence = self._log.peers.named(peer), _read(Evidence, head)
         if who.signer(evidence.is_signed_by) is None:
             raise ProtocolError("the peer has not signed its log's head")
-        with self._log.writing(later=True):
-            self.keep(who, evidence)
-        return statement
+        return statement, evidence
 
     def succeed(self, who: PeerIdentity) -> None:
         """Copy the held head of a peer's log to its new certificate, in the caller's transaction."""

@@ -180,7 +180,7 @@ class Record(BaseModel):
 
     def said_by(self, side: Side) -> Statement:
         """Return the statement of a participant; an empty one if it has made none yet."""
-        return self.participants[side].statement or Statement(proposal=self.proposal)
+        return self.participants[side].statement or Statement.model_construct(proposal=self.proposal)  # is valid
 
     def with_statement(self, side: Side, **changes: Any) -> Self:
         """Return the job after a participant has changed its statement.

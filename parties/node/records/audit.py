@@ -52,9 +52,9 @@ class AuditLog:
         Raises:
             ValueError: The fields are not those of `kinds.FIELDS`.
         """
-        return self.add(FIELDS[kind].model_validate(fields), job)
+        return entry(self.add(FIELDS[kind].model_validate(fields), job))
 
-    def add(self, fields: Fields, job: str | None) -> AuditEntry:
+    def add(self, fields: Fields, job: str | None) -> Row:
         """Add an entry in the caller's transaction, or begin one: a node and a command may write to one log.
 
         Args:
@@ -75,7 +75,7 @@ class AuditLog:
         self._known = sign_head(self._identity, row.head())
         database.add(self._connection, row, self._known)
         self.bytes += len(row.fields) + ENTRY_BYTES
-        return entry(row)
+        return row
 
     def of_job(self, job: str) -> list[Row]:
         """Return the rows of a job's entries that are archived with it."""

@@ -175,7 +175,7 @@ def test_what_cannot_be_written_of_a_statement_ends_the_link(pair: Pair, monkeyp
 
     monkeypatch.setattr(node._ledger.hearing, "hear", full)
     with pytest.raises(LinkError, match=control.UNWRITTEN):
-        node._hear("bob", pair.parties[1].ledger.heads.attached("alice", b"{}"))
+        node._hear("bob", pair.parties[1].ledger.heads.attached(b"{}"))
     (line,) = log.getvalue().splitlines()
     assert json.loads(line)["event"] == "records cannot be written"
 

@@ -173,7 +173,7 @@ def test_all_goes_on_under_the_new_certificate(pair: Pair, new: Identity) -> Non
 def test_a_log_that_is_rolled_back_while_it_changes_is_noticed(pair: Pair, new: Identity) -> None:
     alice, bob = pair.parties
     who = named(pair, new)
-    alice.ledger.heads.hold("bob", bob.ledger.heads.shown("alice"))
+    alice.ledger.heads.hold("bob", bob.ledger.heads.shown("alice").own)
     held = alice.ledger.heads.shown("bob").held
     alice.ledger.pins.succeed(who)
     assert alice.ledger.heads.shown("bob").held == held

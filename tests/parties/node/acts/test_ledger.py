@@ -306,7 +306,7 @@ def test_an_error_of_ours_ends_one_statement_and_not_the_link(pair: Pair, monkey
         new = propose(pair)
         alice.ledger.decisions.cancel(known)
         for data in alice.said:
-            node._hear("alice", alice.ledger.heads.attached("bob", data))
+            node._hear("alice", alice.ledger.heads.attached(data))
     alice.said.clear()
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
     assert [(line["event"], line["job"]) for line in lines] == [("statement failed", new), ("statement failed", known)]

@@ -85,7 +85,7 @@ def test_a_log_made_anew_lacks_what_it_signed(pair: Pair) -> None:
         alice.ledger.log.note("node stopped")
     grown = alice.ledger.heads.shown("bob")  # as long as it was: now its own word tells
     assert bob.ledger.heads.lost_by_peer("alice", grown, lost(pair, 0)).lost == held.head
-    bob.ledger.heads.hold("alice", grown)
+    bob.ledger.heads.hold("alice", grown.own)
     assert lost(pair, 0) == Found(lost=None)
 
 

@@ -72,7 +72,7 @@ def _work(pair: Pair) -> None:
     pair.deliver()
     alice.decisions.decide(refused, "refused", "not of this table")
     propose(pair, 0, purpose="yet to be decided")
-    alice.heads.hold("bob", pair.parties[1].ledger.heads.shown("alice"))
+    alice.heads.hold("bob", pair.parties[1].ledger.heads.shown("alice").own)
     alice.log.note_shipped("archive", Shipped(1, "ab" * 32, "2026-01-01T00:00:00+00:00"))
 
 

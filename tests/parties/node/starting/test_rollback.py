@@ -54,7 +54,7 @@ def back(pair: Pair) -> Pair:
         alice.ledger.runs.met(job, 0, "yao")
         alice.opens(job)
         assert alice.ledger.accounts.share("days", "bob").left == pytest.approx(0.5)
-        bob.ledger.heads.hold("alice", alice.ledger.heads.shown("bob"))
+        bob.ledger.heads.hold("alice", alice.ledger.heads.shown("bob").own)
     alice.connection.close()
     for file in alice.path.parent.glob("node.sqlite*"):
         if file != old:
