@@ -16,7 +16,7 @@ from parties.base.text import quoted
 from parties.link.exchange_pb2 import Hello
 from smc.errors import InputError, JobMismatchError, ProtocolError
 
-WIRE_VERSION = 7
+WIRE_VERSION = 8
 NONCE_BYTES = 16
 MAX_JOB_BYTES = 256 * 1024
 SHOWN_DIFFERENCES = 8

@@ -27,14 +27,14 @@ from smc.circuit import Builder, Netlist
 from smc.engines import Choice, Engine, make_engine
 from smc.errors import JobMismatchError, ProtocolError
 from smc.local import run_local
-from smc.ot import columns, elliptic, ferret, ggm_tree, trapdoor
+from smc.ot import columns, ferret, ggm_tree, trapdoor
 from smc.ot.lpn import Parameters
 from smc.primitives import bits as bitpack
 from smc.recipes import EngineName, OTKind
 from smc.session import AnnouncedOpenings, Session
 from tests.support.delta_thief import FILL
 from tests.support.duels import Wrap, duel
-from tests.support.toy_curve import ToyCurve
+from tests.support.toy_curve import lay
 
 WIDTH, BATCH = 6, 8
 RANDOM_BITS = 4
@@ -157,7 +157,7 @@ def arena() -> Iterator[None]:
     Public-key operations cost little, RSA's values are shorter, and Ferret's iterations are small and many.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(elliptic, "sodium", ToyCurve)
+        lay(patch)
         patch.setattr(trapdoor, "MODULUS_BITS", SMALL_MODULUS)
         patch.setattr(trapdoor, "MODULUS_BYTES", SMALL_MODULUS // 8)
         for role in (ferret.FerretSender, ferret.FerretReceiver):

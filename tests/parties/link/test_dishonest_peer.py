@@ -127,7 +127,7 @@ def test_peer_that_hangs_up_without_a_word(parties):
         ({"party": 2}, ProtocolError, "says that it is party 2, expected party 1"),
         ({"nonce": b"short"}, ProtocolError, "no fresh nonce"),
         ({"nonce": b""}, ProtocolError, "no fresh nonce"),
-        ({"wire_version": 9}, JobMismatchError, "wire version: ours 7, peer's 9"),
+        ({"wire_version": 9}, JobMismatchError, "wire version: ours 8, peer's 9"),
         (
             {"job": '{"a":1,"protocol":"test"}'},
             JobMismatchError,

@@ -84,7 +84,7 @@ def test_identifier_is_common_fresh_and_bound_to_everything():
     other = agree(hello(0, {"a": 2}, nonce=zero.nonce), hello(1, {"a": 2}, nonce=one.nonce))
     assert other != identifier
     version = agree(
-        hello(0, {"a": 1}, nonce=zero.nonce, wire_version=8), hello(1, {"a": 1}, nonce=one.nonce, wire_version=8)
+        hello(0, {"a": 1}, nonce=zero.nonce, wire_version=9), hello(1, {"a": 1}, nonce=one.nonce, wire_version=9)
     )
     assert version != identifier
 
@@ -92,15 +92,15 @@ def test_identifier_is_common_fresh_and_bound_to_everything():
 def test_identifier_is_pinned():
     """SHA-256 with type and length before every part, computed by hand."""
     zero, one = hello(0, {"a": 1}, nonce=b"0" * 16), hello(1, {"a": 1}, nonce=b"1" * 16)
-    parts = [(b"b", b"0" * 16 + b"1" * 16), (b"s", b"smc.exchange"), (b"i", b"7"), (b"s", b'{"a":1}')]
+    parts = [(b"b", b"0" * 16 + b"1" * 16), (b"s", b"smc.exchange"), (b"i", b"8"), (b"s", b'{"a":1}')]
     data = b"".join(kind + len(part).to_bytes(8, "little") + part for kind, part in parts)
     expected = hashlib.sha256(data).digest()
     assert agree(zero, one) == expected
 
 
 def test_wire_version_comes_before_everything_else():
-    with pytest.raises(JobMismatchError, match="wire version: ours 7, peer's 8"):
-        agree(make_hello(0, {}), Hello(wire_version=8, party=9, job="?", nonce=b""))
+    with pytest.raises(JobMismatchError, match="wire version: ours 8, peer's 9"):
+        agree(make_hello(0, {}), Hello(wire_version=9, party=9, job="?", nonce=b""))
 
 
 @pytest.mark.parametrize(

@@ -207,12 +207,12 @@ def test_different_jobs_end_both_sides_with_both_values(parties):
 
 def test_different_wire_versions_end_both_sides(parties, monkeypatch):
     listening, address = parties.listen(nothing)
-    monkeypatch.setattr("parties.link.handshake.WIRE_VERSION", 8)
+    monkeypatch.setattr("parties.link.handshake.WIRE_VERSION", 9)
     dialling = parties.connect(address, nothing)
     ours, theirs = listening.outcome(), dialling.outcome()
     assert type(ours) is type(theirs) is JobMismatchError
-    assert "wire version: ours 7, peer's 8" in str(ours)
-    assert "wire version: ours 8, peer's 7" in str(theirs)
+    assert "wire version: ours 8, peer's 9" in str(ours)
+    assert "wire version: ours 9, peer's 8" in str(theirs)
 
 
 def test_listener_with_another_certificate_is_refused(parties, enough):

@@ -44,6 +44,8 @@ ROLES: dict[str, Roles] = {
     "softspoken4": (partial(SoftSpokenSender, k=4), partial(SoftSpokenReceiver, k=4)),
     "softspoken8": (partial(SoftSpokenSender, k=8), partial(SoftSpokenReceiver, k=8)),
 }
+OF_ORDER_8 = bytes.fromhex("c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a")
+OFF_CURVE = b"\x02" + bytes(31)
 SIZES = {"elliptic": (0, 1, 5), "trapdoor": (0, 1, 5), "extension": (0, 1, 127, 128, 129, 1000)}
 SIZES |= {"iknp": (0, 1, 129), "softspoken2": (0, 1, 129), "softspoken4": (1, 129), "softspoken8": (0, 1, 129)}
 CASES = [(name, count) for name, counts in SIZES.items() for count in counts]
@@ -238,7 +240,7 @@ def test_points_between_choices_belong_to_session_and_role_and_to_the_group() ->
 
 @pytest.mark.parametrize("choices", [2, 3])
 def test_base_ot_by_equations(choices: int) -> None:
-    """The keys are H(a (B - i C)), recomputed from the sender's secret and the points alone, i times from the front."""
+    """The keys are H(u(a (B - i C))), recomputed from the sender's secret and the points, by Ed25519 and its map."""
     sent: dict[str, bytes] = {}
 
     def program(session: Session) -> object:
@@ -254,13 +256,43 @@ def test_base_ot_by_equations(choices: int) -> None:
     assert public == sodium.crypto_scalarmult_ed25519_base_noclamp(secret)
     shifted = point
     for i in range(choices):
-        shared = sodium.crypto_scalarmult_ed25519_noclamp(secret, shifted)
+        shared = sodium.crypto_sign_ed25519_pk_to_curve25519(sodium.crypto_scalarmult_ed25519_noclamp(secret, shifted))
         assert keys[i, 0].tobytes() == session.derive("ot", "elliptic", 0, shared, public, point)
         shifted = sodium.crypto_core_ed25519_sub(shifted, between)
     assert np.array_equal(chosen[0], keys[choices - 1, 0])
 
 
-@pytest.mark.parametrize("point", [bytes(32), b"\x01" + bytes(31), b"\xff" * 32])
+def test_points_have_scalars_of_x25519_with_random_signs() -> None:
+    """With both signs, such scalars are nearly uniform modulo the order; without them, points would tell choices."""
+
+    def program(session: Session) -> object:
+        points = np.empty((40, 32), dtype=np.uint8)
+        return EllipticReceiver(session, "ot")._choose(np.zeros(40, dtype=np.uint8), 2, points), points
+
+    (secrets, points), _ = run_local(program)
+    seen = set()
+    for secret, point in zip(secrets, points, strict=True):
+        positive = sodium.crypto_scalarmult_ed25519_base_noclamp(secret)
+        negative = sodium.crypto_core_ed25519_sub(sodium.crypto_core_ed25519_sub(positive, positive), positive)
+        assert (secret[0] & 7, secret[31] >> 6) == (0, 1)
+        assert point.tobytes() in (positive, negative)
+        seen.add(point.tobytes() == positive)
+    assert seen == {True, False}  # but for one run in 2^39
+
+
+def test_a_component_of_small_order_has_no_effect() -> None:
+    """The sender's secret is a multiple of 8, so such a component of the peer's point tells nothing of it."""
+    rng = np.random.default_rng(5)
+    for _ in range(8):
+        (secret,), _ = elliptic._scalars(Session(0, None, bytes(32)), 1)  # type: ignore[arg-type]
+        point = sodium.crypto_core_ed25519_from_uniform(rng.bytes(32))
+        other = sodium.crypto_core_ed25519_add(point, OF_ORDER_8)
+        products = [elliptic._multiply(secret, u) for u in elliptic._on_curve25519([point, other])]
+        assert products[0] == products[1]
+        assert point != other
+
+
+@pytest.mark.parametrize("point", [bytes(32), b"\x01" + bytes(31), b"\xff" * 32, OF_ORDER_8, OFF_CURVE])
 def test_bad_points_are_refused(point: bytes) -> None:
     def program(session: Session) -> None:
         if session.party == 0:
