@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
@@ -132,9 +133,10 @@ class Account:
 
     def with_uses(self, uses: Sequence[Loss]) -> Account:
         """Return the account as if a job had just been charged these privacy losses."""
-        planned = Charge(self.at, self.table, "", "", tuple(uses), self.person)
-        charges = [*self.charges, planned]
-        return Account(self.table, self.budget, charges, self.at, self.max_rows, self.group, self.person)
+        planned, account = Charge(self.at, self.table, "", "", tuple(uses), self.person), copy(self)
+        account.charges, account.counted = [*self.charges, planned], [*self.counted, planned]
+        account.loss = self.loss + self.loss_of(uses)
+        return account
 
     def of_group(self, group: int) -> Account:
         """Return the account with prices for this number of rows, or people."""

@@ -45,6 +45,7 @@ for replaced rows.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import localcontext
@@ -118,13 +119,10 @@ def composed(uses: Iterable[Loss], adjacency: Adjacency = "add-remove", group: i
         adjacency: Kind of neighbouring tables.
         group: Number of rows in which they differ.
     """
-    counted: dict[Loss, int] = {}
-    for use in uses:
-        counted[use] = counted.get(use, 0) + use.times
     total = Composition()
-    for use, times in counted.items():
+    for use, count in Counter(uses).items():  # it hashes each fraction once
         rows = group * (2 if (adjacency, use.adjacency) == ("replace", "add-remove") else 1)
-        total += times * _of_group(use, rows)
+        total += count * use.times * _of_group(use, rows)
     return total
 
 
