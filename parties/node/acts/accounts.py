@@ -349,11 +349,7 @@ class Accounts:
 
     def _account(self, table: str, charges: Iterable[Charge], share: float = 1.0) -> Account:
         at, offer, names = self._clock.now(), self._offers.tables.get(table), self.names(table)
-        charges = [
-            charge if charge.table == table else replace(charge, table=table)
-            for charge in charges
-            if charge.table in names
-        ]
+        charges = [one if one.table == table else replace(one, table=table) for one in charges if one.table in names]
         if offer is None:
             return Account(table, None, charges, at)
         budget, person = offer.settings.budget, offer.settings.person or ""

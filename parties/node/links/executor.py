@@ -151,9 +151,8 @@ class _Garbage:
     """Garbage collection after sessions.
 
     A session leaves megabytes of cyclic garbage, which would spread among long-lived objects. So it is collected once
-    enough may be there. A collection stops this process for 30 ms or more. Long-lived objects, such as the jobs, are
-    skipped (`gc.freeze`), or each collection would take longer with every job that a node keeps. One collection in
-    `WHOLE` looks at all objects, because those that were in use during an earlier collection may be garbage by now.
+    enough may be there. Long-lived objects, such as the jobs, are skipped (`gc.freeze`), or each collection would take
+    longer with every kept job. One in `WHOLE` looks at all objects: those in use earlier may be garbage by now.
     """
 
     def __init__(self) -> None:

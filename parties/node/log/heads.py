@@ -84,8 +84,9 @@ class Heads:
             return Shown(own=self._own(), held=self._held(self._log.peers.named(peer)))
 
     def _own(self) -> Evidence:
-        self._log.settle()
-        return self._log.audit.evidence()
+        with self._log.reading():
+            self._log.settle()
+            return self._log.audit.evidence()
 
     def lost(self, peer: str, theirs: Shown) -> Found:
         """Return the entry that our log lacks, by the heads that the peer shows.
@@ -171,9 +172,7 @@ class Heads:
 
     def attached(self, statement: bytes) -> bytes:
         """Return a statement for a peer after a line with our log's present head."""
-        with self._log.reading():
-            head = self._own()
-        return canonical(head.model_dump(mode="json")).encode() + b"\n" + statement
+        return canonical(self._own().model_dump(mode="json")).encode() + b"\n" + statement
 
     def detached(self, peer: str, data: bytes) -> tuple[bytes, Evidence]:
         """Return the statement of a peer, and the head of its log before it.

@@ -142,15 +142,11 @@ class AuditLog:
     def __iter__(self) -> Iterator[AuditEntry]:
         return map(entry, database.rows(self._connection))
 
-    def verify(self, peers: Collection[x509.Certificate] = ()) -> AuditState:
-        """Check the whole log, with the signatures of the peers whose certificates are given.
+    def checked(self, peers: Collection[x509.Certificate] = ()) -> Checked:
+        """Check the whole log, with the signatures of the peers whose certificates are given; return all findings.
 
         What was intact before is not read again, unless another process has written to the database since.
         """
-        return state(self.checked(peers))
-
-    def checked(self, peers: Collection[x509.Certificate] = ()) -> Checked:
-        """Check the whole log, with the signatures of the peers whose certificates are given; return all findings."""
         circumstances = database.version(self._connection), [fingerprint(peer) for peer in peers]
         earlier = self._last_check[1] if self._last_check is not None and self._last_check[0] == circumstances else None
         self._last_check = None

@@ -4,10 +4,7 @@ An ordinary commit of the node's database is on the disk when it returns, which 
 deferred if a power cut would lose nothing that was sent outside. It is with the operating system when it returns, so
 that a killed process loses nothing, and a separate thread flushes it. `settle` waits for that. Any other commit flushes
 it, too. After a power cut the disk has everything written up to some moment.
-
-In a job each party waits for the statements that it sends and receives, for its share before that is announced, for the
-record that the share leaves (with the charge), and for its result before it is signed for the peer. The start of a
-session is not waited for: it is there before the first share is announced, which is written after it.
+docs/architecture.md lists what waits for it. The start of a session does not: a share is written after it.
 """
 
 from __future__ import annotations

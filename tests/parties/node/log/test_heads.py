@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from io import StringIO
 from typing import Any
 
 import numpy as np
 import pytest
 
+from parties.node.events import Events
+from parties.node.links.contacts import Contacts
 from parties.node.log.heads import Accepted, Found, Shown, receive, why_held
 from parties.node.records import Evidence, Head
 from parties.node.records.chain import sign_head
+from parties.node.records.seal import Seal
 from smc.errors import ProtocolError
-from tests.support.ledgers import Pair, agreed
+from tests.support.ledgers import Pair, agreed, propose
 
 pytestmark = pytest.mark.slow
 
@@ -60,6 +64,30 @@ def test_after_a_job_each_holds_the_others_signature(pair: Pair) -> None:
         assert not held.is_signed_by(own.who.identity.certificate)
         assert held == Evidence.model_validate_json(held.model_dump_json())
     assert [lost(pair, party) for party in (0, 1)] == [Found(lost=None)] * 2
+
+
+def test_a_head_is_held_with_its_statement_in_one_transaction(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each transaction waits for the disk."""
+    alice, bob = pair.parties
+    written, write = list[Head](), Seal.write
+    propose(pair)
+    (data,) = alice.said
+    statement, head = bob.ledger.heads.detached("alice", alice.ledger.heads.attached(data))
+    monkeypatch.setattr(Seal, "write", lambda seal, last: (written.append(last), write(seal, last))[1])
+    bob.ledger.hearing.hear("alice", statement, head)
+    assert (statement, len(written)) == (data, 1)
+    assert bob.ledger.heads.shown("alice").held == head
+    assert bob.ledger.log.verify().ok
+
+
+def test_a_head_is_held_though_its_statement_is_refused(pair: Pair) -> None:
+    alice, bob = pair.parties
+    node = Contacts.__new__(Contacts)
+    node._ledger, node._events = bob.ledger, Events(StringIO())
+    node._hear("alice", alice.ledger.heads.attached(b"{"))
+    held = bob.ledger.heads.shown("alice").held
+    assert held is not None
+    assert held.head == alice.ledger.log.audit.head()
 
 
 def test_a_log_made_anew_lacks_what_it_signed(pair: Pair) -> None:

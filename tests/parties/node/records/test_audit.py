@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from parties.link.identity import Identity, create, fingerprint
 from parties.node.records import AuditLog, Head, connect, database, failure, reading
-from parties.node.records.audit import verify
+from parties.node.records.audit import state, verify
 from parties.node.records.chain import NOTHING, Row
 from parties.node.records.kinds import MAX_TEXT
 from smc.errors import InputError, JobMismatchError, LinkError, ProtocolError
@@ -48,13 +48,13 @@ def test_entries_are_numbered_chained_and_come_back(connection: sqlite3.Connecti
     assert written[0].job == "ab" * 16
     assert written[0].fields == {"depth": 0, "opened": {"leaf": 2}}
     assert log.head() == Head(number=5, hash=written[-1].hash)
-    assert log.verify().model_dump() == {"entries": 5, "ok": True, "problems": []}
+    assert state(log.checked()).model_dump() == {"entries": 5, "ok": True, "problems": []}
 
 
 def test_a_log_without_an_entry_is_not_whole(log: AuditLog) -> None:
     assert log.head() == Head(number=0, hash=NOTHING)
     assert log.entries() == []
-    assert log.verify().problems == ["there is no entry"]
+    assert state(log.checked()).problems == ["there is no entry"]
     with pytest.raises(InputError, match="the audit log has no entry yet"):
         log.evidence()
 
@@ -87,7 +87,7 @@ def test_a_command_that_writes_meanwhile_is_waited_for(
             assert thread.is_alive()
         thread.join()
     assert [entry.number for entry in log] == [1, 2, 3]
-    assert log.verify().ok
+    assert state(log.checked()).ok
 
 
 def test_an_entry_is_written_with_the_callers_transaction_or_not_at_all(
@@ -107,7 +107,7 @@ def test_an_entry_is_written_with_the_callers_transaction_or_not_at_all(
     assert log.head().number == 1
     with connection:
         assert log.append(*STOPPED).number == 2
-    assert log.verify().ok
+    assert state(log.checked()).ok
 
 
 def test_the_log_goes_on_when_it_is_opened_again(
@@ -119,7 +119,7 @@ def test_the_log_goes_on_when_it_is_opened_again(
     with closing(connect(tmp_path / "state" / "node.sqlite")) as again, again:
         log = AuditLog(again, identities["alice"])
         assert log.append(*STOPPED).number == 2
-        assert log.verify().ok
+        assert state(log.checked()).ok
 
 
 def test_several_threads_one_at_a_time(connection: sqlite3.Connection, log: AuditLog) -> None:
@@ -136,7 +136,7 @@ def test_several_threads_one_at_a_time(connection: sqlite3.Connection, log: Audi
     for thread in threads:
         thread.join()
     assert log.head().number == 40
-    assert log.verify().ok
+    assert state(log.checked()).ok
 
 
 def test_commits_are_durable_and_files_private(connection: sqlite3.Connection, log: AuditLog, tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_the_database_itself_refuses_to_change_entries(
         log.append(*STOPPED)
     with pytest.raises(sqlite3.DatabaseError), connection:
         connection.execute(statement)
-    assert log.verify().model_dump() == {"entries": 2, "ok": True, "problems": []}
+    assert state(log.checked()).model_dump() == {"entries": 2, "ok": True, "problems": []}
 
 
 @pytest.mark.parametrize(
@@ -252,8 +252,8 @@ def test_a_new_certificate_takes_over(
         "former_fingerprint": fingerprint(old.certificate),
         "fingerprint": fingerprint(new.certificate),
     }
-    assert renewed.verify().model_dump() == {"entries": 3, "ok": True, "problems": []}
-    assert "names the certificate" in log.verify().problems[0]
+    assert state(renewed.checked()).model_dump() == {"entries": 3, "ok": True, "problems": []}
+    assert "names the certificate" in state(log.checked()).problems[0]
     with pytest.raises(InputError, match="not signed with this certificate"):
         log.append(*STOPPED)
 
@@ -305,7 +305,7 @@ def test_what_was_found_whole_is_not_read_again(
 
     def visit() -> list[int]:
         read.clear()
-        assert log.verify().model_dump() == {"entries": log.head().number, "ok": True, "problems": []}
+        assert state(log.checked()).model_dump() == {"entries": log.head().number, "ok": True, "problems": []}
         return read
 
     with connection:
@@ -323,8 +323,8 @@ def test_what_was_found_whole_is_not_read_again(
     with closing(sqlite3.connect(place)) as other, other:
         other.execute("DROP TRIGGER audit_no_update")
         other.execute("UPDATE audit SET at = 'then' WHERE number = 2")
-    assert any("entry 2 was changed" in problem for problem in log.verify().problems)
-    assert not log.verify().ok
+    assert any("entry 2 was changed" in problem for problem in state(log.checked()).problems)
+    assert not state(log.checked()).ok
 
 
 def test_a_check_in_a_transaction_that_comes_to_nothing_leaves_no_trace(
@@ -336,12 +336,12 @@ def test_a_check_in_a_transaction_that_comes_to_nothing_leaves_no_trace(
     def break_off() -> None:
         with connection:
             log.append(*STOPPED)
-            assert log.verify().ok
+            assert state(log.checked()).ok
             raise RuntimeError("on the way")
 
     with pytest.raises(RuntimeError, match="on the way"):
         break_off()
-    assert log.verify().ok
+    assert state(log.checked()).ok
     with connection:
         log.append("node stopped", None, {"why": "else"})
-    assert log.verify().model_dump() == {"entries": 2, "ok": True, "problems": []}
+    assert state(log.checked()).model_dump() == {"entries": 2, "ok": True, "problems": []}
