@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 from nacl import bindings as sodium
@@ -60,16 +61,19 @@ def _scalars(session: Session, count: int) -> tuple[list[bytes], Octets]:
 
 
 def _on_curve25519(points: Sequence[bytes]) -> list[bytes]:
-    """Return u(P) of public points. Raise ProtocolError for a y-coordinate of 0, 1, or 2^255 - 19 and above."""
-    import gmpy2
+    """Return u(P) of public points, by one inversion (Montgomery, 1987).
 
-    found, prime = [], gmpy2.mpz(PRIME)
-    for point in points:
-        y = int.from_bytes(point, "little") & 2**255 - 1
-        if not 1 < y < PRIME:
-            raise ProtocolError(INVALID)
-        found.append(int((1 + y) * gmpy2.invert(1 - y, prime) % prime).to_bytes(POINT, "little"))
-    return found
+    Raise ProtocolError for a y-coordinate of 0, 1, or 2^255 - 19 and above.
+    """
+    ys = [int.from_bytes(point, "little") & 2**255 - 1 for point in points]
+    if not all(1 < y < PRIME for y in ys):
+        raise ProtocolError(INVALID)
+    products = [*accumulate((1 - y for y in ys), lambda left, right: left * right % PRIME, initial=1)]
+    inverse, found = pow(products.pop(), -1, PRIME), list[bytes]()
+    for y, product in zip(reversed(ys), reversed(products), strict=True):
+        found.append(((1 + y) * inverse * product % PRIME).to_bytes(POINT, "little"))
+        inverse = inverse * (1 - y) % PRIME
+    return found[::-1]
 
 
 def _multiply(scalar: bytes, u: bytes) -> bytes:
@@ -147,12 +151,13 @@ class EllipticSender(Sender):
         return keys
 
     def _derive(self, points: Octets, keys: Blocks) -> None:
-        for j in range(len(points)):
-            shifted = [points[j].tobytes()]
-            for _ in keys[1:]:
-                shifted.append(_minus(shifted[-1], self._keys.between))
-            for i, u in enumerate(_on_curve25519(shifted)):
-                keys[i, j] = self._keys.derive(_multiply(self._secret, u), self._public, shifted[0])
+        shifted = [[point.tobytes() for point in points]]
+        for _ in keys[1:]:
+            shifted.append([_minus(point, self._keys.between) for point in shifted[-1]])
+        coordinates = [_on_curve25519(some) for some in shifted]
+        for j, point in enumerate(shifted[0]):
+            for i in range(len(keys)):
+                keys[i, j] = self._keys.derive(_multiply(self._secret, coordinates[i][j]), self._public, point)
             self._keys.index += 1
 
 
