@@ -1300,7 +1300,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ("tests/smc/ot/test_ot.py",),
         [
             ('self._session.derive(self._name, "elliptic C", part, size=32)', "bytes([part + 1]) * 32"),
-            ("shifted.append([_minus(point, self._keys.between) for point in shifted[-1]])", "shifted.append(shifted[-1])"),
+            ("[_minus(point, self._keys.between) for point in shifted[-1]]", "shifted[-1]"),
             ("candidates[0, j, -1] ^= signs[j]", "pass"),
             ("raw[:, 0] &= 248", "pass"),
         ],
