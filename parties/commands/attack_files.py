@@ -97,7 +97,7 @@ def comparable_cells(
     raw = [name for name in there if not _are(rows.values.get(name, []), agreed.attributes[name])]
     if not raw:
         return rows
-    return replace(rows, values=rows.values | labelled(table.bounded_by(MOST_ROWS), agreed, raw).values)
+    return replace(rows, values={**rows.values, **labelled(table.bounded_by(MOST_ROWS), agreed, raw).values})
 
 
 def _only_table(place: PlaceSettings, path: Path, config_file: Path) -> TableSettings | None:
@@ -115,7 +115,7 @@ def _are(cells: Sequence[str], categories: Sequence[str]) -> bool:
     return bool(values) and values <= set(categories)
 
 
-def column_of(table: Columns, name: str) -> list[str]:
+def column_of(table: Columns, name: str) -> Sequence[str]:
     """Return a column of a table.
 
     Args:
