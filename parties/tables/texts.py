@@ -46,6 +46,12 @@ class Texts(Sequence[str]):
         return self.texts[self.codes[place]]
 
     @override
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @override
     def __iter__(self) -> Iterator[str]:
         for start in range(0, len(self), PIECE):
             yield from map(self.texts.__getitem__, self.codes[start : start + PIECE].tolist())

@@ -13,7 +13,7 @@ from parties.base.text import did_you_mean, listed, quoted
 from parties.models.trees.compiled import choice, compiled
 from parties.models.trees.tree import NoBranchError, Node, domains
 from parties.tables.delimited import MISSING, Columns
-from parties.tables.texts import Texts
+from parties.tables.texts import PIECE, Texts
 
 PARTS = 5  # groups of a predicted class's rows, by a linear model's score
 
@@ -59,6 +59,10 @@ def predict(tree: Node, rows: Columns) -> list[str]:
         tree: Root of the tree.
         rows: Rows with at least the columns that the tree tests.
     """
+    return list(_labels(tree, rows))
+
+
+def _labels(tree: Node, rows: Columns) -> Texts:
     values_of = domains([tree])
     rows.require(list(values_of))
     codes = {}
@@ -73,7 +77,9 @@ def predict(tree: Node, rows: Columns) -> list[str]:
         return NoBranchError(f"{rows.where(row, name)}: {problem}; known: {listed(values)}")
 
     arrays = compiled(choice(tree))
-    return [arrays.ends[end].label for end in arrays.route(codes, len(rows.lines), refused).tolist()]
+    labels = list(dict.fromkeys(end.label for end in arrays.ends))
+    label_of = np.array([labels.index(end.label) for end in arrays.ends], dtype=np.int32)
+    return Texts.among(labels, label_of[arrays.route(codes, len(rows.lines), refused)])
 
 
 def vote(trees: Sequence[Node], rows: Columns) -> list[str]:
@@ -85,8 +91,16 @@ def vote(trees: Sequence[Node], rows: Columns) -> list[str]:
         trees: Roots of the trees.
         rows: Rows with at least the columns that the trees test.
     """
-    ballots = zip(*(predict(tree, rows) for tree in trees), strict=True)
-    return [Counter(votes).most_common(1)[0][0] for votes in ballots]  # in a tie, the first that occurred
+    ballots = [_labels(tree, rows) for tree in trees]
+    labels = list(dict.fromkeys(label for ballot in ballots for label in ballot.texts))
+    places = [np.array([labels.index(label) for label in ballot.texts], dtype=np.int64) for ballot in ballots]
+    winners = [np.zeros(0, dtype=np.int64)]
+    for start in range(0, len(rows.lines), PIECE):
+        votes = np.stack([of[b.codes[start : start + PIECE]] for of, b in zip(places, ballots, strict=True)])
+        counts = np.stack([(votes == place).sum(axis=0) for place in range(len(labels))])
+        best = np.take_along_axis(counts, votes, axis=0).argmax(axis=0)  # in a tie, the earliest tree
+        winners.append(np.take_along_axis(votes, best[None], axis=0)[0])
+    return list(Texts.among(labels, np.concatenate(winners)))
 
 
 def score(predicted: Sequence[str], actual: Sequence[str]) -> Score:

@@ -24,7 +24,8 @@ def test_a_column_in_pieces_is_the_list_of_its_cells(kinds: int, monkeypatch: py
     column.add([])
     whole, plain = column.column(), [cell.strip() for cell in cells]
     assert whole.codes.dtype.itemsize == (1 if kinds < 257 else 2 if kinds < 70_000 else 4)
-    assert list(whole) == plain
+    assert whole == plain
+    assert whole != plain[1:]
     assert whole[5:9] == plain[5:9]
     assert (len(whole), whole[-1], whole.index(plain[7])) == (len(plain), plain[-1], plain.index(plain[7]))
     assert list(whole.texts) == list(dict.fromkeys(plain))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from parties.models.trees.prediction import Predicted, calibration, predict, sco
 from parties.models.trees.tree import Leaf, TreeFile
 from parties.sources.delimited import csv_columns as columns
 from smc.errors import InputError
-from tests.support.trees import TENNIS, rows_of, write
+from tests.support.trees import TENNIS, domains, random_tree, rows_of, write
 
 
 @pytest.mark.parametrize("piece", [1, compiled.PIECE])
@@ -134,3 +135,14 @@ def test_accuracy_by_columns_is_that_of_pairs(is_class: bool) -> None:
                 reach = None if known is None else (min(scores[r] for r in some), max(scores[r] for r in some))
                 groups.append(Predicted(label, len(some), sum(actual[row] == label for row in some), reach))
         assert calibration(predicted, actual, known) == groups
+
+
+@pytest.mark.parametrize("number", [1, 2, 7])
+def test_votes_are_those_of_each_row(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside a count of the trees' classes row by row, in which the first of equals occurred first."""
+    monkeypatch.setattr(prediction, "PIECE", 7)
+    draw, values = np.random.default_rng(number), domains(4)
+    trees = [random_tree(draw, values, ["a", "b", "c"], 3) for _ in range(number)]
+    rows = rows_of(**{name: draw.choice(of, 40).tolist() for name, of in values.items()})
+    ballots = zip(*(predict(tree, rows) for tree in trees), strict=True)
+    assert prediction.vote(trees, rows) == [Counter(votes).most_common(1)[0][0] for votes in ballots]
