@@ -13,6 +13,7 @@ from parties.party_file import load
 from parties.sources.settings import PlaceSettings, TableSettings
 from parties.tables import schema
 from parties.tables.delimited import MISSING, Columns
+from parties.tables.texts import TextColumn
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _only_table(place: PlaceSettings, path: Path, config_file: Path) -> TableSet
 
 
 def _are(cells: Sequence[str], categories: Sequence[str]) -> bool:
-    values = set(cells) - {MISSING}
+    values = {*TextColumn.of(cells).texts} - {MISSING}
     return bool(values) and values <= set(categories)
 
 
@@ -141,7 +142,7 @@ def check_shared(name: str, known: Iterable[str], published: Iterable[str], wher
         where: File of the published values, for the message.
         others: Further remedies for the message.
     """
-    mine, theirs = ({cell for cell in cells if cell != MISSING} for cells in (known, published))
+    mine, theirs = ({*TextColumn.of(cells).texts} - {MISSING} for cells in (known, published))
     if mine and theirs and mine.isdisjoint(theirs):
         raise InputError(
             f"column {quoted(name)}: no value of the known rows occurs in {where}: {quoted(min(mine))} and "

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from parties.base.text import did_you_mean, listed, printable, quoted
 from parties.tables.delimited import Columns
-from parties.tables.texts import PIECE, Texts
+from parties.tables.texts import PIECE, TextColumn
 from smc.errors import InputError
 
 Margins = NDArray[np.float64]
@@ -58,7 +58,7 @@ class Scored(ABC):
         rows.require(list(self.columns))
         cells, unknown = {}, []
         for place, (name, column) in enumerate(self.columns.items()):
-            texts = Texts.of(rows.values[name])
+            texts = TextColumn.of(rows.values[name])
             read_cells = []
             try:
                 for text in texts.texts:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from parties.base.text import did_you_mean, listed, quoted
 from parties.tables.delimited import MISSING, Columns
 from parties.tables.spellings import readings
-from parties.tables.texts import Texts
+from parties.tables.texts import TextColumn
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def encoded(table: Columns, schema: Schema, target: str) -> Table:
 def _indices(table: Columns, name: str, values: Sequence[str]) -> NDArray[np.int32]:
     index = {value: i for i, value in enumerate(values)}
     index |= {text: index[value] for text, value in readings(values).items()}
-    column = Texts.of(table.values[name])
+    column = TextColumn.of(table.values[name])
     codes = np.array([index.get(text, -1) for text in column.texts], dtype=np.int32)[column.codes]
     if not len(unknown := np.flatnonzero(codes < 0)):
         return codes

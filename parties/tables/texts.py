@@ -12,23 +12,23 @@ from typing_extensions import override
 PIECE = 1 << 16  # cells that are Python objects at a time
 
 
-class Texts(Sequence[str]):
+class TextColumn(Sequence[str]):
     """A column's cells: its distinct `texts`, all of which occur, and the index of each cell's text, uint[rows]."""
 
     def __init__(self, texts: Sequence[str], codes: NDArray[Any]) -> None:
         self.texts, self.codes = texts, codes
 
     @classmethod
-    def of(cls, cells: Iterable[str]) -> Texts:
-        """Return a column of any form as `Texts`."""
-        if isinstance(cells, Texts):
+    def of(cls, cells: Iterable[str]) -> TextColumn:
+        """Return a column of any form as `TextColumn`."""
+        if isinstance(cells, TextColumn):
             return cells
         gathered = Gathered(str)
         gathered.add(cells)
         return gathered.column()
 
     @classmethod
-    def among(cls, texts: Sequence[str], places: NDArray[Any]) -> Texts:
+    def among(cls, texts: Sequence[str], places: NDArray[Any]) -> TextColumn:
         """Return the column of the texts at these places, int[rows]."""
         occurring = np.flatnonzero(np.bincount(places, minlength=len(texts)))
         codes = np.zeros(len(texts), dtype=np.min_scalar_type(max(0, len(texts) - 1)))
@@ -49,8 +49,6 @@ class Texts(Sequence[str]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
 
-    __hash__ = None  # type: ignore[assignment]
-
     @override
     def __iter__(self) -> Iterator[str]:
         for start in range(0, len(self), PIECE):
@@ -60,6 +58,12 @@ class Texts(Sequence[str]):
         """Return the texts in rising order, and the index of each cell's text, as `numpy.unique` does."""
         values, places = np.unique(np.array(self.texts, dtype=object).astype(str), return_inverse=True)
         return values, places.astype(np.int64)[self.codes]
+
+
+def encode(cells: Any) -> tuple[list[Any], NDArray[np.int32]]:
+    """Return a column of an Arrow table as its distinct values, None for NULL, and the index of each row's value."""
+    encoded = cells.combine_chunks().dictionary_encode(null_encoding="encode")
+    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
 
 
 class Gathered(dict[Any, int]):
@@ -82,10 +86,9 @@ class Gathered(dict[Any, int]):
         self._pieces.append(narrow if places is None else narrow[places])
 
     def add_arrow(self, cells: Any) -> None:
-        """Add a column of an Arrow table; None is a cell's NULL."""
-        encoded = cells.combine_chunks().dictionary_encode(null_encoding="encode")
-        self.add(encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False))
+        """Add a column of an Arrow table; a cell's NULL is None."""
+        self.add(*encode(cells))
 
-    def column(self) -> Texts:
+    def column(self) -> TextColumn:
         """Return the whole column."""
-        return Texts(list(self._texts), np.concatenate([np.zeros(0, dtype=np.uint8), *self._pieces]))
+        return TextColumn(list(self._texts), np.concatenate([np.zeros(0, dtype=np.uint8), *self._pieces]))

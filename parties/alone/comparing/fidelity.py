@@ -91,21 +91,17 @@ def _near_enough(columns: Sequence[Codes], least: Codes) -> Codes:
     A row differs from another one in d columns if both are equal without these columns. Each column has the codes of
     the rows, then those of the others.
     """
-    rows, total = len(least), len(columns[0])
-    waiting, radix, weights = np.arange(rows), 1, []
-    for codes in columns:
-        weights.append(radix)
-        radix *= int(codes.max(initial=0)) + 1
-    if radix >= 1 << 63:  # the rows have no numbers of 64 bits
+    waiting, sizes = np.arange(len(least)), [int(codes.max(initial=0)) + 1 for codes in columns]
+    if math.prod(sizes) >= 1 << 63:  # the rows have no numbers of 64 bits
         return waiting
-    weighted = [codes * weight for codes, weight in zip(columns, weights, strict=True)]
-    keys: Codes = sum(weighted, np.zeros(total, dtype=np.int64))
+    weighted = [codes * math.prod(sizes[:place]) for place, codes in enumerate(columns)]
+    keys: Codes = sum(weighted, np.zeros_like(columns[0]))
     for distance in range(len(columns)):
         for left_out in combinations(weighted, distance):
             if len(waiting) * len(columns) < _SORTED * math.comb(len(columns), distance):
                 return waiting
             some = keys - sum(left_out)
-            is_near = np.isin(some[waiting], some[rows:])
+            is_near = np.isin(some[waiting], some[len(least) :])
             least[waiting[is_near]] = distance
             waiting = waiting[~is_near]
     return waiting

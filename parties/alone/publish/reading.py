@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import sqlglot.expressions as exp
 
 from parties.alone.publish.cells import Cells, grouped
@@ -74,12 +73,6 @@ def texts(rows: RowQuery, names: Sequence[str]) -> Texts:
 def dtype_of(number: int) -> Any:
     """Return the smallest type that holds this many codes."""
     return np.int16 if number <= 1 << 15 else np.int32
-
-
-def encode(column: pa.ChunkedArray) -> tuple[list[Any], ValueCodes]:
-    """Return a column as its distinct values, None for NULL, and the index of each row's value, int32[rows]."""
-    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
 
 
 def cell_of(rows: RowQuery, name: str) -> exp.Expr:

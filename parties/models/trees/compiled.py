@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.models.trees.tree import Leaf, Node
-from parties.tables.texts import PIECE
 
 Indices = NDArray[np.int64]
 
@@ -70,19 +69,6 @@ class Compiled:
             rows: Number of rows.
             refused: Makes the error of a row and a column whose code is -1; None: such a row gets -1.
         """
-        parts = [np.zeros(0, dtype=np.int64)]
-        for start in range(0, rows, PIECE):
-            some = {name: cells[name][start : start + PIECE] for name in self.columns}
-            parts.append(self._route(some, min(PIECE, rows - start), start, refused))
-        return np.concatenate(parts)
-
-    def _route(
-        self,
-        cells: Mapping[str, NDArray[Any]],
-        rows: int,
-        start: int,
-        refused: Callable[[int, str], Exception] | None,
-    ) -> Indices:
         codes = np.array([cells[name] for name in self.columns], dtype=np.int64).reshape(len(self.columns), rows)
         node_index = np.zeros(rows, dtype=np.int64)
         moving = np.arange(rows) if self.attribute[0] >= 0 else np.arange(0)
@@ -99,8 +85,7 @@ class Compiled:
             node_index[moving] = self.children[self.first[at] + code]
             moving = moving[self.attribute[node_index[moving]] >= 0]
         if unknown_cells and refused is not None:
-            row, name = min(unknown_cells)
-            raise refused(start + row, name)
+            raise refused(*min(unknown_cells))
         return self.end[node_index]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from parties.base.text import did_you_mean, listed, quoted
 from parties.models.trees.compiled import choice, compiled
 from parties.models.trees.tree import NoBranchError, Node, domains
 from parties.tables.delimited import MISSING, Columns
-from parties.tables.texts import PIECE, Texts
+from parties.tables.texts import PIECE, TextColumn
 
 PARTS = 5  # groups of a predicted class's rows, by a linear model's score
 
@@ -62,16 +63,17 @@ def predict(tree: Node, rows: Columns) -> list[str]:
     return list(_labels(tree, rows))
 
 
-def _labels(tree: Node, rows: Columns) -> Texts:
+def _labels(tree: Node, rows: Columns) -> TextColumn:
     values_of = domains([tree])
     rows.require(list(values_of))
     codes = {}
     for name, values in values_of.items():
         index = {value: code for code, value in enumerate(values)}
-        cells = Texts.of(rows.values[name])
+        cells = TextColumn.of(rows.values[name])
         codes[name] = np.array([index.get(text, -1) for text in cells.texts], dtype=np.int32)[cells.codes]
 
-    def refused(row: int, name: str) -> NoBranchError:
+    def refused(start: int, row: int, name: str) -> NoBranchError:
+        row += start
         text, values = rows.values[name][row], values_of[name]
         problem = f"the tree has no branch for {quoted(text)}{did_you_mean(text, values)}"
         return NoBranchError(f"{rows.where(row, name)}: {problem}; known: {listed(values)}")
@@ -79,7 +81,11 @@ def _labels(tree: Node, rows: Columns) -> Texts:
     arrays = compiled(choice(tree))
     labels = list(dict.fromkeys(end.label for end in arrays.ends))
     label_of = np.array([labels.index(end.label) for end in arrays.ends], dtype=np.int32)
-    return Texts.among(labels, label_of[arrays.route(codes, len(rows.lines), refused)])
+    ends, number = [np.zeros(0, dtype=np.int64)], len(rows.lines)
+    for start in range(0, number, PIECE):
+        some = {name: column[start : start + PIECE] for name, column in codes.items()}
+        ends.append(arrays.route(some, min(PIECE, number - start), partial(refused, start)))
+    return TextColumn.among(labels, label_of[np.concatenate(ends)])
 
 
 def vote(trees: Sequence[Node], rows: Columns) -> list[str]:
@@ -100,7 +106,7 @@ def vote(trees: Sequence[Node], rows: Columns) -> list[str]:
         counts = np.stack([(votes == place).sum(axis=0) for place in range(len(labels))])
         best = np.take_along_axis(counts, votes, axis=0).argmax(axis=0)  # in a tie, the earliest tree
         winners.append(np.take_along_axis(votes, best[None], axis=0)[0])
-    return list(Texts.among(labels, np.concatenate(winners)))
+    return list(TextColumn.among(labels, np.concatenate(winners)))
 
 
 def score(predicted: Sequence[str], actual: Sequence[str]) -> Score:
@@ -112,7 +118,7 @@ def score(predicted: Sequence[str], actual: Sequence[str]) -> Score:
         predicted: Predicted class of each row.
         actual: Class of each row in the target column.
     """
-    true, guessed = Texts.of(actual), Texts.of(predicted)
+    true, guessed = TextColumn.of(actual), TextColumn.of(predicted)
     codes, numbers = np.unique(true.codes.astype(np.int64) * len(guessed.texts) + guessed.codes, return_counts=True)
     pairs = zip(*(places.tolist() for places in np.divmod(codes, max(1, len(guessed.texts)))), strict=True)
     found = [(true.texts[a], guessed.texts[p]) for a, p in pairs]
@@ -137,7 +143,7 @@ def calibration(
         actual: Class of each row in the target column.
         scores: Score of each row.
     """
-    true, guessed = Texts.of(actual), Texts.of(predicted)
+    true, guessed = TextColumn.of(actual), TextColumn.of(predicted)
     is_labelled = np.array([a != MISSING or MISSING in guessed.texts for a in true.texts], dtype=bool)[true.codes]
     groups = []
     for label in sorted(guessed.texts):

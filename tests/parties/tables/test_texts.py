@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from parties.tables import texts
-from parties.tables.texts import Gathered, Texts
+from parties.tables.texts import Gathered, TextColumn
 
 
 @pytest.mark.parametrize("kinds", [1, 3, 256, 257, 70_000])
@@ -36,9 +36,9 @@ def test_a_column_in_pieces_is_the_list_of_its_cells(kinds: int, monkeypatch: py
 
 
 def test_a_column_of_few_of_many_texts_has_these_alone() -> None:
-    column = Texts.among(("a", "b", "c", "d"), np.array([3, 1, 3], dtype=np.int32))
+    column = TextColumn.among(("a", "b", "c", "d"), np.array([3, 1, 3], dtype=np.int32))
     assert list(column) == ["d", "b", "d"]
     assert column.texts == ["b", "d"]
-    assert Texts.of(column) is column
-    assert list(Texts.of(iter(["x", "", "x"]))) == ["x", "", "x"]
-    assert list(Texts.of([])) == []
+    assert TextColumn.of(column) is column
+    assert list(TextColumn.of(iter(["x", "", "x"]))) == ["x", "", "x"]
+    assert list(TextColumn.of([])) == []

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.commands import alone
-from parties.models.trees import compiled, prediction
+from parties.models.trees import prediction
 from parties.models.trees.prediction import Predicted, calibration, predict, score
 from parties.models.trees.tree import Leaf, TreeFile
 from parties.sources.delimited import csv_columns as columns
@@ -21,9 +21,9 @@ from smc.errors import InputError
 from tests.support.trees import TENNIS, domains, random_tree, rows_of, write
 
 
-@pytest.mark.parametrize("piece", [1, compiled.PIECE])
+@pytest.mark.parametrize("piece", [1, prediction.PIECE])
 def test_predictions_follow_the_branches(piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "PIECE", piece)
+    monkeypatch.setattr(prediction, "PIECE", piece)
     path = write(
         tmp_path,
         "id,wind,outlook,humidity,play\n1,weak,rain,,yes\n2,strong,rain,high,yes\n3,?,sunny,high,no\n"
@@ -38,9 +38,9 @@ def test_predictions_follow_the_branches(piece: int, tmp_path: Path, monkeypatch
     assert score.confusion == {"no": {"no": 1, "yes": 0}, "yes": {"no": 1, "yes": 2}}
 
 
-@pytest.mark.parametrize("piece", [1, compiled.PIECE])
+@pytest.mark.parametrize("piece", [1, prediction.PIECE])
 def test_predictions_name_what_is_wrong_with_a_row(piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "PIECE", piece)
+    monkeypatch.setattr(prediction, "PIECE", piece)
     path = write(tmp_path, "outlook,humidity,wind\nrain,high,weak\n\nsunny,hihg,weak\n", "rows.csv")
     with pytest.raises(InputError) as caught:
         predict(TENNIS, columns(path))
