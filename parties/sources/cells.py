@@ -15,7 +15,7 @@ from parties.sources.settings import PlaceSettings
 from parties.tables.delimited import MISSING, Columns
 from parties.tables.rows import Table, encoded
 from parties.tables.schema import Schema
-from parties.tables.texts import Gathered
+from parties.tables.texts import Gathered, encode
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -82,6 +82,6 @@ def cells_at(
             if max_rows is not None and number > max_rows:
                 raise InputError(f"{path}: more than {max_rows} rows, the agreed bound; raise max_rows")
             for column, cells in zip(columns.values(), batch.columns, strict=True):
-                column.add_arrow(cells)
+                column.add(*encode(cells))
     values = {name: column.column() for name, column in columns.items()}
     return Columns(path, values, range(1, number + 1), unit="row", unfit=unfit)

@@ -85,10 +85,6 @@ class Gathered(dict[Any, int]):
         narrow = codes.astype(np.min_scalar_type(max(0, len(self._texts) - 1)))
         self._pieces.append(narrow if places is None else narrow[places])
 
-    def add_arrow(self, cells: Any) -> None:
-        """Add a column of an Arrow table; a cell's NULL is None."""
-        self.add(*encode(cells))
-
     def column(self) -> TextColumn:
         """Return the whole column."""
         return TextColumn(list(self._texts), np.concatenate([np.zeros(0, dtype=np.uint8), *self._pieces]))

@@ -7,7 +7,7 @@ the party that owns the rows only.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
@@ -18,7 +18,6 @@ from parties.alone.publish.models.strongest import is_found
 from protocols.arrays import Codes
 
 _NEAR, _FAR = 64, 1 << 14  # rows compared at once, which fit into a second-level cache
-_SORTED = 2500  # comparisons of a cell that take as long as sorting it once
 
 
 def marginal_errors(
@@ -73,38 +72,15 @@ def nearest(rows: Codes, others: Codes) -> NDArray[np.int64]:
     near = [codes[: len(distinct)].astype(size) for codes in recoded]
     far = [codes[len(distinct) :].astype(size) for codes in recoded]
     least = np.full(len(distinct), len(columns), dtype=np.int64)
-    waiting = _near_enough(recoded, least)
     counted = np.uint8 if len(columns) < 256 else np.uint32
-    for start in range(0, len(waiting), _NEAR):
-        part = waiting[start : start + _NEAR]
+    for start in range(0, len(distinct), _NEAR):
+        part = slice(start, start + _NEAR)
         for begin in range(0, columns.shape[1], _FAR):
-            differing = np.zeros((len(part), len(far[0][begin : begin + _FAR])), dtype=counted)
+            differing = np.zeros((len(least[part]), len(far[0][begin : begin + _FAR])), dtype=counted)
             for column, other in zip(near, far, strict=True):
                 differing += column[part, None] != other[None, begin : begin + _FAR]
-            least[part] = np.minimum(least[part], differing.min(axis=1))
+            np.minimum(least[part], differing.min(axis=1), out=least[part])
     return least[inverse]
-
-
-def _near_enough(columns: Sequence[Codes], least: Codes) -> Codes:
-    """Set the distances that sorting finds sooner than comparing all pairs, and return the indices of the other rows.
-
-    A row differs from another one in d columns if both are equal without these columns. Each column has the codes of
-    the rows, then those of the others.
-    """
-    waiting, sizes = np.arange(len(least)), [int(codes.max(initial=0)) + 1 for codes in columns]
-    if math.prod(sizes) >= 1 << 63:  # the rows have no numbers of 64 bits
-        return waiting
-    weighted = [codes * math.prod(sizes[:place]) for place, codes in enumerate(columns)]
-    keys: Codes = sum(weighted, np.zeros_like(columns[0]))
-    for distance in range(len(columns)):
-        for left_out in combinations(weighted, distance):
-            if len(waiting) * len(columns) < _SORTED * math.comb(len(columns), distance):
-                return waiting
-            some = keys - sum(left_out)
-            is_near = np.isin(some[waiting], some[len(least) :])
-            least[waiting[is_near]] = distance
-            waiting = waiting[~is_near]
-    return waiting
 
 
 def copies(original: Codes, synthetic: Codes) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from parties.sources.mapping import PLAIN, ColumnRule, number_pattern
 from parties.sources.opened import RowQuery
 from parties.sources.settings import FormatSettings, SourceSettings
 from parties.tables.delimited import MISSING
-from parties.tables.texts import Gathered
+from parties.tables.texts import Gathered, encode
 from protocols.arrays import Counts
 from smc.errors import InputError
 
@@ -58,7 +58,7 @@ def texts(rows: RowQuery, names: Sequence[str]) -> Texts:
     columns, counts = [Gathered(spelled) for _ in names], [np.zeros(0, np.int64)]
     for batch in rows.engine.batches(query):
         for i, column in enumerate(columns):
-            column.add_arrow(batch.column(i))
+            column.add(*encode(batch.column(i)))
         counts.append(batch.column("n").combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64))
     if not sum(map(len, counts)):
         raise InputError(f"{rows.engine.place}: there are no rows; give a table with rows")

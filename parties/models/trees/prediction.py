@@ -119,12 +119,11 @@ def score(predicted: Sequence[str], actual: Sequence[str]) -> Score:
         actual: Class of each row in the target column.
     """
     true, guessed = TextColumn.of(actual), TextColumn.of(predicted)
-    codes, numbers = np.unique(true.codes.astype(np.int64) * len(guessed.texts) + guessed.codes, return_counts=True)
-    pairs = zip(*(places.tolist() for places in np.divmod(codes, max(1, len(guessed.texts)))), strict=True)
-    found = [(true.texts[a], guessed.texts[p]) for a, p in pairs]
-    is_class = MISSING in guessed.texts
-    of_pair = zip(found, numbers.tolist(), strict=True)
-    counts = Counter({pair: number for pair, number in of_pair if is_class or pair[0] != MISSING})
+    width, is_class = max(1, len(guessed.texts)), MISSING in guessed.texts
+    codes, numbers = np.unique(true.codes.astype(np.int64) * width + guessed.codes, return_counts=True)
+    of_codes = zip(codes.tolist(), numbers.tolist(), strict=True)
+    pairs = {(true.texts[code // width], guessed.texts[code % width]): number for code, number in of_codes}
+    counts = Counter({pair: number for pair, number in pairs.items() if is_class or pair[0] != MISSING})
     classes = sorted({label for pair in counts for label in pair})
     confusion = {a: {p: counts[a, p] for p in classes} for a in classes}
     return Score(confusion, counts.total(), sum(counts[c, c] for c in classes))

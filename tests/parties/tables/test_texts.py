@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from parties.tables import texts
-from parties.tables.texts import Gathered, TextColumn
+from parties.tables.texts import Gathered, TextColumn, encode
 
 
 @pytest.mark.parametrize("kinds", [1, 3, 256, 257, 70_000])
@@ -20,7 +20,7 @@ def test_a_column_in_pieces_is_the_list_of_its_cells(kinds: int, monkeypatch: py
     column = Gathered(str.strip)
     column.add(cells[:10])
     column.add(cells[10:2000])
-    column.add_arrow(pa.chunked_array([cells[2000:2500], cells[2500:]]))
+    column.add(*encode(pa.chunked_array([cells[2000:2500], cells[2500:]])))
     column.add([])
     whole, plain = column.column(), [cell.strip() for cell in cells]
     assert whole.codes.dtype.itemsize == (1 if kinds < 257 else 2 if kinds < 70_000 else 4)

@@ -48,9 +48,7 @@ def test_nearest(data: st.DataObject) -> None:
     rows = rng.integers(0, most, (data.draw(st.integers(0, 20)), columns))
     others = rng.integers(0, most, (data.draw(st.integers(1, 20)), columns))
     expected = [min(sum(a != b for a, b in zip(one, other, strict=True)) for other in others) for one in rows]
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(fidelity, "_SORTED", data.draw(st.sampled_from([0, 3, 1 << 40])))
-        assert nearest(rows, others).tolist() == expected
+    assert nearest(rows, others).tolist() == expected
 
 
 def test_nearest_in_batches_and_wide(monkeypatch: pytest.MonkeyPatch) -> None:
