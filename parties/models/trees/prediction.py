@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from parties.models.trees.tree import NoBranchError, Node, domains
 from parties.tables.delimited import MISSING, Columns
 from parties.tables.texts import PIECE, TextColumn
 
+VOTES = 1 << 16  # combinations of votes that are counted once
 PARTS = 5  # groups of a predicted class's rows, by a linear model's score
 
 
@@ -60,10 +61,6 @@ def predict(tree: Node, rows: Columns) -> list[str]:
         tree: Root of the tree.
         rows: Rows with at least the columns that the tree tests.
     """
-    return list(_labels(tree, rows))
-
-
-def _labels(tree: Node, rows: Columns) -> TextColumn:
     values_of = domains([tree])
     rows.require(list(values_of))
     codes = {}
@@ -79,13 +76,12 @@ def _labels(tree: Node, rows: Columns) -> TextColumn:
         return NoBranchError(f"{rows.where(row, name)}: {problem}; known: {listed(values)}")
 
     arrays = compiled(choice(tree))
-    labels = list(dict.fromkeys(end.label for end in arrays.ends))
-    label_of = np.array([labels.index(end.label) for end in arrays.ends], dtype=np.int32)
-    ends, number = [np.zeros(0, dtype=np.int64)], len(rows.lines)
-    for start in range(0, number, PIECE):
+    labels: list[str] = []
+    for start in range(0, number := len(rows.lines), PIECE):
         some = {name: column[start : start + PIECE] for name, column in codes.items()}
-        ends.append(arrays.route(some, min(PIECE, number - start), partial(refused, start)))
-    return TextColumn.among(labels, label_of[np.concatenate(ends)])
+        ends = arrays.route(some, min(PIECE, number - start), partial(refused, start))
+        labels += [arrays.ends[end].label for end in ends.tolist()]
+    return labels
 
 
 def vote(trees: Sequence[Node], rows: Columns) -> list[str]:
@@ -97,16 +93,10 @@ def vote(trees: Sequence[Node], rows: Columns) -> list[str]:
         trees: Roots of the trees.
         rows: Rows with at least the columns that the trees test.
     """
-    ballots = [_labels(tree, rows) for tree in trees]
-    labels = list(dict.fromkeys(label for ballot in ballots for label in ballot.texts))
-    places = [np.array([labels.index(label) for label in ballot.texts], dtype=np.int64) for ballot in ballots]
-    winners = [np.zeros(0, dtype=np.int64)]
-    for start in range(0, len(rows.lines), PIECE):
-        votes = np.stack([of[b.codes[start : start + PIECE]] for of, b in zip(places, ballots, strict=True)])
-        counts = np.stack([(votes == place).sum(axis=0) for place in range(len(labels))])
-        best = np.take_along_axis(counts, votes, axis=0).argmax(axis=0)  # in a tie, the earliest tree
-        winners.append(np.take_along_axis(votes, best[None], axis=0)[0])
-    return list(TextColumn.among(labels, np.concatenate(winners)))
+    # in a tie, the first that occurred
+    winner: Callable[[Any], str] = lru_cache(VOTES)(lambda votes: Counter(votes).most_common(1)[0][0])
+    ballots = zip(*(TextColumn.of(predict(tree, rows)) for tree in trees), strict=True)
+    return list(map(winner, ballots))
 
 
 def score(predicted: Sequence[str], actual: Sequence[str]) -> Score:
@@ -118,11 +108,8 @@ def score(predicted: Sequence[str], actual: Sequence[str]) -> Score:
         predicted: Predicted class of each row.
         actual: Class of each row in the target column.
     """
-    true, guessed = TextColumn.of(actual), TextColumn.of(predicted)
-    width, is_class = max(1, len(guessed.texts)), MISSING in guessed.texts
-    codes, numbers = np.unique(true.codes.astype(np.int64) * width + guessed.codes, return_counts=True)
-    of_codes = zip(codes.tolist(), numbers.tolist(), strict=True)
-    pairs = {(true.texts[code // width], guessed.texts[code % width]): number for code, number in of_codes}
+    pairs = Counter(zip(actual, predicted, strict=True))
+    is_class = any(p == MISSING for _, p in pairs)
     counts = Counter({pair: number for pair, number in pairs.items() if is_class or pair[0] != MISSING})
     classes = sorted({label for pair in counts for label in pair})
     confusion = {a: {p: counts[a, p] for p in classes} for a in classes}
