@@ -58,8 +58,7 @@ class Scored(ABC):
         rows.require(list(self.columns))
         cells, unknown = {}, []
         for place, (name, column) in enumerate(self.columns.items()):
-            texts = TextColumn.of(rows.values[name])
-            read_cells = []
+            texts, read_cells = TextColumn.of(rows.values[name]), list[Any]()
             try:
                 for text in texts.texts:
                     read_cells.append(column.read(text))

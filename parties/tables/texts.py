@@ -70,7 +70,6 @@ class Gathered(dict[Any, int]):
     """A column that arrives in pieces: the index of the text of each cell so far. `clean` makes the text of a cell."""
 
     def __init__(self, clean: Callable[[Any], str]) -> None:
-        super().__init__()
         self._clean = clean
         self._texts: dict[str, int] = {}
         self._pieces: list[NDArray[Any]] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -334,7 +334,7 @@ class Boost(BySchema):
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
         def program(engine: CountingEngine) -> None:
             engine.answers = self._answers()
-            self.run(engine, self._own_sums(tuple), (), lambda step: None)
+            self.run(engine, self.of_nobody(), (), lambda step: None)
 
         nodes = self.rounds * self.trees << self.settings.depth
         is_countable = nodes * len(self.features.candidates) <= COUNTABLE * 64
@@ -370,10 +370,8 @@ class Boost(BySchema):
 
     @override
     def own_rows(self, source: Rows) -> OwnSums:
-        return self._own_sums(lambda: self._pieces(source))
-
-    def _own_sums(self, pieces: Callable[[], Iterable[Lines]]) -> OwnSums:
-        return OwnSums(lambda: self._growing, self.objective, pieces, (self.gains.rounded, self._rounded_leaves))
+        rounded = self.gains.rounded, self._rounded_leaves
+        return OwnSums(lambda: self._growing, self.objective, lambda: self._pieces(source), rounded)
 
     def _rounded_leaves(self, sums: Numbers) -> Numbers:
         shift = FINE - self.point

@@ -16,7 +16,6 @@ from parties.models.trees.tree import NoBranchError, Node, domains
 from parties.tables.delimited import MISSING, Columns
 from parties.tables.texts import PIECE, TextColumn
 
-VOTES = 1 << 16  # combinations of votes that are counted once
 PARTS = 5  # groups of a predicted class's rows, by a linear model's score
 
 
@@ -93,8 +92,7 @@ def vote(trees: Sequence[Node], rows: Columns) -> list[str]:
         trees: Roots of the trees.
         rows: Rows with at least the columns that the trees test.
     """
-    # in a tie, the first that occurred
-    winner: Callable[[Any], str] = lru_cache(VOTES)(lambda votes: Counter(votes).most_common(1)[0][0])
+    winner: Callable[[Any], str] = lru_cache(PIECE)(lambda votes: Counter(votes).most_common(1)[0][0])
     ballots = zip(*(TextColumn.of(predict(tree, rows)) for tree in trees), strict=True)
     return list(map(winner, ballots))
 

@@ -141,7 +141,6 @@ def test_accuracy_by_columns_is_that_of_pairs(is_class: bool) -> None:
 def test_votes_are_those_of_each_row(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside a count of the trees' classes row by row, in which the first of equals occurred first."""
     monkeypatch.setattr(prediction, "PIECE", 7)
-    monkeypatch.setattr(prediction, "VOTES", 5)
     draw, values = np.random.default_rng(number), domains(4)
     trees = [random_tree(draw, values, ["a", "b", "c"], 3) for _ in range(number)]
     rows = rows_of(**{name: draw.choice(of, 40).tolist() for name, of in values.items()})
