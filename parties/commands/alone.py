@@ -213,7 +213,9 @@ def _tree(path: Path) -> TreeFile:
         raise InputError(f"--tree: {path} is a model, not a tree; give it with --model") from None
 
 
-def _show_numbers(numbers: list[str], model: Scored, actual: list[str] | None, only_score: bool, as_json: bool) -> None:
+def _show_numbers(
+    numbers: list[str], model: Scored, actual: Sequence[str] | None, only_score: bool, as_json: bool
+) -> None:
     """Print the predictions of a model for numbers, and their errors on rows with a known number."""
     score = None if actual is None else linear.score(numbers, actual)
     if only_score and score is None:

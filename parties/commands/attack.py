@@ -29,6 +29,7 @@ from parties.commands.options import Between
 from parties.commands.outputs import FORCE, check_new
 from parties.commands.rows import CONFIG
 from parties.commands.signature import command, option, settings
+from parties.tables.texts import TextColumn
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -244,8 +245,8 @@ def _agreements(
     for name in names:
         cells, labels = column_of(mine, name), column_of(release, name)
         rule = None if plan is None or name not in plan.columns else plan.columns[name]
-        hierarchy = None if rule is None else hierarchies([name], {name: rule}, [list(set(cells))])[0]
-        pair = agreement(name, [cells[row] for row in places], labels, hierarchy, errors.get(name))
+        hierarchy = None if rule is None else hierarchies([name], {name: rule}, [list(TextColumn.of(cells).texts)])[0]
+        pair = agreement(name, [cells[row] for row in places.tolist()], labels, hierarchy, errors.get(name))
         if not pair.similar.any() and not measured(cells, labels):
             ways = f", say --plan if they are groups{LEAVE_OUT}"
             check_shared(name, cells, labels, release.path, ways)

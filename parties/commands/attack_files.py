@@ -13,6 +13,7 @@ from parties.party_file import load
 from parties.sources.settings import PlaceSettings, TableSettings
 from parties.tables import schema
 from parties.tables.delimited import MISSING, Columns
+from parties.tables.texts import TextColumn
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def comparable_cells(
     raw = [name for name in there if not _are(rows.values.get(name, []), agreed.attributes[name])]
     if not raw:
         return rows
-    return replace(rows, values=rows.values | labelled(table.bounded_by(MOST_ROWS), agreed, raw).values)
+    return replace(rows, values={**rows.values, **labelled(table.bounded_by(MOST_ROWS), agreed, raw).values})
 
 
 def _only_table(place: PlaceSettings, path: Path, config_file: Path) -> TableSettings | None:
@@ -111,11 +112,11 @@ def _only_table(place: PlaceSettings, path: Path, config_file: Path) -> TableSet
 
 
 def _are(cells: Sequence[str], categories: Sequence[str]) -> bool:
-    values = set(cells) - {MISSING}
+    values = {*TextColumn.of(cells).texts} - {MISSING}
     return bool(values) and values <= set(categories)
 
 
-def column_of(table: Columns, name: str) -> list[str]:
+def column_of(table: Columns, name: str) -> Sequence[str]:
     """Return a column of a table.
 
     Args:
@@ -141,7 +142,7 @@ def check_shared(name: str, known: Iterable[str], published: Iterable[str], wher
         where: File of the published values, for the message.
         others: Further remedies for the message.
     """
-    mine, theirs = ({cell for cell in cells if cell != MISSING} for cells in (known, published))
+    mine, theirs = ({*TextColumn.of(cells).texts} - {MISSING} for cells in (known, published))
     if mine and theirs and mine.isdisjoint(theirs):
         raise InputError(
             f"column {quoted(name)}: no value of the known rows occurs in {where}: {quoted(min(mine))} and "

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from parties.base.text import did_you_mean, listed, printable, quoted
 from parties.tables.delimited import Columns
+from parties.tables.texts import PIECE, TextColumn
 from smc.errors import InputError
 
 Margins = NDArray[np.float64]
@@ -57,18 +58,21 @@ class Scored(ABC):
         rows.require(list(self.columns))
         cells, unknown = {}, []
         for place, (name, column) in enumerate(self.columns.items()):
-            texts = rows.values[name]
-            read_cells: dict[str, Any] = {}
+            texts, read_cells = TextColumn.of(rows.values[name]), list[Any]()
             try:
-                for text in dict.fromkeys(texts):
-                    read_cells[text] = column.read(text)
+                for text in texts.texts:
+                    read_cells.append(column.read(text))
             except ValueError as error:
                 unknown.append((texts.index(text), place, f"{rows.where(texts.index(text), name)}: {error}"))
             else:
-                cells[name] = np.array([read_cells[text] for text in texts])
+                cells[name] = np.array(read_cells), texts.codes
         if unknown:
             raise InputError(min(unknown)[-1])
-        return self.margins_of(cells, len(rows.lines))
+        parts, number = [], len(rows.lines)
+        for start in range(0, max(1, number), PIECE):
+            end = min(start + PIECE, number)
+            parts.append(self.margins_of({n: values[c[start:end]] for n, (values, c) in cells.items()}, end - start))
+        return np.concatenate(parts, axis=1)
 
     def predict(self, rows: Columns) -> list[str]:
         """Return the class or number of every row. Raise InputError as `margins` does."""

@@ -15,6 +15,7 @@ from parties.sources.settings import PlaceSettings
 from parties.tables.delimited import MISSING, Columns
 from parties.tables.rows import Table, encoded
 from parties.tables.schema import Schema
+from parties.tables.texts import Gathered, encode
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -73,15 +74,14 @@ def cells_at(
         rows.engine.backend.raw_sql("SET preserve_insertion_order = true")
         unfit = {name: problem for name in rows.types if (problem := rows.unfit(name)) is not None}
         names = [name for name in rows.types if name and name not in unfit]
-        columns: dict[str, list[str]] = {name: [] for name in names}
-        spellings: dict[str, str] = {}  # equal cells share one text
+        columns = {name: Gathered(lambda text: text or MISSING) for name in names}
         query = rows.spelled(names)
         number = 0
         for batch in rows.engine.batches(query) if names else ():
             number += batch.num_rows
             if max_rows is not None and number > max_rows:
                 raise InputError(f"{path}: more than {max_rows} rows, the agreed bound; raise max_rows")
-            for position, name in enumerate(names):
-                texts = (text or MISSING for text in batch.column(position).to_pylist())
-                columns[name].extend(spellings.setdefault(text, text) for text in texts)
-    return Columns(path, columns, range(1, number + 1), unit="row", unfit=unfit)
+            for column, cells in zip(columns.values(), batch.columns, strict=True):
+                column.add(*encode(cells))
+    values = {name: column.column() for name, column in columns.items()}
+    return Columns(path, values, range(1, number + 1), unit="row", unfit=unfit)

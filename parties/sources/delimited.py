@@ -15,7 +15,6 @@ from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn, TextIO
@@ -27,6 +26,7 @@ from parties.base import files
 from parties.base.temporary import HeldDirectory
 from parties.sources.settings import FormatSettings
 from parties.tables.delimited import MISSING, Columns, column_names, in_words, separating
+from parties.tables.texts import PIECE, Gathered
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -280,16 +280,16 @@ def csv_columns(path: Path, spelling: FormatSettings = PLAIN, max_rows: int | No
     """
     files.refuse_other(path, files.read_bytes(path, 64))
     names, _ = read_header(path, spelling)
-    clean = cache(lambda field: field.strip() or MISSING)  # equal fields share a string
-    lines = array("q")
-    cells: list[list[str]] = [[] for _ in names]
-    for line, record in records_of(path, spelling):
-        if len(lines) == max_rows:
+    columns = [Gathered(lambda field: field.strip() or MISSING) for _ in names]
+    lines, records = array("q"), records_of(path, spelling)
+    while some := list(islice(records, PIECE)):
+        if max_rows is not None and len(lines) + len(some) > max_rows:
+            line, _ = some[max_rows - len(lines)]
             raise InputError(f"{path}, line {line}: more than {max_rows} rows, the agreed bound; raise max_rows")
-        lines.append(line)
-        for column, field in zip(cells, record, strict=True):
-            column.append(clean(field))
-    named = {name: column for name, column in zip(names, cells, strict=True) if name}
+        lines.extend(line for line, _ in some)
+        for column, fields in zip(columns, zip(*(record for _, record in some), strict=True), strict=True):
+            column.add(fields)
+    named = {name: column.column() for name, column in zip(names, columns, strict=True) if name}
     return Columns(path, named, lines, len(names) - len(named))
 
 

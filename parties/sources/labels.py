@@ -14,6 +14,7 @@ from parties.sources.opening import open_rows, open_table
 from parties.sources.settings import TableSettings
 from parties.tables.delimited import Columns
 from parties.tables.schema import Schema
+from parties.tables.texts import TextColumn
 from parties.tables.unfit import UnfitError
 from smc.errors import InputError
 
@@ -39,7 +40,7 @@ def labelled(table: TableSettings, schema: Schema, names: Sequence[str]) -> Colu
     for rule, column in zip(wanted, codes, strict=True):
         if len(unknown := np.flatnonzero(column < 0)):
             _refuse(table, schema, rule, len(column), int(unknown[0]) + 1)
-        columns[rule.attribute] = [rule.categories[code] for code in column.tolist()]
+        columns[rule.attribute] = TextColumn.among(rule.categories, column)
     rows = len(codes[0]) if codes else 0
     return Columns(Path(table.source), columns, range(1, rows + 1), unit="row")
 

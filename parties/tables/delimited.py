@@ -28,7 +28,7 @@ class Columns:
     """
 
     path: Path
-    values: dict[str, list[str]]
+    values: Mapping[str, Sequence[str]]
     lines: Sequence[int]
     unnamed: int = 0  # columns without a name, which are left out
     unit: str = "line"

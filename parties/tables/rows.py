@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from parties.base.text import did_you_mean, listed, quoted
 from parties.tables.delimited import MISSING, Columns
 from parties.tables.spellings import readings
+from parties.tables.texts import TextColumn
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -55,11 +56,11 @@ def encoded(table: Columns, schema: Schema, target: str) -> Table:
 def _indices(table: Columns, name: str, values: Sequence[str]) -> NDArray[np.int32]:
     index = {value: i for i, value in enumerate(values)}
     index |= {text: index[value] for text, value in readings(values).items()}
-    column = table.values[name]
-    try:
-        return np.fromiter(map(index.__getitem__, column), np.int32, len(column))
-    except KeyError:
-        row = next(i for i, cell in enumerate(column) if cell not in index)
+    column = TextColumn.of(table.values[name])
+    codes = np.array([index.get(text, -1) for text in column.texts], dtype=np.int32)[column.codes]
+    if not len(unknown := np.flatnonzero(codes < 0)):
+        return codes
+    row = int(unknown[0])
     where = table.where(row, name)
     if column[row] == MISSING:
         raise InputError(f"{where}: no value, and the schema does not list '?' (missing) for this attribute")

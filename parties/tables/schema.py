@@ -297,6 +297,8 @@ def propose(
     Raises:
         InputError: A named column is missing or does not fit, or no column is left.
     """
+    from parties.tables.texts import TextColumn  # loads slowly
+
     numbers = {} if numbers is None else numbers
     path = table.path
     if mark := separating([*table.values]):
@@ -316,7 +318,7 @@ def propose(
     for name, column in table.values.items():
         if name in exclude:
             continue
-        distinct = sorted(set(column), key=value_order) if table.lines else [MISSING]
+        distinct = sorted(TextColumn.of(column).texts, key=value_order) if table.lines else [MISSING]
         if name in numbers:
             attributes[name] = _numbers(f"{path}, column {quoted(name)}", numbers[name], distinct)
             continue

@@ -18,6 +18,7 @@ from parties.alone.publish.recoding.checking import spans_of
 from parties.alone.publish.rules import number
 from parties.base.text import quoted
 from parties.tables.delimited import MISSING
+from parties.tables.texts import TextColumn
 from protocols.arrays import Codes, Floats
 from smc.errors import InputError
 
@@ -101,8 +102,8 @@ def agreement(
     Raises:
         InputError: there are too many different values
     """
-    values, known_places = np.unique(np.array(known, dtype=object).astype(str), return_inverse=True)
-    labels, published_places = np.unique(np.array(published, dtype=object).astype(str), return_inverse=True)
+    values, known_places = TextColumn.of(known).unique()
+    labels, published_places = TextColumn.of(published).unique()
     if len(values) * len(labels) > MOST_PAIRS:
         raise InputError(
             f"column {quoted(column)}: {len(values):,} values times {len(labels):,} of the other column are too "
@@ -130,8 +131,8 @@ def agreement(
     named = np.array([np.nan if span is None else _middle(span.low, span.high) for span in ranges], dtype=np.float64)
     return Agreement(
         similar,
-        known_places.astype(np.int64),
-        published_places.astype(np.int64),
+        known_places,
+        published_places,
         np.where(np.isnan(numbers), named, numbers),
         lows,
         highs,
@@ -148,8 +149,9 @@ def measured(known: Sequence[str], published: Sequence[str], ranges: bool = True
         published: Cells of the published column.
         ranges: Whether a published range, such as [20, 30[, is also read as numbers.
     """
-    near = any(number(label) is not None or (ranges and _range(label) is not None) for label in set(published))
-    return near and any(number(value) is not None for value in set(known))
+    labels, values = TextColumn.of(published).texts, TextColumn.of(known).texts
+    near = any(number(label) is not None or (ranges and _range(label) is not None) for label in labels)
+    return near and any(number(value) is not None for value in values)
 
 
 def _numbers(texts: NDArray[np.str_]) -> Floats:

@@ -19,6 +19,7 @@ from parties.alone.attacks.agreement import LIKELY, Agreement
 from parties.alone.attacks.linking import Guesses
 from parties.alone.publish.rules import number
 from parties.tables.delimited import MISSING
+from parties.tables.texts import TextColumn
 from protocols.arrays import Codes, Floats
 
 NEAR_ROWS = 10  # rows that vote
@@ -43,15 +44,15 @@ class Secret:
             published: sensitive value of every published row
             known: true sensitive value of every known person
         """
-        theirs, mine = (np.array(cells, dtype=object).astype(str) for cells in (published, known))
-        numbers, truth = _numbers(theirs), _numbers(mine)
-        codes = np.unique(theirs, return_inverse=True)[1].astype(np.int64)
+        (values, places), (truths, of_known) = (TextColumn.of(cells).unique() for cells in (published, known))
+        numbers, truth = _numbers(values, places), _numbers(truths, of_known)
+        codes, mine = places, truths[of_known]
         if numbers is None or truth is None or not np.isfinite(truth).any():
-            return cls(codes, lambda rows: theirs[rows] == mine)
+            return cls(codes, lambda rows: values[places[rows]] == mine)
         near = INTERVAL * float(np.nanstd(truth))
         if near > 0:
             codes = np.unique(np.round(numbers / (2 * near)), return_inverse=True)[1].astype(np.int64)
-        return cls(codes, lambda rows: (theirs[rows] == mine) | (np.abs(numbers[rows] - truth) <= near))
+        return cls(codes, lambda rows: (values[places[rows]] == mine) | (np.abs(numbers[rows] - truth) <= near))
 
 
 class Release:
@@ -204,10 +205,9 @@ STANDS_OUT = 0.5  # the nearest row is at most half as far as the next
 LINKERS = ("possible rows", "nearest row", "rare match")  # attackers who look for a person, not for a value
 
 
-def _numbers(texts: NDArray[np.str_]) -> Floats | None:
-    """Return cells as numbers, NaN for a missing one; None if a cell is not a number."""
-    values, inverse = np.unique(texts, return_inverse=True)
+def _numbers(values: NDArray[np.str_], places: Codes) -> Floats | None:
+    """Return the cells at `places` of these values as numbers, NaN for a missing one; None if one is not a number."""
     parsed = [np.nan if text == MISSING else number(text) for text in values.tolist()]
     if any(value is None for value in parsed):
         return None
-    return np.array(parsed, dtype=np.float64)[inverse.ravel()]
+    return np.array(parsed, dtype=np.float64)[places]

@@ -45,8 +45,8 @@ def read(original: PlaceSettings, synthetic: Path, schema_file: Path, target: st
             synthetic table has fewer than two columns of the schema
     """
     agreed = schema.load(schema_file)
-    header = cells(synthetic, MOST_ROWS).values
-    known = agreed.only([name for name in agreed.attributes if name in header])
+    made = cells(synthetic, MOST_ROWS)
+    known = agreed.only([name for name in agreed.attributes if name in made.values])
     if len(known.attributes) < 2:
         raise InputError(f"{synthetic}: a comparison needs at least two columns of {schema_file}")
     if target is not None and target not in known.attributes:
@@ -58,7 +58,7 @@ def read(original: PlaceSettings, synthetic: Path, schema_file: Path, target: st
         own_rows = mapped(table, agreed, list(known.attributes))
     else:
         own_rows = _as_it_stands(original, known)
-    return Pair(domain, own_rows, _coded(cells(synthetic, MOST_ROWS), known), target)
+    return Pair(domain, own_rows, _coded(made, known), target)
 
 
 @dataclass(frozen=True, eq=False)

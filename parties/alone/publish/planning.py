@@ -17,13 +17,14 @@ import tomli_w
 from numpy.typing import NDArray
 
 from parties.alone.publish.hierarchy import ValueCodes
-from parties.alone.publish.reading import encode, text_of
+from parties.alone.publish.reading import text_of
 from parties.alone.publish.rules import DATES, number
 from parties.base.text import listed, printable
 from parties.sources.mapping import NUMBER
 from parties.sources.opened import RowQuery
 from parties.sources.settings import SourceSettings
 from parties.tables.delimited import MISSING
+from parties.tables.texts import encode
 from protocols.arrays import Counts
 from smc.errors import InputError
 

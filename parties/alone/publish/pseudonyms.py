@@ -14,7 +14,7 @@ import sqlglot.expressions as exp
 from parties.alone.publish.keys.ciphers import pad, read, spell, unpad
 from parties.alone.publish.keys.keyring import HANDLE_BYTES, ColumnKey, Keyring, Subject
 from parties.alone.publish.masks import cell
-from parties.alone.publish.reading import encode, require, text_of
+from parties.alone.publish.reading import require, text_of
 from parties.alone.publish.settings import PublishPlan
 from parties.alone.publish.writing import writer_of
 from parties.base import files
@@ -22,6 +22,7 @@ from parties.base.randomness import private
 from parties.base.text import quoted
 from parties.sources.opened import RowQuery
 from parties.tables.delimited import MISSING
+from parties.tables.texts import encode
 from smc.errors import InputError
 
 FEW = 100  # a column with at most this many values can be decoded by frequencies

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import sqlglot.expressions as exp
 
 from parties.alone.publish.cells import Cells, grouped
@@ -23,6 +22,7 @@ from parties.sources.mapping import PLAIN, ColumnRule, number_pattern
 from parties.sources.opened import RowQuery
 from parties.sources.settings import FormatSettings, SourceSettings
 from parties.tables.delimited import MISSING
+from parties.tables.texts import Gathered, encode
 from protocols.arrays import Counts
 from smc.errors import InputError
 
@@ -48,59 +48,31 @@ def texts(rows: RowQuery, names: Sequence[str]) -> Texts:
     Raises:
         InputError: there are no rows, or a column does not exist or has no categories
     """
-    spelled = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
+    selected = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
     cells = [exp.column(name, quoted=True) for name in dict.fromkeys(names)]
     number = "n" + "_" * max(map(len, names))  # differs from every column's name
     counted = exp.Select().select(*cells, exp.Count(this=exp.Star()).as_(number)).from_(rows.query.subquery("t"))
     # Equal cells are grouped before the expensive normalisation of their texts.
     total = exp.cast(exp.column(number), "BIGINT").as_("n")
-    query = exp.Select().select(*spelled, total).from_(counted.group_by(*cells).subquery("d"))
-    columns, counts = [_Coded() for _ in names], [np.zeros(0, np.int64)]
+    query = exp.Select().select(*selected, total).from_(counted.group_by(*cells).subquery("d"))
+    columns, counts = [Gathered(spelled) for _ in names], [np.zeros(0, np.int64)]
     for batch in rows.engine.batches(query):
         for i, column in enumerate(columns):
-            column.add(batch.column(i))
+            column.add(*encode(batch.column(i)))
         counts.append(batch.column("n").combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64))
     if not sum(map(len, counts)):
         raise InputError(f"{rows.engine.place}: there are no rows; give a table with rows")
-    values, codes, totals = [column.values for column in columns], [c.codes() for c in columns], np.concatenate(counts)
+    gathered, totals = [column.column() for column in columns], np.concatenate(counts)
+    values, codes = [list(c.texts) for c in gathered], [c.codes.astype(dtype_of(len(c.texts))) for c in gathered]
     order, starts = grouped(codes, [len(column_values) for column_values in values])
     if len(starts) < len(order):  # some cells differ only in surrounding space
         codes, totals = [column_codes[order[starts]] for column_codes in codes], np.add.reduceat(totals[order], starts)
     return Texts(values, codes, totals)
 
 
-class _Coded:
-    """A column of text that arrives in pieces: its values so far, and the index of each row's value."""
-
-    def __init__(self) -> None:
-        self._places: dict[str, int] = {}
-        self._pieces: list[ValueCodes] = []
-
-    def add(self, column: pa.ChunkedArray) -> None:
-        texts, codes = encode(column)
-        places = [self._places.setdefault(spelled(value), len(self._places)) for value in texts]
-        numbers: ValueCodes = np.array(places, dtype=dtype_of(len(self._places)))
-        self._pieces.append(numbers[codes])
-
-    @property
-    def values(self) -> list[str]:
-        return list(self._places)
-
-    def codes(self) -> ValueCodes:
-        """Return all indices, and release the pieces."""
-        pieces, self._pieces = self._pieces, []
-        return np.concatenate([np.zeros(0, dtype=np.int16), *pieces])
-
-
 def dtype_of(number: int) -> Any:
     """Return the smallest type that holds this many codes."""
     return np.int16 if number <= 1 << 15 else np.int32
-
-
-def encode(column: pa.ChunkedArray) -> tuple[list[Any], ValueCodes]:
-    """Return a column as its distinct values, None for NULL, and the index of each row's value, int32[rows]."""
-    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
 
 
 def cell_of(rows: RowQuery, name: str) -> exp.Expr:

@@ -19,12 +19,13 @@ import sqlglot.expressions as exp
 from parties.alone.publish.cells import Cells
 from parties.alone.publish.hierarchy import ValueCodes
 from parties.alone.publish.masks import MaskPlan, cell
-from parties.alone.publish.reading import cell_of, encode, require, spelled
+from parties.alone.publish.reading import cell_of, require, spelled
 from parties.alone.publish.recoding.partition import SUPPRESSED, Partition
 from parties.base import files
 from parties.base.randomness import private
 from parties.sources.opened import RowQuery
 from parties.tables.delimited import MISSING
+from parties.tables.texts import encode
 from protocols.arrays import Counts
 from smc.errors import InputError
 

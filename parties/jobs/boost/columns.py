@@ -126,10 +126,10 @@ class Features:
         """Number of bins of the column with the most bins."""
         return max(column.size for column in self.columns)
 
-    def codes(self, lines: Numbers) -> Bins:
-        """Return the bins of rows, uint8[rows, columns], from their category indices, int64[rows, columns]."""
+    def codes(self, columns: Sequence[Numbers]) -> Bins:
+        """Return the bins of rows, uint8[rows, columns], from each column's category indices, int64[rows]."""
         tables = [np.array(column.bins, dtype=np.uint8) for column in self.columns]
-        return np.stack([table[codes] for table, codes in zip(tables, lines.T, strict=True)], axis=1)
+        return np.stack([table.take(codes) for table, codes in zip(tables, columns, strict=True)], axis=1)
 
     def left(self, sums: Numbers) -> Numbers:
         """Return each candidate's sums over its first child, int64[nodes, candidates, 2].

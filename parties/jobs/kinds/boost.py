@@ -14,7 +14,7 @@ from typing_extensions import override
 from parties.base.text import quoted
 from parties.jobs.boost import result
 from parties.jobs.boost.columns import Features
-from parties.jobs.boost.growing import Growing, OwnRows, OwnSums
+from parties.jobs.boost.growing import Growing, Lines, OwnSums
 from parties.jobs.boost.objectives import OBJECTIVES, Objective
 from parties.jobs.boost.settings import DEFAULT_BITS, MOST_ROUNDS, BoostSettings
 from parties.jobs.kind import (
@@ -173,6 +173,11 @@ class Boost(BySchema):
         return self.settings.rounds
 
     @property
+    @override
+    def passes(self) -> int:
+        return self.rounds * (self.settings.depth + 1)
+
+    @property
     def rounds_that_fit(self) -> int:
         """Default number of rounds: as many as the default limit on opened bits allows."""
         return max(1, min(MOST_ROUNDS, DEFAULT_BITS // (self.trees * self._splits_of_a_tree * self._bits_of_a_node)))
@@ -291,7 +296,7 @@ class Boost(BySchema):
 
     def _opened(self, state: State, step: int | None = None) -> dict[str, int]:
         counts = {"best split": 0, LEAVES[self.exact]: 0}
-        growing = self._growing(None)
+        growing = self._growing
         for number, opened in enumerate(state):
             if step in (None, number):
                 counts["best split" if growing.splitting else LEAVES[self.exact]] += len(opened)
@@ -329,7 +334,7 @@ class Boost(BySchema):
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
         def program(engine: CountingEngine) -> None:
             engine.answers = self._answers()
-            self.run(engine, self._own_sums(self._nobody), (), lambda step: None)
+            self.run(engine, self.of_nobody(), (), lambda step: None)
 
         nodes = self.rounds * self.trees << self.settings.depth
         is_countable = nodes * len(self.features.candidates) <= COUNTABLE * 64
@@ -345,7 +350,7 @@ class Boost(BySchema):
 
     def _answers(self) -> Iterator[list[BitMatrix]]:
         """Yield the openings of a run in which every node is split by its first candidate."""
-        growing = self._growing(None)
+        growing = self._growing
         while len(growing.rounds) < self.rounds:
             if growing.splitting:
                 nodes = growing.open_nodes
@@ -365,17 +370,15 @@ class Boost(BySchema):
 
     @override
     def own_rows(self, source: Rows) -> OwnSums:
-        return self._own_sums(self._lines(source))
-
-    def _own_sums(self, rows: OwnRows) -> OwnSums:
-        return OwnSums(lambda: self._growing(rows), (self.gains.rounded, self._rounded_leaves))
+        rounded = self.gains.rounded, self._rounded_leaves
+        return OwnSums(lambda: self._growing, self.objective, lambda: self._pieces(source), rounded)
 
     def _rounded_leaves(self, sums: Numbers) -> Numbers:
         shift = FINE - self.point
         return sums if not shift else (sums + (1 << (shift - 1))) >> shift
 
-    def _lines(self, source: Rows) -> OwnRows:
-        """Return this party's rows whose target is not missing, as bins, scaled targets and frequencies."""
+    def _pieces(self, source: Rows) -> Iterator[Lines]:
+        """Yield this party's rows whose target is not missing, as bins, scaled targets and frequencies."""
         order, features = [*self.schema.features(self.target), self.target], self.features
         places = [order.index(column.name) for column in features.columns]
         domain, middle_and_span = self.schema.attributes[self.target], self.scaled
@@ -385,15 +388,9 @@ class Boost(BySchema):
             middle, span = middle_and_span
             is_row = np.array([number is not None for number in numbers])
             targets = np.array([0.0 if number is None else float((number - middle) / span) for number in numbers])
-        bins, goals, times = [], [], []
         for lines in source.batches():
             lines = lines if is_row.all() else lines[is_row[lines[:, -2]]]
-            bins.append(features.codes(lines[:, places]))
-            goals.append(targets[lines[:, -2]])
-            times.append(lines[:, -1])
-        if not bins:
-            return self._nobody
-        return OwnRows(np.concatenate(bins), np.concatenate(goals), np.concatenate(times).astype(np.int64))
+            yield features.codes([lines[:, place] for place in places]), targets[lines[:, -2]], lines[:, -1]
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
@@ -418,15 +415,11 @@ class Boost(BySchema):
         return [int(candidate) for candidate in chosen]
 
     @property
-    def _nobody(self) -> OwnRows:
-        columns = len(self.features.columns)
-        return OwnRows(np.zeros((0, columns), dtype=np.uint8), np.zeros(0), np.zeros(0, dtype=np.int64))
-
-    def _growing(self, rows: OwnRows | None) -> Growing:
-        return Growing(self.features, self.objective, self.trees, self.settings.depth, self.weigh, rows)
+    def _growing(self) -> Growing:
+        return Growing(self.features, self.trees, self.settings.depth, self.weigh)
 
     def _grown(self, state: State) -> Growing:
-        growing = self._growing(None)
+        growing = self._growing
         for opened in state:
             growing.step(opened)
         return growing
@@ -455,7 +448,7 @@ class Boost(BySchema):
         about |= {} if self.at_most is None else {"at_most": self.at_most}
         about |= {"rounded": self.rounded} if self.rounded else {}
         about |= {"schema_digest": self.schema.digest(), "target": self.target, **self.split_fields}
-        rounds = self._grown(state).rounds
+        rounds = [[tree.root for tree in trees] for trees in self._grown(state).rounds]
         middle, span = map(float, self.scaled)
         if self.classes:
             about["classes"] = list(self.classes)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from parties.base.text import did_you_mean, listed, quoted
 from parties.models.trees.compiled import choice, compiled
 from parties.models.trees.tree import NoBranchError, Node, domains
 from parties.tables.delimited import MISSING, Columns
+from parties.tables.texts import PIECE, TextColumn
 
 PARTS = 5  # groups of a predicted class's rows, by a linear model's score
 
@@ -64,15 +65,22 @@ def predict(tree: Node, rows: Columns) -> list[str]:
     codes = {}
     for name, values in values_of.items():
         index = {value: code for code, value in enumerate(values)}
-        codes[name] = np.array([index.get(text, -1) for text in rows.values[name]], dtype=np.int64)
+        cells = TextColumn.of(rows.values[name])
+        codes[name] = np.array([index.get(text, -1) for text in cells.texts], dtype=np.int32)[cells.codes]
 
-    def refused(row: int, name: str) -> NoBranchError:
+    def refused(start: int, row: int, name: str) -> NoBranchError:
+        row += start
         text, values = rows.values[name][row], values_of[name]
         problem = f"the tree has no branch for {quoted(text)}{did_you_mean(text, values)}"
         return NoBranchError(f"{rows.where(row, name)}: {problem}; known: {listed(values)}")
 
     arrays = compiled(choice(tree))
-    return [arrays.ends[end].label for end in arrays.route(codes, len(rows.lines), refused).tolist()]
+    labels: list[str] = []
+    for start in range(0, number := len(rows.lines), PIECE):
+        some = {name: column[start : start + PIECE] for name, column in codes.items()}
+        ends = arrays.route(some, min(PIECE, number - start), partial(refused, start))
+        labels += [arrays.ends[end].label for end in ends.tolist()]
+    return labels
 
 
 def vote(trees: Sequence[Node], rows: Columns) -> list[str]:
@@ -84,8 +92,9 @@ def vote(trees: Sequence[Node], rows: Columns) -> list[str]:
         trees: Roots of the trees.
         rows: Rows with at least the columns that the trees test.
     """
-    ballots = zip(*(predict(tree, rows) for tree in trees), strict=True)
-    return [Counter(votes).most_common(1)[0][0] for votes in ballots]  # in a tie, the first that occurred
+    winner: Callable[[Any], str] = lru_cache(PIECE)(lambda votes: Counter(votes).most_common(1)[0][0])
+    ballots = zip(*(TextColumn.of(predict(tree, rows)) for tree in trees), strict=True)
+    return list(map(winner, ballots))
 
 
 def score(predicted: Sequence[str], actual: Sequence[str]) -> Score:
@@ -97,12 +106,12 @@ def score(predicted: Sequence[str], actual: Sequence[str]) -> Score:
         predicted: Predicted class of each row.
         actual: Class of each row in the target column.
     """
-    is_class = MISSING in predicted
-    pairs = [(a, p) for a, p in zip(actual, predicted, strict=True) if is_class or a != MISSING]
-    counts = Counter(pairs)
-    classes = sorted({label for pair in pairs for label in pair})
+    pairs = Counter(zip(actual, predicted, strict=True))
+    is_class = any(p == MISSING for _, p in pairs)
+    counts = Counter({pair: number for pair, number in pairs.items() if is_class or pair[0] != MISSING})
+    classes = sorted({label for pair in counts for label in pair})
     confusion = {a: {p: counts[a, p] for p in classes} for a in classes}
-    return Score(confusion, len(pairs), sum(counts[c, c] for c in classes))
+    return Score(confusion, counts.total(), sum(counts[c, c] for c in classes))
 
 
 def calibration(
@@ -118,19 +127,17 @@ def calibration(
         actual: Class of each row in the target column.
         scores: Score of each row.
     """
-    is_class = MISSING in predicted
-    labelled = [row for row, label in enumerate(actual) if is_class or label != MISSING]
+    true, guessed = TextColumn.of(actual), TextColumn.of(predicted)
+    is_labelled = np.array([a != MISSING or MISSING in guessed.texts for a in true.texts], dtype=bool)[true.codes]
     groups = []
-    for label in sorted({predicted[row] for row in labelled}):
-        rows = [row for row in labelled if predicted[row] == label]
-        parts: dict[int, list[int]] = {0: rows}
+    for label in sorted(guessed.texts):
+        rows = np.flatnonzero(is_labelled & (guessed.codes == guessed.texts.index(label)))
+        is_right, parts = np.array([a == label for a in true.texts], dtype=bool), np.zeros(len(rows), dtype=np.int64)
         if scores is not None:
-            order = sorted(scores[row] for row in rows)
-            parts = {}
-            for row in sorted(rows, key=scores.__getitem__):
-                parts.setdefault(bisect_left(order, scores[row]) * PARTS // len(rows), []).append(row)
-        for part in parts.values():
-            right = sum(actual[row] == label for row in part)
+            rows = rows[np.argsort(np.asarray(scores)[rows], kind="stable")]
+            ordered = np.asarray(scores)[rows]
+            parts = np.searchsorted(ordered, ordered) * PARTS // max(1, len(rows))
+        for part in np.split(rows, np.flatnonzero(np.diff(parts)) + 1) if len(rows) else []:
             reach = None if scores is None else (scores[part[0]], scores[part[-1]])
-            groups.append(Predicted(label, len(part), right, reach))
+            groups.append(Predicted(label, len(part), int(is_right[true.codes[part]].sum()), reach))
     return groups

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from parties.models import scored
 from parties.models.load import load_model
 from parties.sources.delimited import csv_columns as columns
 from smc.errors import InputError
@@ -29,7 +30,9 @@ def loaded(tmp_path: Path, **change: Any) -> Any:
     return load_model(path)
 
 
-def test_a_row_is_of_the_second_class_above_zero(tmp_path: Path) -> None:
+@pytest.mark.parametrize("piece", [1, scored.PIECE])
+def test_a_row_is_of_the_second_class_above_zero(piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scored, "PIECE", piece)
     lines = ["strong,4", "strong,2", "strong,9", "weak,4", "strong,?", "strong,1.5", "strong,1.6", "weak,-3"]
     (tmp_path / "rows.csv").write_text("wind,hours\n" + "\n".join(lines) + "\n")
     model, rows = loaded(tmp_path), columns(tmp_path / "rows.csv")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parties.jobs.boost import growing
 from parties.jobs.boost.settings import DEFAULT_BITS, BoostSettings
 from parties.jobs.kind import Step
 from parties.jobs.kinds.boost import Boost
@@ -65,11 +66,15 @@ def task(target: str = "ill", **fields: Any) -> Boost:
     return Boost.canonical(BoostSettings.model_validate({"target": target, "columns": columns, **known}), SCHEMA)
 
 
-def own_rows(made: Boost, codes: np.ndarray) -> Any:
+def rows_of(made: Boost, codes: np.ndarray) -> RowCounts:
     places = [NAMES.index(name) for name in made.schema.features(made.target)]
     domains = [len(SCHEMA.attributes[NAMES[place]]) for place in places]
     labels = codes[:, NAMES.index(made.target)]
-    return made.own_rows(RowCounts(domains, len(made.schema.attributes[made.target]), codes[:, places], labels))
+    return RowCounts(domains, len(made.schema.attributes[made.target]), codes[:, places], labels)
+
+
+def own_rows(made: Boost, codes: np.ndarray) -> Any:
+    return made.own_rows(rows_of(made, codes))
 
 
 def run(made: Boost, engine: str = "clear", start: Any = (), steps: list[Step] | None = None) -> Any:
@@ -164,6 +169,36 @@ def test_a_run_goes_on_from_every_step() -> None:
         seen: list[Step] = []
         assert run(made, start=made.states.cut(state, cut), steps=seen) == state
         assert [step.number for step in seen] == list(range(cut, len(state)))
+
+
+@pytest.mark.parametrize("held", [0, 500, 1 << 30])
+@pytest.mark.parametrize("target", ["ill", "kind", "visits"])
+def test_pieces_in_any_order_have_the_same_sums(target: str, held: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each pass cuts and orders the rows anew. Margins are kept, computed again, or both. The first sums of each later
+    round are those of the model file's margins."""
+    made = task(target, rounds=3, depth=2)
+    state, source, draw = run(made), rows_of(made, OWN[0]), np.random.default_rng(3)
+    ((*_, labels, _),) = (lines.T for lines in source.batches())
+
+    class Shuffled:
+        def batches(self) -> Any:
+            (lines,) = source.batches()
+            pieces = np.split(lines, range(30, len(lines), 30))
+            if draw.integers(2):
+                pieces = np.array_split(draw.permutation(lines), 7)
+            return iter([pieces[place] for place in draw.permutation(len(pieces))])
+
+    whole, cut = made.own_rows(source), made.own_rows(Shuffled())
+    for step in range(len(state)):
+        monkeypatch.setattr(growing, "HELD", 1 << 30)
+        sums = whole.sums(state[:step])
+        monkeypatch.setattr(growing, "HELD", held)
+        assert cut.sums(state[:step]).tolist() == sums.tolist()
+        if step and step % 3 == 0:
+            middle, span = map(float, made.scaled)
+            margins = BoostedModel.parse(made.document(state[:step])).margins(cells(OWN[0]))
+            slopes, _ = made.objective.slopes((margins - middle) / span, (labels - middle) / span)
+            assert sums[: 2 * made.trees : 2] / (1 << FINE) == pytest.approx(slopes.sum(axis=1), abs=1e-3)
 
 
 def test_what_is_opened_is_listed_and_counted() -> None:

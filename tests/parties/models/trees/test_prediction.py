@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
@@ -12,14 +14,16 @@ from hypothesis import strategies as st
 
 from parties.commands import alone
 from parties.models.trees import prediction
-from parties.models.trees.prediction import predict
+from parties.models.trees.prediction import Predicted, calibration, predict, score
 from parties.models.trees.tree import Leaf, TreeFile
 from parties.sources.delimited import csv_columns as columns
 from smc.errors import InputError
-from tests.support.trees import TENNIS, rows_of, write
+from tests.support.trees import TENNIS, domains, random_tree, rows_of, write
 
 
-def test_predictions_follow_the_branches(tmp_path: Path) -> None:
+@pytest.mark.parametrize("piece", [1, prediction.PIECE])
+def test_predictions_follow_the_branches(piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prediction, "PIECE", piece)
     path = write(
         tmp_path,
         "id,wind,outlook,humidity,play\n1,weak,rain,,yes\n2,strong,rain,high,yes\n3,?,sunny,high,no\n"
@@ -34,7 +38,9 @@ def test_predictions_follow_the_branches(tmp_path: Path) -> None:
     assert score.confusion == {"no": {"no": 1, "yes": 0}, "yes": {"no": 1, "yes": 2}}
 
 
-def test_predictions_name_what_is_wrong_with_a_row(tmp_path: Path) -> None:
+@pytest.mark.parametrize("piece", [1, prediction.PIECE])
+def test_predictions_name_what_is_wrong_with_a_row(piece: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prediction, "PIECE", piece)
     path = write(tmp_path, "outlook,humidity,wind\nrain,high,weak\n\nsunny,hihg,weak\n", "rows.csv")
     with pytest.raises(InputError) as caught:
         predict(TENNIS, columns(path))
@@ -104,3 +110,39 @@ def test_the_most_frequent_class_beside_the_accuracy() -> None:
     scored = prediction.score(["no", "no", "yes", "no"], ["no", "no", "yes", "yes"])
     assert (scored.accuracy, scored.majority) == (0.75, 0.5)
     assert prediction.score([], []).majority is None
+
+
+@pytest.mark.parametrize("is_class", [False, True])
+def test_accuracy_by_columns_is_that_of_pairs(is_class: bool) -> None:
+    """Beside a count of pairs, and the ranks of scores, row by row; scores tie, and some classes are missing."""
+    draw = np.random.default_rng(5)
+    actual = draw.choice(["a", "b", "?", "never"], 500).tolist()
+    predicted = draw.choice(["a", "b", "c", *(["?"] if is_class else [])], 500).tolist()
+    scores = draw.integers(0, 9, 500).astype(float).tolist()
+    kept = [row for row in range(500) if is_class or actual[row] != "?"]
+    found = score(predicted, actual)
+    assert found.rows == len(kept)
+    for a, counts in found.confusion.items():
+        for p, number in counts.items():
+            assert number == sum((actual[row], predicted[row]) == (a, p) for row in kept)
+    for known in (None, scores):
+        groups = []
+        for label in sorted({predicted[row] for row in kept}):
+            rows = [row for row in kept if predicted[row] == label]
+            below = {row: sum(scores[other] < scores[row] for other in rows) * 5 // len(rows) for row in rows}
+            for part in [None] if known is None else sorted(set(below.values())):
+                some = [row for row in rows if part in (None, below[row])]
+                reach = None if known is None else (min(scores[r] for r in some), max(scores[r] for r in some))
+                groups.append(Predicted(label, len(some), sum(actual[row] == label for row in some), reach))
+        assert calibration(predicted, actual, known) == groups
+
+
+@pytest.mark.parametrize("number", [1, 2, 7])
+def test_votes_are_those_of_each_row(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside a count of the trees' classes row by row, in which the first of equals occurred first."""
+    monkeypatch.setattr(prediction, "PIECE", 7)
+    draw, values = np.random.default_rng(number), domains(4)
+    trees = [random_tree(draw, values, ["a", "b", "c"], 3) for _ in range(number)]
+    rows = rows_of(**{name: draw.choice(of, 40).tolist() for name, of in values.items()})
+    ballots = zip(*(predict(tree, rows) for tree in trees), strict=True)
+    assert prediction.vote(trees, rows) == [Counter(votes).most_common(1)[0][0] for votes in ballots]
