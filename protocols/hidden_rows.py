@@ -11,7 +11,8 @@ bins: a bin counts if its row has a partner in the other party's table. Neither 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,6 +59,58 @@ class HiddenRows:
     def of(self, party: int) -> list[int]:
         """Return the columns of a party."""
         return [column for column, owner in enumerate(self.owners) if owner == party]
+
+    def encoded(self) -> dict[str, str]:
+        """Return the private arrays as texts, base64 of little-endian numbers; `decoded` is the inverse."""
+        arrays = {"member": self.member, "shares": self.shares} | ({} if self.own is None else {"own": self.own})
+        return {name: base64.b64encode(_stored(array).tobytes()).decode() for name, array in arrays.items()}
+
+
+@dataclass(frozen=True)
+class HiddenShape:
+    """The public part of `HiddenRows`, with the number of bins."""
+
+    domains: tuple[int, ...]
+    owners: tuple[int, ...]
+    holder: int
+    bins: int
+
+    def part(self, party: int, array: Callable[[str, Any, tuple[int, ...]], Any]) -> HiddenRows:
+        """Return a party's part.
+
+        Args:
+            party: Number of the party.
+            array: Function that returns a private array, from its name, type and shape.
+        """
+        of_holder = [owner == self.holder for owner in self.owners]
+        cells_of = sum(size - 1 for size, own in zip(self.domains, of_holder, strict=True) if not own)
+        own = array("own", np.dtype(np.int64), (self.bins, sum(of_holder))) if party == self.holder else None
+        member = array("member", np.dtype(np.uint8), (self.bins,))
+        shares = array("shares", np.dtype(word_of(self.bins)), (self.bins, cells_of))
+        return HiddenRows(self.domains, self.owners, self.holder, member, own, shares)
+
+    def decoded(self, party: int, texts: Mapping[str, str]) -> HiddenRows:
+        """Return the part of a party whose arrays are texts.
+
+        Args:
+            party: Number of the party.
+            texts: The arrays by name, from `HiddenRows.encoded`.
+
+        Raises:
+            ValueError: An array has another size, or is not a text in base64.
+            KeyError: An array is missing.
+        """
+
+        def array(name: str, kind: Any, shape: tuple[int, ...]) -> Any:
+            data = base64.b64decode(texts[name], validate=True)
+            return np.frombuffer(data, _stored(np.zeros(0, kind)).dtype).astype(kind).reshape(shape)
+
+        return self.part(party, array)
+
+
+def _stored(array: Numbers) -> Numbers:
+    """Return an array in the type in which it is stored: little-endian, and 32 bits for category indices."""
+    return array.astype("<u4" if array.dtype == np.int64 else array.dtype.newbyteorder("<"))
 
 
 def cells(values: Indices, domains: Sequence[int], kind: type[Any]) -> Numbers:

@@ -6,12 +6,10 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parties.base import files
 from parties.base.text import listed
 from parties.sources.labels import keyed_codes
 from parties.sources.mapping import rules
@@ -54,11 +52,6 @@ class AlignedRows:
     keys: list[Key] = field(repr=False)
 
     @classmethod
-    def read(cls, path: Path) -> AlignedRows:
-        """Read a file of `smc align exact`. Raise InputError if it is another file, or lines are missing or moved."""
-        return cls.parsed(files.read_text(path), str(path))
-
-    @classmethod
     def parsed(cls, text: str, label: str) -> AlignedRows:
         """Return the aligned rows of a file's content.
 
@@ -81,6 +74,11 @@ class AlignedRows:
             if len(line) != len(head) or line[-1] != str(number):
                 raise InputError(f"{label}: row {number} is missing or moved; keep all rows in their order")
         return cls(label, head[-1].removeprefix(NUMBERED), tuple(head[:-1]), [tuple(line[:-1]) for line in lines])
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Settings of a command on these rows that follow from them."""
+        return {"alignment": self.alignment, "max_rows": len(self.keys), "hidden_rows": None}
 
     def cells_in(self, table: TableSettings, schema: Schema, names: Sequence[str]) -> tuple[Indices, list[str]]:
         """Return columns of the aligned rows as category indices, and the schema's other columns that the table has.

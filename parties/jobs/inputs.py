@@ -14,6 +14,7 @@ from parties.tables.unfit import without_cells
 from smc.errors import InputError
 
 if TYPE_CHECKING:  # jobs without a table do not load these
+    from parties.jobs.hidden_rows import HiddenTerms
     from parties.sources.settings import TableSettings
     from parties.sources.source import Source
     from parties.tables.schema import Schema
@@ -30,12 +31,13 @@ class Matching:
 
     Attributes:
         job: Identifier of the job.
-        rows: Number of matched rows.
-        read: Returns the own keys, as CSV. It raises InputError if the table's keys have changed since.
+        rows: Number of matched rows, or the public terms of hidden rows.
+        read: Returns the own keys, as CSV, or the own part of hidden rows. It raises InputError if the table's keys
+            have changed since.
     """
 
     job: str
-    rows: int
+    rows: int | HiddenTerms
     read: Callable[[], str]
 
 

@@ -46,6 +46,7 @@ from parties.jobs.spending import EXACT, KEPT_BY_NODES, Adjacency, ConcentratedL
 from smc.errors import InputError, JointRefusalError
 
 if TYPE_CHECKING:  # slow imports happen where they are used, if possible while waiting for the peer
+    from parties.jobs.hidden_rows import HiddenTerms
     from smc.counting import CountingEngine, Program
     from smc.engines import Engine, Profile
 
@@ -160,12 +161,16 @@ class Disclosure:
     exact: str = ""  # the effect of a joint number without noise, such as `EXACT`; empty if none is opened
     question: str = ""  # the question, a phrase; empty for the title
     subject: str = ""  # the main column, mostly the target; empty if there is none
+    opens_nothing: bool = False  # True if the run only makes shares for later jobs
     analyst: str = ""  # the fingerprint of the certificate that numbers are sealed to; empty if there is none
 
     @property
     def past_budget(self) -> bool:
-        """True unless all opened values have noise. A table with a budget needs a rule for exact values of its rows."""
-        return self.opens_exact_too or not self.spends
+        """True unless all opened values have noise, or none is opened.
+
+        A table with a budget needs a rule for exact values of its rows.
+        """
+        return self.opens_exact_too or not (self.spends or self.opens_nothing)
 
 
 def opened_steps(is_done: Callable[[Any], bool]) -> States:
@@ -427,8 +432,10 @@ class Kind(ABC):
         """Return remarks from this party's rows, a line each, for its own operator alone, before consent."""
         return []
 
-    def matched_rows(self, state: State) -> int | None:
-        """Return the number of rows that a done run has put in one order at both parties; None if it puts none.
+    def matched_rows(self, state: State) -> int | HiddenTerms | None:
+        """Return the number of rows that a done run has put in one order at both parties, or the terms of hidden rows.
+
+        None if it puts none.
 
         Args:
             state: The result, the last state.

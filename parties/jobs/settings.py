@@ -118,6 +118,12 @@ def listener_columns() -> AnyField:
     )
 
 
+def hidden_rows() -> AnyField:
+    """Return the field `hidden_rows`: the party of the bins, if a hidden alignment has matched the rows."""
+    help_text = "If the rows are matched by smc align hidden: the party whose rows are in its bins"
+    return _field("hand", None, "Hidden rows", help_text, {"advanced": True}, {})
+
+
 def alignment() -> AnyField:
     """Return the field `alignment`: the earlier job of two nodes that has matched the rows."""
     return public(
@@ -131,7 +137,7 @@ def alignment() -> AnyField:
 
 def aligned_rows() -> AnyField:
     """Return the field `aligned`: the file with the order of rows that both parties share."""
-    help_text = "With --listener-columns: file written by smc align exact."
+    help_text = "File written by smc align hidden, or with --listener-columns that of smc align exact."
     return _field("file", None, "Aligned rows", help_text, {"advanced": True}, {})
 
 

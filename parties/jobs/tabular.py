@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from pydantic import model_validator
 from typing_extensions import override
 
+from parties.base import files
 from parties.base.console import size
 from parties.base.settings import LocalPath, at_key
 from parties.base.text import listed
+from parties.jobs.hidden_rows import HiddenFile, HiddenTerms
 from parties.jobs.kind import (
     KEPT_BY_NODES,
     Document,
@@ -30,7 +32,7 @@ from parties.jobs.kind import (
     Step,
     nothing_else_of_rows,
 )
-from parties.jobs.settings import ENGINE, MOST_ROWS, check_names, own_file, public_parameters
+from parties.jobs.settings import ENGINE, MOST_ROWS, AnyField, check_names, own_file, public_parameters
 from parties.sources.settings import TableSettings
 from parties.tables import schema as schemas
 from parties.tables.schema import Schema
@@ -40,7 +42,7 @@ from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.jobs.aligned import AlignedRows
-    from protocols.counts import Indices, Rows
+    from protocols.counts import Rows
     from protocols.vertical import Columns as VerticalColumns
     from smc.counting import CountingEngine
     from smc.engines import Engine
@@ -48,18 +50,22 @@ if TYPE_CHECKING:
 CELL_BYTES = 8  # approximate bytes of a cell in a file
 STOPPED_AT = 4  # times the forecast: twice the largest error measured for trees of ten tables
 IDENTIFIER = 32  # digits of a job's identifier
+MEMBERSHIP = "Without noise, the answer can show whether a person whom a party singles out is in both tables."
 LEAST_STOP = 100_000_000  # bytes: a smaller run continues, unless its settings have a limit
+
+
+def schema_file() -> AnyField:
+    """Return the field `schema_file`: the public schema. The name `schema` is pydantic's."""
+    return own_file("Schema", "Public schema (columns, values), agreed  [that of the table]", alias="schema")
 
 
 class TabularSettings(KindSettings):
     """Settings for a party's own rows. A kind adds `max_rows` at the position it wants."""
 
     data: LocalPath | None = own_file("Rows", "Your private rows, CSV or Parquet  [the table of --config]", data=True)
-    schema_file: LocalPath | None = own_file(
-        "Schema", "Public schema (columns, values), agreed  [that of the table]", alias="schema"
-    )  # `schema` is pydantic's
+    schema_file: LocalPath | None = schema_file()
     own_table: TableSettings | None = None  # table of party.toml with the rows; it has no flag
-    own_aligned: Any = None  # the `AlignedRows` of a command; it has no flag
+    own_aligned: Any = None  # the `AlignedRows` or `HiddenFile` of a command; it has no flag
     own_max_rows: int | None = None  # bound on own rows where `max_rows` is half of all holders' rows; it has no flag
 
     @model_validator(mode="after")
@@ -104,19 +110,34 @@ def with_aligned(settings: Any) -> Any:
         settings: Settings of a command.
 
     Raises:
-        InputError: The file is unreadable, `listener_columns` is missing, or --max-rows is another number.
+        InputError: The file is unreadable, `listener_columns` is missing, or a setting differs from that of the file.
     """
-    if getattr(settings, "aligned", None) is None:
+    if (path := getattr(settings, "aligned", None)) is None:
         return settings
-    if settings.listener_columns is None:
+    if (text := files.read_text(path)).startswith("{"):
+        files.ensure_private(path)
+    rows = aligned_in(text, str(path))
+    if settings.listener_columns is None and "listener_columns" not in rows.settings:
         raise InputError("--listener-columns is missing: with --aligned name the columns of the party that listens")
+    of_table = {"max_rows", "data"} if settings.own_table is not None else set()
+    for name in settings.model_fields_set & rows.settings.keys() - of_table:
+        value, typed = rows.settings[name], getattr(settings, name)
+        if (value != typed) if name != "listener_columns" else {*value} != {*typed}:
+            flag, has = "--" + name.replace("_", "-"), f"{value:,} rows" if name == "max_rows" else "its own"
+            raise InputError(f"{flag}: {path} has {has}; remove {flag}")
+    return settings.model_copy(update={**rows.settings, "own_aligned": rows})
+
+
+def aligned_in(text: str, label: str) -> AlignedRows | HiddenFile:
+    """Return the matched rows in the content of a file of `smc align`.
+
+    Args:
+        text: The content.
+        label: Name of the file for messages.
+    """
     from parties.jobs.aligned import AlignedRows
 
-    rows = AlignedRows.read(settings.aligned)
-    typed = "max_rows" in settings.model_fields_set and settings.own_table is None
-    if typed and settings.max_rows != len(rows.keys):
-        raise InputError(f"--max-rows: {settings.aligned} has {len(rows.keys):,} rows; remove --max-rows")
-    return settings.model_copy(update={"own_aligned": rows, "alignment": rows.alignment, "max_rows": len(rows.keys)})
+    return (HiddenFile if text.startswith("{") else AlignedRows).parsed(text, label)
 
 
 def with_matching(settings: Any, inputs: Inputs) -> tuple[Any, Schema]:
@@ -135,20 +156,32 @@ def with_matching(settings: Any, inputs: Inputs) -> tuple[Any, Schema]:
     table, schema = inputs.required()
     bound, is_set = table.max_rows, "max_rows" in settings.model_fields_set
     if (name := getattr(settings, "alignment", None)) is not None:
-        from parties.tables.merging import side_by_side
-
         if table.beside is None:
             raise InputError("alignment: name the peer's schema file as `beside` in [tables.NAME] for its columns")
-        matching, theirs = inputs.matching(name), schemas.load(table.beside)
-        target = getattr(settings, "target", schema.target or theirs.target)
-        schema, listener = side_by_side(schema, theirs, target), (schema, theirs)[inputs.party]
-        bound = matching.rows
+        matching = inputs.matching(name)
+        rows = matching.rows
+        bound, fixed = (rows.bins, rows.settings) if isinstance(rows, HiddenTerms) else (rows, {})
         if is_set and settings.max_rows != bound:
             raise InputError(f"max_rows: the alignment has {bound:,} rows; remove max_rows")
-        settings = settings.model_copy(
-            update={"alignment": matching.job, "listener_columns": tuple(listener.attributes)}
-        )
+        schema, listener = beside(schema, table.beside, inputs.party, getattr(settings, "target", ""))
+        settings = settings.model_copy(update={"alignment": matching.job, "listener_columns": listener, **fixed})
     return (settings if is_set else settings.model_copy(update={"max_rows": bound})), schema
+
+
+def beside(own: Schema, path: Path, party: int, target: str | None = "") -> tuple[Schema, tuple[str, ...]]:
+    """Return the joint schema of columns that lie apart, and the columns of the party that listens.
+
+    Args:
+        own: Schema of the own columns.
+        path: The peer's schema file.
+        party: Number of this party.
+        target: The target; None for that of both schemas; "" for that of either.
+    """
+    from parties.tables.merging import side_by_side
+
+    theirs = schemas.load(path)
+    joint = side_by_side(own, theirs, own.target or theirs.target if target == "" else target)
+    return joint, tuple((own, theirs)[party].attributes)
 
 
 def file_of(path: Path | None, key: str) -> Path:
@@ -177,6 +210,7 @@ class BySchema(Kind):
     """
 
     settings: Any
+    takes_holders: ClassVar[bool] = False  # whether further holders can give rows
     unread: ClassVar[str] = "not in the schema, ignored"  # message on a file's other columns; empty for none
 
     def __init__(self, settings: KindSettings, schema: Schema) -> None:
@@ -229,13 +263,17 @@ class BySchema(Kind):
         """Raise InputError if the settings do not fit columns that lie apart."""
         from parties.jobs.aligned import owners
 
+        hidden, own = self.settings.hidden_rows is not None, self.settings.own_aligned
         with at_key(self.apart_setting):
-            owners(self.schema, self.apart or ())
+            if not hidden:
+                owners(self.schema, self.apart or ())
+            elif isinstance(own, HiddenFile) and (why := own.terms.misfit(self.schema, self.settings)):
+                raise InputError(why)
         refused = [name for name in ("at_most", "held_out", "exact") if getattr(self.settings, name, None)]
         if refused:
             raise InputError(f"{refused[0]} cannot be combined with {self.apart_setting}; remove one of them")
         epsilon, adjacency = (getattr(self.settings, name, None) for name in ("epsilon", "adjacency"))
-        if epsilon is not None and adjacency == "add-remove":
+        if epsilon is not None and adjacency == "add-remove" and not hidden:
             raise InputError(
                 "adjacency: both parties know who is aligned, so noise hides values; set adjacency to replace"
             )
@@ -243,8 +281,9 @@ class BySchema(Kind):
     @property
     @override
     def without_holders(self) -> str | None:
-        apart = "columns that lie apart are those of two parties; remove one of them"
-        return super().without_holders if self.apart is None else apart
+        if self.apart is not None:
+            return "columns that lie apart are those of two parties; remove one of them"
+        return None if self.takes_holders else super().without_holders
 
     @property
     def terms_apart(self) -> Document:
@@ -253,7 +292,8 @@ class BySchema(Kind):
             return {}
         alignment: str | None = self.settings.alignment
         listener = [name for name in self.schema.attributes if name in self.apart]
-        return {"listener_columns": listener, **({} if alignment is None else {"alignment": alignment})}
+        more = {"hidden_rows": self.settings.hidden_rows, "alignment": alignment}
+        return {"listener_columns": listener, **{name: value for name, value in more.items() if value is not None}}
 
     def own_columns(self, party: int) -> list[str]:
         """Return the columns of a party, 0 or 1, if the columns lie apart; the target comes last if it is among them.
@@ -261,10 +301,8 @@ class BySchema(Kind):
         Args:
             party: Number of the party.
         """
-        from parties.jobs.aligned import owners
-
-        party_of = owners(self.schema, self.apart or ())
-        return [name for name in (*self.schema.features(self.target), self.target) if party_of[name] == party]
+        order = (*self.schema.features(self.target), self.target)
+        return [name for name in order if (name not in (self.apart or ())) == bool(party)]
 
     @override
     def columns_of(self, party: int) -> tuple[str, ...]:
@@ -282,9 +320,12 @@ class BySchema(Kind):
         dialler = [name for name in self.schema.attributes if name not in listener]
         alignment: str | None = self.settings.alignment
         matched = "" if alignment is None else f" from alignment {alignment[:8]}"
+        rows = f"{self.settings.max_rows:,} people who are in both tables, as both parties know{matched}"
+        if hidden := self.settings.hidden_rows is not None:
+            rows = f"the people in both tables{matched}. Neither party knows who they are, nor how many"
         return [
-            f"The rows are {self.settings.max_rows:,} people who are in both tables, as both parties know{matched}. "
-            f"{peer} could choose them by the keys that it entered there.",
+            f"The rows are {rows}. {peer} could choose them by the keys that it entered there.",
+            *([MEMBERSHIP] if hidden and self.disclosure.past_budget else []),
             f"The party that listens gives {listed(listener)}; the party that dials gives {listed(dialler)}.",
             f"{peer} learns nothing else of our columns, and we nothing else of {peer}'s.",
         ]
@@ -301,6 +342,10 @@ class BySchema(Kind):
 
         from smc.counting.session import no_values
 
+        if self.settings.hidden_rows is not None:
+            terms = HiddenTerms("", self.schema, self.apart, self.settings.hidden_rows, self.settings.max_rows)
+            part = terms.shape.part(engine.party, lambda name, kind, shape: no_values(kind, shape))
+            return self.with_engine(engine, HiddenFile("", engine.party, terms, part))
         layout, kind = self.layout, np.dtype(np.int64)
         labels = no_values(kind, (layout.rows,)) if engine.party == layout.class_owner else None
         own = no_values(kind, (layout.rows, len(layout.of(engine.party))))
@@ -309,10 +354,9 @@ class BySchema(Kind):
     @property
     def layout(self) -> VerticalColumns:
         """Public description of columns that lie apart."""
-        from parties.jobs.aligned import owners
         from protocols.vertical import Columns
 
-        party_of = owners(self.schema, self.apart or ())
+        party_of = {name: int(name not in (self.apart or ())) for name in self.schema.attributes}
         features = self.schema.features(self.target)
         sizes = {name: len(values) for name, values in self.schema.attributes.items()}
         return Columns(
@@ -408,6 +452,10 @@ class BySchema(Kind):
             matching = inputs.matching(name)
         except InputError as error:
             return str(error)
+        if isinstance(matching.rows, HiddenTerms):
+            return matching.rows.misfit(self.schema, self.settings)
+        if self.settings.hidden_rows is not None:
+            return "hidden_rows of the job is set, and both parties know the rows of its alignment"
         if self.settings.max_rows != matching.rows:
             return f"max_rows of the job must be {matching.rows:,}, the rows that its alignment has matched"
         own = self.own_columns(inputs.party)
@@ -494,7 +542,8 @@ class BySchema(Kind):
         """Return the task of a command, this party's rows from its file or table, and remarks on them."""
         task, inputs = cls.planned(settings), Inputs(party)
         if task.apart is not None:
-            data, unread = task.aligned_cells(party, task.settings.own_aligned, task._table_aligned())
+            table = None if task.settings.hidden_rows is not None else task._table_aligned()
+            data, unread = task.aligned_cells(party, task.settings.own_aligned, table)
             twice = [f"also in your table, taken from the peer: {listed(unread)}"] if unread else []
             return task, data, [*twice, *task.notes(settings, None)]
         ordered = Schema({name: task.schema.attributes[name] for name in task.columns})
@@ -507,25 +556,27 @@ class BySchema(Kind):
         table: TableSettings | None = self.settings.own_table
         return own_table(self.settings).bounded_by(MOST_ROWS) if table is None else table
 
-    def aligned_cells(
-        self, party: int, rows: AlignedRows | None, table: TableSettings
-    ) -> tuple[tuple[Indices, Indices | None], list[str]]:
+    def aligned_cells(self, party: int, rows: AlignedRows | HiddenFile | None, table: Any) -> tuple[Any, list[str]]:
         """Return own columns of the aligned rows, and the peer's columns that own table has too.
 
         Args:
             party: 0 for the listening party, 1 for the dialling party.
             rows: The aligned rows; None if a command names no file of them.
-            table: Own table.
+            table: Own table; not read for hidden rows.
 
         Returns:
             The columns to predict from, int64[rows, columns], with the classes, int64[rows], or None if the peer has
-            them; and the names of the columns that are taken from the peer.
+            them, or hidden rows as they are; and the names of the columns that are taken from the peer.
 
         Raises:
             InputError: The file of aligned rows is missing, or own table does not fit it or the schema.
         """
         if rows is None:
             raise InputError("--aligned is missing: with --listener-columns give the file of smc align exact")
+        if isinstance(rows, HiddenFile):
+            if party != rows.party:
+                raise InputError(f"{rows.label}: is the other party's file; give yours, and listen or dial as there")
+            return rows, []
         own = self.own_columns(party)
         cells, unread = rows.cells_in(table, self.schema, own)
         return ((cells[:, :-1], cells[:, -1]) if own[-1] == self.target else (cells, None)), unread
@@ -538,6 +589,8 @@ class BySchema(Kind):
         from protocols.vertical import VerticalCounts
 
         engine.masked_numbers = True
+        if isinstance(data, HiddenFile):
+            return self.own_rows(data.counts(engine, [*self.schema.features(self.target), self.target]))
         return self.own_rows(VerticalCounts(engine, self.layout, *data))
 
     def fingerprint(self, source: Any, data: Any) -> Callable[[bytes], bytes]:
@@ -561,21 +614,24 @@ class BySchema(Kind):
             data = self.data_of(source, inputs.secret)
             yield Opened(data, self.fingerprint(source, data))
 
-    def matched_keys(self, inputs: Inputs) -> AlignedRows:
-        """Return the keys of the matched rows that this party's node has kept. This reads the table."""
-        from parties.jobs.aligned import AlignedRows
+    def matched_keys(self, inputs: Inputs) -> AlignedRows | HiddenFile:
+        """Return the matched rows that this party's node has kept: their keys, which reads the table, or hidden."""
+        matching = inputs.matching(self.settings.alignment)
+        rows = aligned_in(matching.read(), "the kept alignment")
+        if isinstance(rows, HiddenFile) and rows.terms.alignment != getattr(matching.rows, "alignment", None):
+            raise InputError("alignment: the kept part is of another session; match the rows anew")
+        return rows
 
-        return AlignedRows.parsed(inputs.matching(self.settings.alignment).read(), "the kept alignment")
-
-    def opened_apart(self, inputs: Inputs, rows: AlignedRows) -> Opened:
+    def opened_apart(self, inputs: Inputs, rows: AlignedRows | HiddenFile) -> Opened:
         """Return this party's columns of matched rows, and their fingerprint.
 
         Args:
             inputs: This party's inputs.
-            rows: Keys of the matched rows.
+            rows: The matched rows.
         """
         data, _ = self.aligned_cells(inputs.party, rows, inputs.required()[0])
-        cells = b"".join(part.tobytes() for part in data if part is not None)
+        private = (data.rows.member, data.rows.shares) if isinstance(data, HiddenFile) else data
+        cells = b"".join(part.tobytes() for part in private if part is not None)
         return Opened(data, lambda key: hmac.digest(key, cells, "sha256"))
 
     @classmethod

@@ -8,13 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from parties.base.settings import merge
+from parties.jobs.hidden_rows import HiddenFile, HiddenTerms
 from parties.jobs.kind import Kind
 from parties.jobs.kinds.id3 import Id3
 from parties.tables.schema import Schema
 from smc.engines import Profile, engine_of
 from smc.local import run_local
 from smc.session import Session
+from tests.support.hidden import dealt
 
 NOISY: dict[str, Any] = {"epsilon": 2.0, "adjacency": "replace"}
 CLEAR = Profile("clear")
@@ -43,8 +47,16 @@ class Two:
     """Two tables of the same people: party 0 has the columns `left`, party 1 the others."""
 
     def __init__(
-        self, directory: Path, rows: Rows, target: str, left: Sequence[str], strangers: int = 0, kind: type[Kind] = Id3
+        self,
+        directory: Path,
+        rows: Rows,
+        target: str,
+        left: Sequence[str],
+        strangers: int = 0,
+        kind: type[Kind] = Id3,
+        hidden: bool = False,
     ) -> None:
+        self.hidden = hidden  # whether neither party knows who is in both
         self.directory, self.schema, self.kind = directory, schema_of(rows, target), kind
         self.schema.save(directory / "schema.toml")
         people = [{"id": str(number), **row} for number, row in enumerate(rows)]
@@ -52,17 +64,42 @@ class Two:
         self.joined = people[: len(people) - 2 * strangers]  # the others have a row at one party only
         rng.shuffle(self.joined)
         names = [name for name in self.schema.attributes if name not in left]
-        for party, columns in enumerate((left, names)):
+        self.names, tables = (left, names), []
+        for party, columns in enumerate(self.names):
             own = [*self.joined, *people[len(self.joined) + party :: 2]]
             rng.shuffle(own)
+            tables.append(own)
             write(directory / f"{party}.csv", own, ["id", *columns])
             numbered = [{**row, "row of ab": str(number)} for number, row in enumerate(self.joined, 1)]
             write(directory / f"aligned{party}.csv", numbered, ["id", "row of ab"])
         self.left = tuple(left)
+        if self.hidden:
+            self._hide(tables)
+
+    def _hide(self, tables: list[Rows]) -> None:
+        """Write both parties' parts of hidden rows, as a trusted dealer gives them; party 1 has the bins."""
+        order = self.schema.attributes
+        names = [[name for name in order if name in columns] for columns in self.names]
+        values = [
+            np.array([[order[name].index(row[name]) for name in own] for row in table]).reshape(len(table), -1)
+            for own, table in zip(names, tables, strict=True)
+        ]
+        keys = tuple([row["id"] for row in table] for table in tables)
+        domains = tuple(map(len, order.values()))
+        owners = tuple(int(name not in self.left) for name in order)
+        bins = 2 * len(tables[1])
+        parts = dealt((keys[0], keys[1]), (values[0], values[1]), domains, owners, 1, bins)
+        terms = HiddenTerms("ab", self.schema, self.left, "dialler", bins)
+        for party, part in enumerate(parts):
+            path = self.directory / f"aligned{party}.csv"
+            path.write_text(HiddenFile("", party, terms, part).text())
+            path.chmod(0o600)
 
     def settings(self, party: int, **more: Any) -> Any:
-        files: dict[str, Any] = {"data": self.directory / f"{party}.csv", "schema": self.directory / "schema.toml"}
-        files |= {"aligned": self.directory / f"aligned{party}.csv", "listener_columns": self.left}
+        files: dict[str, Any] = {"schema": self.directory / "schema.toml"}
+        files |= {"aligned": self.directory / f"aligned{party}.csv"}
+        if not self.hidden:
+            files |= {"data": self.directory / f"{party}.csv", "listener_columns": self.left}
         return merge(self.kind.Settings(), {**files, **more})
 
     def run(self, profile: Profile, start: Any = None, **more: Any) -> tuple[Any, Any, int]:

@@ -20,7 +20,7 @@ def matched(inputs: Inputs, directory: Path, rows: int) -> Inputs:
     place = directory / f"matched{inputs.party}"
     place.mkdir(exist_ok=True)
     for party, side in enumerate(sides):
-        side.save(place / f"{party}.toml")
+        replace(side, target=None).save(place / f"{party}.toml")
     own = sides[inputs.party]
     if Path(table.source).exists():
         numbered = [{**row, "id": str(number)} for number, row in enumerate(read(Path(table.source)))]

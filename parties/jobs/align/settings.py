@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from parties.base.settings import LocalPath
 from parties.base.text import listed, quoted
+from parties.jobs import settings as fields
 from parties.jobs.settings import MAX_ROWS, BooleanSettings, Columns, RowBound, output, own_file, public
-from parties.jobs.tabular import TabularSettings
+from parties.jobs.tabular import TabularSettings, schema_file
 from protocols.alignment.forms import AS_WRITTEN, Form
 from protocols.alignment.keys import MOST_KEYS, tokens_per_row
 from protocols.alignment.matching import FAST_KEYS, Learns, Matching
 from smc.errors import InputError
 
-LISTENS = ("listener", "dialler")  # party 0 and party 1
 LEARNERS = {
     "both": "Both parties learn",
     "listener": "The listening party learns",
@@ -68,8 +68,14 @@ class KeySettings(BooleanSettings, AlignSettings):
 class ExactSettings(KeySettings):
     """Settings of `smc align exact`."""
 
-    opens: Literal["rows", "number"] = public(
-        "rows", "Opened", "What is learnt: rows = which own rows are matched, number = only how many rows are matched"
+    opens: Literal["rows", "number", "at-least"] = public(
+        "rows",
+        "Opened",
+        "What is learnt: rows = which own rows are matched, number = only how many, at-least = only whether at_least "
+        "rows are matched",
+    )
+    at_least: RowBound | None = public(
+        None, "Threshold", "With opens at-least: the number of matched rows", none="none", advanced=True
     )
     method: Literal["dh", "fast", "auto"] = public(
         "dh",
@@ -78,6 +84,16 @@ class ExactSettings(KeySettings):
         "auto = fast for rows if the bounds of both parties add up to 32,768 keys or more",
     )
     unmatched: LocalPath | None = output("Write the keys of own rows without a partner as CSV.", advanced=True)
+
+
+class HiddenSettings(KeySettings):
+    """Settings of `smc align hidden`."""
+
+    learns: Literal["both"] = "both"  # each party its part; it has no flag
+    schema_file: LocalPath | None = schema_file()
+    listener_columns: Columns | None = fields.listener_columns()
+    joint: Any = None  # the schema of both parties' columns; it has no flag
+    aligned: LocalPath | None = output("Write own part of the joined rows, for later commands; private.")
 
 
 class LookupSettings(KeySettings):
@@ -151,14 +167,21 @@ def terms_of(settings: ExactSettings, keys: int) -> Matching:
 
     Raises:
         InputError: Several keys, and not both parties learn their rows. A row that matches by several keys would count
-            several times. Or the number alone is learnt by the fast method.
+            several times. Or the number alone is learnt by the fast method. Or a threshold is missing, or not asked.
     """
     if keys > 1 and (settings.opens != "rows" or settings.learns != "both"):
         raise InputError("by: several keys need opens = rows and learns = both; name one key, or change these settings")
     each = tokens_per_row(keys)
     left, right = (each * most for most in bounds(settings, each))
-    number = settings.opens == "number"
+    number = settings.opens != "rows"
     if number and settings.method == "fast":
-        raise InputError("method: fast shows one party its matched rows; for opens = number, set method = dh")
+        raise InputError(
+            f"method: fast shows one party its matched rows; for opens = {settings.opens}, set method = dh"
+        )
+    asks = settings.opens == "at-least"
+    if asks != (settings.at_least is not None) or (asks and settings.learns != "both"):
+        raise InputError("at_least: goes with opens = at-least and learns = both; set all three, or remove them")
+    if (least := settings.at_least or 0) > min(left, right):
+        raise InputError(f"at_least: {least:,} rows never match, with at most {min(left, right):,} keys; lower it")
     fast = settings.method == "fast" or (settings.method == "auto" and not number and left + right >= FAST_KEYS)
     return Matching((left, right), settings.learns, number, keys, fast)

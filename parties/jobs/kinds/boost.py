@@ -79,7 +79,7 @@ class Boost(BySchema):
     )
     Settings = BoostSettings
     settings: BoostSettings
-    streamed = True
+    streamed = takes_holders = True
 
     # Making a task.
 
@@ -362,11 +362,6 @@ class Boost(BySchema):
             growing.step([0] * (2 * leaves))
 
     # Run.
-
-    @property
-    @override
-    def without_holders(self) -> str | None:
-        return None
 
     @override
     def own_rows(self, source: Rows) -> OwnSums:

@@ -15,7 +15,8 @@ from typing_extensions import override
 
 from parties.base.settings import LocalPath, required
 from parties.base.text import csv_text
-from parties.jobs.align.settings import LEARNERS, LISTENS
+from parties.jobs.align.settings import LEARNERS
+from parties.jobs.hidden_rows import LISTENS
 from parties.jobs.kind import Bits, Counted, Description, Disclosure, File, Inputs, Opened, State, Step
 from parties.jobs.release.evaluate import models
 from parties.jobs.release.evaluate.scored import MOST_MODEL, with_model
@@ -91,6 +92,8 @@ class Classify(BySchema):
             raise InputError("classifier: is missing; give a tree (--model; classifier in a job)")
         if settings.listener_columns is None:
             raise InputError("alignment: is missing; give matched rows (--aligned; alignment in a job)")
+        if settings.hidden_rows is not None:
+            raise InputError("alignment: the classes would show who is in both tables; use rows of align exact")
         required(settings.learns, f"{cls.name}.learns")
         tree = _tree(settings.classifier)
         task = cls(settings, schema.only(columns_of(tree)))

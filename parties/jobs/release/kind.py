@@ -64,6 +64,7 @@ class Release(BySchema):
     Settings: ClassVar[type[KindSettings]] = ReleaseSettings
     draws: ClassVar[Drawing | None] = None  # draws the answer, if it is drawn
     runs_alone = True
+    takes_holders = True
     unread = ""
     counts_several: ClassVar[bool] = False  # whether several predicates are allowed
 
@@ -275,11 +276,6 @@ class Release(BySchema):
         )
 
     # Execution.
-
-    @property
-    @override
-    def without_holders(self) -> str | None:
-        return None if self.apart is None else super().without_holders
 
     @override
     def own_rows(self, source: Rows) -> Any:

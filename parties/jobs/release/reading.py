@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from parties.jobs.release.predicates import Predicate
 from parties.tables.schema import Schema
 from protocols.counts import Counts, Indices, Rows
+from protocols.joint_counts import JointCounts
 from protocols.tree import Leaf, Open, Split, Tree
-from protocols.vertical import VerticalCounts
 from smc.errors import InputError
 
 MOST_WAYS = 3  # columns that are counted together
@@ -79,7 +79,7 @@ class Cells:
             counts: Source with all columns of the schema in its order, except the target.
             target: Column by whose values the source counts.
         """
-        if isinstance(counts, VerticalCounts):
+        if isinstance(counts, JointCounts):
             return self._count_apart(counts, target)
         splits = _splits(self.where, self.by, target)
         tree = _tree(self.where, splits, self.schema, target)
@@ -91,7 +91,7 @@ class Cells:
         remaining = [name for name in names if name in self.by]
         return np.transpose(table.sum(axis=summed_axes), [remaining.index(name) for name in self.by])
 
-    def _count_apart(self, counts: VerticalCounts, target: str) -> Indices:
+    def _count_apart(self, counts: JointCounts, target: str) -> Indices:
         """Return shares of the joint numbers of `count`, of rows whose columns lie apart."""
         if target not in self.by:
             return self.sums_apart(counts, target).reshape([*map(len, self.domains)])
@@ -102,7 +102,7 @@ class Cells:
         table = others.sums_apart(counts, target, weights).reshape(*map(len, others.domains), -1)
         return np.moveaxis(table, -1, self.by.index(target))
 
-    def sums_apart(self, counts: VerticalCounts, target: str, weights: Indices | None = None) -> Indices:
+    def sums_apart(self, counts: JointCounts, target: str, weights: Indices | None = None) -> Indices:
         """Return shares of sums over the rows of each cell, whose columns lie apart: int64[cells, sums].
 
         Args:
@@ -149,7 +149,7 @@ class Cells:
             rows: This party's rows.
             vectors: Numbers to sum, one for each selected value of the last column: int64[selected values] each.
         """
-        if isinstance(rows, VerticalCounts):
+        if isinstance(rows, JointCounts):
             target = self.by[-1]
             weights = np.zeros((len(self.schema.attributes[target]), len(vectors)), dtype=np.int64)
             weights[_places(self.where, target, self.schema)] = np.array(vectors).T
@@ -170,7 +170,7 @@ class Cells:
             range_of: Range of each value, int64[selected values]; -1 for none.
             number: Number of ranges.
         """
-        if isinstance(rows, VerticalCounts):
+        if isinstance(rows, JointCounts):
             if len(range_of) * number > MOST_WEIGHTS:
                 raise InputError(
                     f"column: {len(range_of):,} values and {number:,} answers are too many for columns that lie apart; "
@@ -246,7 +246,7 @@ def marginals(
     Returns:
         int64[selected values of the first column, of the second, ...] for each set.
     """
-    if isinstance(rows, VerticalCounts):
+    if isinstance(rows, JointCounts):
         return [Cells(schema, where, names).count(rows, target) for names in sets]
     shapes = [tuple(len(where.values(name, schema)) for name in names) for names in sets]
     from smc.kernels import count
@@ -281,7 +281,7 @@ def pieces(
         where: Condition that selects rows; an index counts the values that it selects.
         columns: Columns to yield.
     """
-    if hasattr(rows, "sums"):
+    if isinstance(rows, JointCounts):
         cells = Cells(schema, where, tuple(dict.fromkeys(columns)))
         combinations = np.indices([*map(len, cells.domains)]).reshape(len(cells.by), -1)
         yield dict(zip(cells.by, combinations, strict=True)), cells.count(rows, target).reshape(-1)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from parties.base.settings import AtMost, LocalPath
+from parties.jobs.hidden_rows import Side
 from parties.jobs.kind import Adjacency
 from parties.jobs.settings import (
     AnyField,
@@ -17,6 +18,7 @@ from parties.jobs.settings import (
     aligned_rows,
     alignment,
     check_names,
+    hidden_rows,
     listener_columns,
     of_people,
     output,
@@ -70,6 +72,7 @@ class ApartSettings(TabularSettings):
     """Settings of a question that also reads columns that lie apart."""
 
     listener_columns: Columns | None = listener_columns()
+    hidden_rows: Side | None = hidden_rows()
     aligned: LocalPath | None = aligned_rows()
     alignment: Name | None = alignment()
 

@@ -25,7 +25,7 @@ from protocols.arrays import Numbers
 from smc.errors import InputError
 
 if TYPE_CHECKING:
-    from protocols.vertical import VerticalCounts
+    from protocols.joint_counts import JointCounts
     from smc.counting import CountingEngine
 
 Items = tuple[int, ...]
@@ -51,7 +51,7 @@ class OwnSets:
 class SetsApart(OwnSets):
     """Shares of the joint numbers of sets of items, of rows whose columns lie apart."""
 
-    def __init__(self, source: VerticalCounts, items: Sequence[tuple[int, NDArray[np.bool_]]]) -> None:
+    def __init__(self, source: JointCounts, items: Sequence[tuple[int, NDArray[np.bool_]]]) -> None:
         """Store the source, and for each item the number of its column and whether each value is the item."""
         self.source = source
         super().__init__(
@@ -72,6 +72,7 @@ class RulesOfBoth(BySchema):
     )
     settings: RulesSettings
     runs_alone = True
+    takes_holders = True
 
     @property
     @override
@@ -223,11 +224,6 @@ class RulesOfBoth(BySchema):
             lambda sets: counted(source.batches(), values, places, sets),
             lambda: sum(int(piece[:, -1].sum()) for piece in source.batches()),
         )
-
-    @property
-    @override
-    def without_holders(self) -> str | None:
-        return None if self.apart is None else super().without_holders
 
     @property
     @override

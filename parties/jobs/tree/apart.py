@@ -17,6 +17,7 @@ def check(task: BySchema) -> None:
     """Raise InputError if the completed settings of a tree do not fit columns that lie apart."""
     settings: Id3Settings = task.settings
     refused = [name for name in BY_OWN_ROWS if getattr(settings, name) != getattr(Id3Settings(), name)]
+    refused += ["trees"] if settings.trees > 1 and settings.hidden_rows is not None else []
     refused += ["prune holdout"] if settings.prune == "holdout" else []
     if refused:
         raise InputError(f"{refused[0]} cannot be combined with {task.apart_setting}; remove one of them")

@@ -49,6 +49,7 @@ class JointTree(BySchema):
     Settings: ClassVar[type[ExactSettings]] = Id3Settings
     settings: Any  # of type `Settings`
     runs_alone = True
+    takes_holders = True
     target = ""  # class column of a task
     votes: ClassVar[bool] = False  # whether the state is `settings.trees` trees that grow together
     problem: Any  # of the protocol
@@ -302,11 +303,6 @@ class JointTree(BySchema):
         return level_sizes(self.problem, ((nodes, left) for nodes, _, left in levels))
 
     # Execution.
-
-    @property
-    @override
-    def without_holders(self) -> str | None:
-        return None if self.apart is None else super().without_holders
 
     @override
     def own_rows(self, source: Rows, secret: bytes = b"") -> Any:

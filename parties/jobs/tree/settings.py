@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from parties.base.settings import AtMost, Count, LocalPath, Settings
+from parties.jobs.hidden_rows import Side
 from parties.jobs.kind import Adjacency
 from parties.jobs.settings import (
     Against,
@@ -32,6 +33,7 @@ from parties.jobs.settings import (
     fewest_rows,
     fold,
     held_out,
+    hidden_rows,
     listener_columns,
     most_bytes_field,
     of_people,
@@ -159,6 +161,7 @@ class Id3Settings(ExactSettings):
         0.3, "Held out", "With prune holdout: share of each party's rows kept for pruning", advanced=True
     )
     listener_columns: Columns | None = listener_columns()
+    hidden_rows: Side | None = hidden_rows()
     aligned: LocalPath | None = aligned_rows()
     alignment: Name | None = alignment()
     epsilon: Epsilon | None = public(

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 
 from parties.base.text import quoted
+from parties.jobs.hidden_rows import HiddenTerms
 from parties.jobs.inputs import Matching
 from parties.node.exchanges import commitment
 from parties.node.log.jobs import Jobs
@@ -43,14 +44,15 @@ class Matchings:
         if len(fitting) != 1:
             raise InputError(
                 f"alignment: {'more than one' if fitting else 'no'} job {quoted(job[:8])} has matched rows of this "
-                "table and of the peer's for both parties; name one job of align exact"
+                "table and of the peer's for both parties; name one job of smc align"
             )
         record, rows = fitting[0]
         if not self._place.own_result(record.id).exists():
             raise InputError(
-                f"alignment: the rows that job {record.id[:8]} has matched are kept no longer; propose align exact anew"
+                f"alignment: the rows that job {record.id[:8]} has matched are kept no longer; propose "
+                f"{record.task.name} anew"
             )
-        return Matching(record.id, rows, partial(self._read, record))
+        return Matching(record.id, rows, partial(self._read, record, isinstance(rows, int)))
 
     def expire(self) -> None:
         """Remove the rows of jobs that ended more than `aligned_hours` ago."""
@@ -61,7 +63,7 @@ class Matchings:
             if ended_at is not None and datetime.fromisoformat(ended_at) < oldest:
                 self._place.remove_own_result(path.stem)
 
-    def _rows(self, record: Record, peer: str, table: str) -> int | None:
+    def _rows(self, record: Record, peer: str, table: str) -> int | HiddenTerms | None:
         """Return the number of rows that a job has matched for both parties; None if it has not, or not of these."""
         if (record.peer, record.table, self._jobs.state(record)) != (peer, table, "done"):
             return None
@@ -69,8 +71,13 @@ class Matchings:
             return None
         return record.task.matched_rows(record.task.states.decode(record.tree))
 
-    def _read(self, record: Record) -> str:
-        """Return the keys of our rows that a job has matched. Raise InputError if the table's keys have changed."""
+    def _read(self, record: Record, by_keys: bool) -> str:
+        """Return our part of a job's matched rows. Raise InputError if it is keys that the table has no longer."""
+        if by_keys:
+            self._check_keys(record)
+        return read_archive(self._place.own_result(record.id), self._place.database).decode()
+
+    def _check_keys(self, record: Record) -> None:
         key = bytes.fromhex(commitment.keys(self._jobs.log.peers.identity, record.id)["rows"])  # of our commitment
         with record.task.open(self._offers.inputs(record.party, record.table)) as opened:
             assert opened.fingerprint is not None
@@ -79,4 +86,3 @@ class Matchings:
                     f"tables.{record.table}: its key columns, or this node's key, have changed since job "
                     f"{record.id[:8]} matched its rows; propose align exact anew"
                 )
-        return read_archive(self._place.own_result(record.id), self._place.database).decode()

@@ -18,8 +18,7 @@ SCHEMA = Schema({"sex": ("f", "m"), "far": ("1", "2"), "age": Domain(IntegerType
 
 
 def aligned(directory: Path, text: str = ALIGNED) -> AlignedRows:
-    (directory / "aligned.csv").write_text(text)
-    return AlignedRows.read(directory / "aligned.csv")
+    return AlignedRows.parsed(text, str(directory / "aligned.csv"))
 
 
 def table(directory: Path, text: str = TABLE, **more: object) -> TableSettings:

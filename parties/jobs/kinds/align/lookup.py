@@ -10,7 +10,8 @@ from parties.base.settings import required
 from parties.jobs.align import kept_list
 from parties.jobs.align.keyed import KeyAlignment
 from parties.jobs.align.reading import TableKeys
-from parties.jobs.align.settings import LEARNERS, LISTENS, LookupSettings, bounds
+from parties.jobs.align.settings import LEARNERS, LookupSettings, bounds
+from parties.jobs.hidden_rows import LISTENS
 from parties.jobs.kind import (
     Bits,
     Counted,

@@ -80,12 +80,12 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-def tables(directory: Path, name: str, strangers: int = 0) -> Two:
+def tables(directory: Path, name: str, strangers: int = 0, hidden: bool = False) -> Two:
     """Two tables with columns of numbers: debts at one party, ages at the other, each with missing values."""
     rows = people()
     for number, row in enumerate(rows):
         row |= {"age": ("20", "35", "60", "?", "35.5")[number % 5], "debt": ("-20", "0", "3", "?")[number % 4]}
-    return Two(directory, rows, "play", ("a", "d", "age"), strangers, kinds.find(name))
+    return Two(directory, rows, "play", ("a", "d", "age"), strangers, kinds.find(name), hidden)
 
 
 def shares_of(two: Two, **more: Any) -> Any:
@@ -98,20 +98,25 @@ def shares_of(two: Two, **more: Any) -> Any:
     return np.add(*run_local(party))
 
 
+@pytest.mark.parametrize("hidden", [False, True])
 @pytest.mark.parametrize(("name", "more"), CASES)
-def test_the_numbers_are_those_of_the_joined_rows(tmp_path: Path, name: str, more: dict[str, Any]) -> None:
-    two = tables(tmp_path, name, strangers=2)
-
+def test_the_numbers_are_those_of_the_joined_rows(
+    tmp_path: Path, name: str, more: dict[str, Any], hidden: bool
+) -> None:
+    two = tables(tmp_path, name, 2, hidden)
     assert (shares_of(two, **more) == two.as_joined_numbers(**more)).all()
     if "epsilon" not in more:
         assert two.run(CLEAR, **more)[1] == two.as_joined(**more)
 
 
-@pytest.mark.one_of(2)
+@pytest.mark.one_of(3)
+@pytest.mark.parametrize("hidden", [False, True])
 @pytest.mark.parametrize("engine", ["yao", "gmw"])
 @pytest.mark.parametrize(("name", "more"), CASES)
-def test_an_estimate_is_what_is_measured(tmp_path: Path, name: str, more: dict[str, Any], engine: Any) -> None:
-    two, profile = tables(tmp_path, name), Profile(engine)
+def test_an_estimate_is_what_is_measured(
+    tmp_path: Path, name: str, more: dict[str, Any], engine: Any, hidden: bool
+) -> None:
+    two, profile = tables(tmp_path, name, 0, hidden), Profile(engine)
     task, _, sent = two.run(profile, **more)
     counted = task.cost_of_run(Inputs())
     assert counted.estimate == "exact"

@@ -21,13 +21,14 @@ from tests.support.columns_apart import CLEAR, NOISY, Two, people
 EXACT: dict[str, Any] = {"support": 0.1, "confidence": 0.6, "max_length": 3}
 
 
-def tables(directory: Path, number: int = 80, strangers: int = 0) -> Two:
-    return Two(directory, people(number), "play", ("a", "d"), strangers, kinds.find("rules"))
+def tables(directory: Path, number: int = 80, strangers: int = 0, hidden: bool = False) -> Two:
+    return Two(directory, people(number), "play", ("a", "d"), strangers, kinds.find("rules"), hidden)
 
 
+@pytest.mark.parametrize("hidden", [False, True])
 @pytest.mark.parametrize("more", [EXACT, {**EXACT, "columns": ("a", "c", "play"), "lift": 0.0}])
-def test_exact_rules_are_those_of_the_joined_rows(tmp_path: Path, more: dict[str, Any]) -> None:
-    two = tables(tmp_path, strangers=2)
+def test_exact_rules_are_those_of_the_joined_rows(tmp_path: Path, more: dict[str, Any], hidden: bool) -> None:
+    two = tables(tmp_path, strangers=2, hidden=hidden)
     state = two.run(CLEAR, **more)[1]
     assert state == two.as_joined(**more)
     assert state.rules
@@ -51,8 +52,9 @@ def test_every_set_has_the_number_of_the_joined_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["yao", "gmw"])
-def test_no_noisy_run_costs_more_than_its_estimate(tmp_path: Path, engine: Any) -> None:
-    two, more = tables(tmp_path, 200), {**NOISY, "first": 12, "max_length": 3}
+@pytest.mark.parametrize("hidden", [False, True])
+def test_no_noisy_run_costs_more_than_its_estimate(tmp_path: Path, engine: Any, hidden: bool) -> None:
+    two, more = tables(tmp_path, 200, hidden=hidden), {**NOISY, "first": 12, "max_length": 3}
     task, _, sent = two.run(Profile(engine), **more)
     estimate = forecast(task.cost_of_run(Inputs()).program, Profile(engine)).bytes
     assert sent <= estimate < 3 * sent

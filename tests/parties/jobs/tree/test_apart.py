@@ -65,10 +65,11 @@ CASES = [
 
 @pytest.mark.parametrize("more", CASES)
 @pytest.mark.parametrize("left", [("a", "d", "play"), ("b", "c")])
+@pytest.mark.parametrize("hidden", [False, True])
 def test_rules_weights_and_pruning_are_those_of_the_joined_rows(
-    tmp_path: Path, left: Sequence[str], more: dict[str, Any]
+    tmp_path: Path, left: Sequence[str], more: dict[str, Any], hidden: bool
 ) -> None:
-    two = Two(tmp_path, people(), "play", left, strangers=2)
+    two = Two(tmp_path, people(), "play", left, strangers=2, hidden=hidden)
     assert two.run(CLEAR, **PUBLIC, **more)[1] == two.as_joined(**PUBLIC, **more)
 
 
@@ -76,8 +77,13 @@ def test_rules_weights_and_pruning_are_those_of_the_joined_rows(
 @pytest.mark.parametrize(
     "more", [PLAIN, PUBLIC | {"t": 0.6, "weights": ("yes:3",)}, NOISY, NOISY | {"stop": "off"}, NOISY | {"trees": 3}]
 )
-def test_an_estimate_with_the_tree_is_what_is_measured(tmp_path: Path, engine: Any, more: dict[str, Any]) -> None:
-    two, profile = Two(tmp_path, people(61), "play", ("a", "d")), Profile(engine)
+@pytest.mark.parametrize("hidden", [False, True])
+def test_an_estimate_with_the_tree_is_what_is_measured(
+    tmp_path: Path, engine: Any, more: dict[str, Any], hidden: bool
+) -> None:
+    if hidden and "trees" in more:
+        return
+    two, profile = Two(tmp_path, people(61), "play", ("a", "d"), hidden=hidden), Profile(engine)
     task, state, sent = two.run(profile, **more)
     write_json(tmp_path / "tree.json", task.document(state))
     counted = task.cost_of_run(Inputs(), Id3Extra(tree=tmp_path / "tree.json"))
