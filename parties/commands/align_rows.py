@@ -24,6 +24,8 @@ def rows_command(
 ) -> None:
     """Write the keys of your rows that a job of smc align has matched, as CSV; of smc classify, with classes.
 
+    Of smc align hidden, write this party's part of the hidden rows, for commands by hand.
+
     JOB is the beginning of the job's identifier, or latest for the newest job of smc align with rows. If both parties
     learn their rows, the n-th row belongs to the n-th row of the peer. The node keeps the file for its owner only. It
     removes the file `aligned_hours` after the job's end (set in party.toml, by default 30 days), or when the job is

@@ -60,6 +60,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Same people": {
         "align exact": "Which rows of both tables are about one person?",
+        "align hidden": "Which people are in both tables, for later questions? Nobody learns it.",
         "align lookup": "Which of a few people are in the other party's long list?",
         "align fuzzy": "Which rows are about one person, if names and dates have typing errors?",
         "classify": "Which class has each person in both tables, by a tree of both tables' columns?",
@@ -81,6 +82,7 @@ MEANS = {  # meaning of a setting's default, for people
     "at": "The median: as many rows lie below as above.",
     "base": "A row with even odds has 500 points.",
     "against": "The minimums hold against the public, and against the peer, which can subtract its own rows.",
+    "at_least": "No number of matched rows is compared.",
     "at_most": "As set for the table in party.toml: noise hides a row, or all rows of a person.",
     "bin_rows": "A block of more than about 32 rows of a party leaves some of them out.",
     "bins": "Numbers are cut into the default number of ranges: 32 for trees, 20 for scores of a model.",

@@ -26,6 +26,7 @@ from smc.primitives.arrays import Octets
 MAP_SECONDS: Final = 7e-6  # per token, on one core: hashing and Elligator 2
 MULTIPLY_SECONDS: Final = 32e-6  # per product, on one core
 FAST_SECONDS: Final = 1.5e-6  # per token of the fast method: its digest, place and cells
+COUNTABLE: Final = 1 << 25  # keys of both parties whose hidden matching is counted in a few seconds
 ENTRY_SECONDS: Final = 0.5e-6  # per bin or entry of a hidden matching: its digest, place and cells
 WORD_SECONDS: Final = 0.2e-6  # per word of it
 COMPARE_SECONDS: Final = 0.5e-6  # per value of the fast method that is compared

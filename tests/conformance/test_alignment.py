@@ -110,6 +110,16 @@ def test_only_the_number_for_one_party(processes: Processes) -> None:
             ["--by", "tax", "--method", "fast", "--opens", "number"],
             "its matched rows; for opens = number, set method = dh",
         ),
+        (["--by", "tax", "--at-least", "1"], "--at-least: goes with opens = at-least and learns = both; set all three"),
+        (["--by", "tax", "--opens", "at-least"], "at_least: goes with opens = at-least and learns = both"),
+        (
+            ["--by", "tax", "--keys", "9", "--opens", "at-least", "--at-least", "10"],
+            "--at-least: 10 rows never match, with at most 9 keys; lower it",
+        ),
+        (
+            ["--by", "tax", "--method", "fast", "--opens", "at-least", "--at-least", "1"],
+            "its matched rows; for opens = at-least, set method = dh",
+        ),
         (["--by", "tax", "--learns", "dialler", "--aligned", "x.csv"], "this party learns no rows; remove it"),
         (["--by", "tax", "--opens", "number", "--unmatched", "x.csv"], "--unmatched: this party learns no rows"),
     ],

@@ -9,6 +9,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sklearn.metrics import roc_auc_score
@@ -21,6 +22,8 @@ PAGES = [
 ]
 PAGE = "".join(PAGES).replace("\\\n", "")
 COMMANDS = re.findall(r"^    (bank|shop)\$ smc (.*)$", PAGE, re.MULTILINE)
+PAGE_HIDDEN = (ROOT / "docs" / "alignment-hidden.md").read_text().replace("\\\n", "")
+HIDDEN = re.findall(r"^    (bank|shop)\$ smc (.*)$", PAGE_HIDDEN, re.MULTILINE)
 SCHEMA = """target = "late"
 [attributes]
 income = ["low", "middle", "high"]
@@ -152,3 +155,39 @@ def test_without_a_peer_and_by_a_node_it_is_a_line(tmp_path: Path) -> None:
     assert (alone.code, node.code) == (2, 2)
     assert alone.err == "smc: --alone: cannot be combined with --listener-columns; remove one of them\n"
     assert node.err == "smc: listener_columns cannot be set in a job: only commands by hand have --listener-columns\n"
+
+
+def test_the_commands_on_hidden_rows_learn_the_tree_of_the_joined_rows(processes: Processes, tmp_path: Path) -> None:
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    done: dict[str, list[Any]] = {}
+    waiting: list[str] = []
+    for party, command in HIDDEN:
+        typed = [*words(command.replace("hidden.json", f"{party}.json"), party), "--json"]
+        typed = ["schema.toml" if word == "shop-schema.toml" else word for word in typed]
+        if command.startswith("estimate"):
+            done[command.split(" --")[0]] = [json.loads(here(tmp_path, *typed).out)]
+        elif party == "bank":
+            waiting = typed
+        else:
+            both = processes.pair(waiting, typed)
+            assert [one.code for one in both] == [0, 0], [one.err for one in both]
+            done[command.split(" --")[0]] = [json.loads(one.out) for one in both]
+    for name in ("bank.json", "shop.json"):
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
+    left, right = done["align hidden"]
+    assert "own" not in str(left)
+    assert (left["bins"], left["holder"]) == (right["bins"], "listener")
+    (counted,) = done["estimate align hidden"]
+    sent = left["cost"]["bytes_sent"], left["cost"]["bytes_received"]
+    assert sent in [(one["party0_sends"], one["party1_sends"]) for one in counted["estimates"]]
+    assert done["align exact"][0]["enough"] is done["align exact"][1]["enough"] is True
+    (one,), (other,) = (answer["numbers"] for answer in done["release count"])
+    assert one["value"] == other["value"]
+    assert abs(one["value"] - 60) < 40  # wrong with a probability of e^-40
+    assert done["estimate id3"][0]["estimates"]
+    joined = people()[10:70]
+    for party, part in enumerate((joined[:30], joined[30:])):
+        write(tmp_path / f"{party}.csv", ["income", "employed", "orders", "late"], part)
+    together = ["id3", "--schema", "schema.toml", "--against", "public", "--max-rows", "30", "--json"]
+    expected, _ = processes.pair([*together, "--data", "0.csv"], [*together, "--data", "1.csv"])
+    assert done["id3"][0]["tree"] == done["id3"][1]["tree"] == json.loads(expected.out)["tree"]

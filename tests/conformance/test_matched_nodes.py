@@ -14,6 +14,7 @@ from parties.base.files import write_json
 from parties.jobs.kinds.evaluate.auc import Auc
 from parties.jobs.kinds.rank import Rank
 from parties.jobs.release.kind import MADE_UP
+from smc.errors import InputError
 from tests.support.columns_apart import Two, write
 from tests.support.nodes import NodeProcess, Nodes, cost_as_predicted, verified
 from tests.support.processes import here
@@ -34,6 +35,11 @@ name = "matching"
 effect = "permit"
 protocol = "align exact"
 exact = true
+
+[[policy]]
+name = "hidden matching"
+effect = "permit"
+protocol = "align hidden"
 
 [[policy]]
 name = "own columns"
@@ -176,3 +182,26 @@ def test_a_table_whose_people_have_changed_waits_without_a_reason_for_the_peer(p
     assert "key columns" not in pair.b.client.job(identifier).why
     rows.write_text(before)
     pair.a.client.cancel(identifier, "changed")
+
+
+def test_hidden_rows_answer_later_jobs_though_the_table_has_changed(pair: Nodes, tmp_path: Path) -> None:
+    before = pair.a.client.budget()
+    document, _ = done(pair, pair.a, protocol="align hidden", by=["tax"], purpose="research")
+    assert document["bins"] > 100
+    assert pair.a.client.budget() == before
+    rows = pair.a.directory / "rows.csv"
+    text_before = rows.read_text()
+    rows.write_text("tax,income,employed\n")
+    tree, view = done(pair, pair.b, **TREE)
+    rows.write_text(text_before)
+    assert "Neither party knows who they are, nor how many." in view.reveals[1]
+    joined = [{name: row[name] for name in ("income", "employed", "orders", "late")} for row in people()[10:70]]
+    two = Two(tmp_path, joined, "late", ["income", "employed"])
+    assert tree["tree"] == of_joined(two, against="public")["tree"]
+    question = {"protocol": "release count", "where": "late = True and income = low"}
+    done(pair, pair.a, **question, **NOISE, alignment="latest", purpose="research")
+    with pytest.raises(InputError, match="the classes would show who is in both tables"):
+        pair.a.client.submit(
+            {"protocol": "classify", "table": "rows", "classifier": json.dumps(tree), "learns": "dialler"}
+            | {"alignment": "latest"}
+        )

@@ -44,6 +44,8 @@ TABLE: dict[str, dict[str, Any]] = {
     "align exact": {"by": ("wind", "hours+rain"), "duplicates": "first"},
     "align exact fast": {"by": ("wind", "hours+rain"), "duplicates": "first", "method": "fast"},
     "align exact number": {"by": ("hours",), "duplicates": "first", "opens": "number"},
+    "align exact at least": {"by": ("hours",), "duplicates": "first", "opens": "at-least", "at_least": 2},
+    "align hidden": {"by": ("id",), "keys": 100},
     "align fuzzy": {
         "comparisons": ("wind=exact:1+else:-1", "hours=exact:2+dice@0.5:1+else:-1"),
         "blocking_rules": ("wind+rain", "hours"),
@@ -162,7 +164,7 @@ def _kind(case: str) -> str:
 
 CASES: dict[str, Case] = {}
 for _name, _fields in TABLE.items():
-    _made = MatchedCase if "alignment" in _fields else Case
+    _made = MatchedCase if "alignment" in _fields or _name == "align hidden" else Case
     CASES[_name] = _made({"protocol": _kind(_name), "table": "days", **_fields}, SCHEMA, ROWS)
 for _name, (_fields, _values) in TYPED.items():
     _circuits = {"adder": ADDER} if _name == "circuit" else {}

@@ -22,8 +22,10 @@ from parties.tables.unfit import without_cells
 from protocols.alignment.forms import Form, table_versions
 from protocols.alignment.keys import Rows
 from smc.errors import InputError
+from smc.kernels.warm import warm
 
 if TYPE_CHECKING:
+    from parties.jobs.hidden_rows import HiddenTerms
     from smc.engines import Engine
 
 
@@ -34,6 +36,8 @@ class Alignment(Kind):
     """Base class of alignments. `keys` lists the columns of each key."""
 
     private_fields: ClassVar[tuple[str, ...]] = ("own",)
+    kernels: tuple[str, ...] = ()  # modules of `smc.kernels` that a run calls
+    own_file: ClassVar[tuple[str, str]] = ("aligned.csv", "text/csv")  # name and media type of the private result
     lists: ClassVar[tuple[str, ...]] = ("forms",)  # settings that are lists
     settings: AlignSettings
     sizes: tuple[int, int]  # number of people that party 0 and party 1 can enter
@@ -139,6 +143,7 @@ class Alignment(Kind):
         task, place = cls.planned(settings), place_of(settings)
         if settings.aligned is not None and not task.learns_rows(party):
             raise InputError("--aligned: this party learns no rows; remove it")
+        warm(task.kernels)  # compiles them before the peer waits
         return task, (task._read(place, party), None), []
 
     def _read(self, place: PlaceSettings, party: int) -> TableKeys:
@@ -165,7 +170,7 @@ class Alignment(Kind):
     # Result.
 
     @override
-    def matched_rows(self, state: State) -> int | None:
+    def matched_rows(self, state: State) -> int | HiddenTerms | None:
         return state["matched"] if self.learns_rows(0) and self.learns_rows(1) else None
 
     def matched(self, engine: Engine, data: Any, found: Rows | int | None) -> State:
@@ -207,8 +212,6 @@ class Alignment(Kind):
     @classmethod
     @override
     def files(cls) -> tuple[File, ...]:
-        """Add the keys of own matched rows."""
-        return (
-            *super().files(),
-            File("aligned.csv", "text/csv", lambda document: document.get("own", ""), "aligned", private=True),
-        )
+        """Add this party's part of the matched rows."""
+        own = File(*cls.own_file, lambda document: document.get("own", ""), "aligned", private=True)
+        return (*super().files(), own)

@@ -12,10 +12,13 @@ from dataclasses import dataclass, field
 from parties.alone.preparing.spellings import NO_VALUE
 from parties.base.extras import require
 from parties.jobs.align.settings import AlignSettings, KeySettings, columns_of, forms_of
+from parties.jobs.settings import MOST_ROWS
+from parties.jobs.tabular import own_table
 from parties.sources.settings import PlaceSettings, TableSettings
 from parties.tables.unfit import UnfitError
 from protocols.alignment.forms import Form, normal_column
 from protocols.alignment.keys import Rows, doubles, joined
+from protocols.counts import Indices
 from smc.errors import InputError
 
 # Beyond NO_VALUE, in small letters. Strangers would match by such a key.
@@ -36,6 +39,7 @@ class TableKeys:
         keys: For each key the value of each row, None if the row lacks it.
         wordlike: For each column its cells that look like a word for a missing value, by spelling.
         is_settled: Whether the table's settings list the words that mean a missing value.
+        values: Further columns of each row as category indices, int64[rows, columns], if the job reads any.
     """
 
     columns: tuple[str, ...]
@@ -45,6 +49,7 @@ class TableKeys:
     keys: list[list[Value]] = field(repr=False)
     wordlike: tuple[Counter[str], ...] = field(repr=False)
     is_settled: bool
+    values: Indices | None = field(default=None, repr=False)
 
     @property
     def rows(self) -> int:
@@ -211,4 +216,6 @@ def place_of(settings: AlignSettings) -> PlaceSettings:
         return settings.own_table
     if settings.data is None:
         raise InputError("--data is missing: give the flag, or your rows as [tables.NAME] in --config")
+    if settings.schema_file is not None:  # the job reads further columns
+        return own_table(settings).bounded_by(MOST_ROWS)
     return PlaceSettings(source=str(settings.data))

@@ -108,6 +108,8 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ("align exact", {"by": ["hours"], "listener_keys": 90, "duplicates": "first", "learns": "dialler"}, "exact"),
     ("align exact", {"by": ["hours"], "duplicates": "first", "opens": "number"}, "exact"),
     ("align exact", {"by": ["hours", "wind+rain"], "duplicates": "first", "method": "fast"}, "exact"),
+    ("align exact", {"by": ["hours"], "duplicates": "first", "opens": "at-least", "at_least": 2}, "exact"),
+    ("align hidden", {"by": ["id"], "keys": 50, "listener_keys": 40}, "exact"),
     ("align fuzzy", FUZZY, "exact"),
     ("align fuzzy", {**FUZZY, "learns": "dialler", "blocking_rules": ["rain"], "listener_keys": 30}, "exact"),
     ("align lookup", {"by": ["hours"], "duplicates": "first", "learns": "listener"}, "exact"),
@@ -214,7 +216,7 @@ def test_an_estimate_is_what_it_says(
     """
     chance = random.Random(f"{name} {asked} {profile} {seed}")
     both = [inputs(party, drawn(chance)) for party in (0, 1)]
-    if "alignment" in asked:
+    if "alignment" in asked or name == "align hidden":
         both = [matched(each, Path(each.required()[0].source).parent, 4) for each in both]
     fields = {"protocol": name, **({} if name == "circuit" else {"table": "days"}), **asked}
     task = propose(read_job(fields), both[0]).task

@@ -134,6 +134,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]
 BARRED: dict[str, dict[str, Any] | None] = {  # kinds that read rows of two parties only, with the settings of one task
     "align exact": None,
+    "align hidden": None,
     "align lookup": None,
     "align fuzzy": None,
     "classify": None,

@@ -63,6 +63,7 @@ MODEL.write('"middle": 1, "least": 0, "greatest": 3}}}')
 MODEL.flush()
 ASKED: dict[str, dict[str, Any]] = {
     "align exact": {},
+    "align hidden": {},
     "align lookup": {},
     "align fuzzy": {},
     "boost": {"exact": True, "rounds": 1, "depth": 1},

@@ -23,6 +23,7 @@ from parties.jobs.kind import (
     State,
     Step,
 )
+from protocols.alignment import fast, hidden
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class AlignExact(KeyAlignment):
-    """Find the rows of two tables that have equal keys: which, or only how many.
+    """Find the rows of two tables that have equal keys: which, only how many, or only whether there are enough.
 
     Keys are compared in a public normal form. A table with two rows of one key is refused, unless --duplicates first
     takes the first of them. `smc align check` looks for such rows before.
@@ -52,7 +53,9 @@ class AlignExact(KeyAlignment):
     def __init__(self, settings: KindSettings) -> None:
         super().__init__(settings)
         self.terms = terms_of(self.settings, len(self._keys))
-        self.sizes = self.terms.testable
+        self.hidden = hidden.HiddenMatching(self.terms.sizes) if self.settings.opens == "at-least" else None
+        self.sizes = (self.hidden or self.terms).testable
+        self.kernels = hidden.KERNELS if self.hidden else fast.KERNELS if self.terms.fast else ()
 
     @override
     def learns_rows(self, party: int) -> bool:
@@ -61,26 +64,35 @@ class AlignExact(KeyAlignment):
     @override
     def bounded(self) -> dict[str, Any]:
         """Return the settings, with the numbers of keys that a cheating peer can enter."""
-        return super().bounded() | ({"listener_keys": self.sizes[0], "keys": self.sizes[1]} if self.terms.fast else {})
+        return super().bounded() | (
+            {"listener_keys": self.sizes[0], "keys": self.sizes[1]} if self.terms.fast or self.hidden else {}
+        )
 
     # Disclosure.
 
     @property
     @override
     def disclosure(self) -> Disclosure:
-        terms, rows = self.terms, self.settings.opens == "rows"
-        opened = "whether a key is common" if rows else "number of common keys"
+        rows, bits = self.settings.opens == "rows", 1 if self.hidden else self.terms.opened_bits
+        opened = {"rows": "whether a key is common", "number": "number of common keys"}
+        key = opened.get(self.settings.opens, "whether enough keys are common")
         return Disclosure(
             self._reveals,
-            lambda state, step=None: {opened: 0 if state is None else terms.opened_bits if rows else 1},
-            Bits.once(terms.opened_bits),
-            question=f"{'which' if rows else 'how many'} rows are matched {self.matched_by()}",
+            lambda state, step=None: {key: 0 if state is None else bits if rows else 1},
+            Bits.once(bits),
+            question=f"{self._asked} rows are matched {self.matched_by()}",
             subject=self.columns[0],
         )
 
+    @property
+    def _asked(self) -> str:
+        least = f"whether at least {self.settings.at_least or 0:,}"
+        return {"rows": "which", "number": "how many"}.get(self.settings.opens, least)
+
     def _reveals(self, peer: str) -> list[str]:
-        what = f"{'which of its own' if self.settings.opens == 'rows' else 'how many'} rows have a partner"
-        lines = [f"{LEARNERS[self.settings.learns]} {what} in the other's table, matched {self.matched_by()}."]
+        what = "which of its own" if self.settings.opens == "rows" else self._asked
+        learns = f"{LEARNERS[self.settings.learns]} {what} rows have a partner"
+        lines = [f"{learns} in the other's table, matched {self.matched_by()}."]
         if self.settings.learns != "both":
             lines.append("The other party learns no result.")
         elif self.settings.opens == "rows":
@@ -93,6 +105,11 @@ class AlignExact(KeyAlignment):
         lines.append(self.guesses(peer))
         if self.settings.opens == "number":
             lines.append("A party that learns the number can cheat, and so learn which of its keys match.")
+        elif self.hidden:
+            lines.append(
+                f"If {peer} enters keys whose matches it knows but for one person, the answer tells whether this "
+                "person is in our table."
+            )
         lines.append(f"{peer} learns nothing else of our rows, and we nothing else of {peer}'s; sizes are padded.")
         return lines
 
@@ -100,37 +117,38 @@ class AlignExact(KeyAlignment):
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
+        from protocols.alignment.counting import COUNTABLE, count, count_hidden
+
         def program(engine: Any) -> None:
-            from protocols.alignment.counting import count
+            if self.hidden:
+                hidden.at_least(engine, count_hidden(engine, self.hidden).member, self.settings.at_least or 0)
+            else:
+                count(engine.session, self.terms)
 
-            count(engine.session, self.terms)
-
-        return Counted(program)
+        return Counted(program, is_countable=self.hidden is None or sum(self.terms.sizes) <= COUNTABLE)
 
     @classmethod
     @override
     def alone(cls, settings: Any, party: int) -> tuple[Self, Any, list[str]]:
-        """Return the task with this party's keys. The kernels that it needs are compiled before the peer waits."""
-        from protocols.alignment.fast import KERNELS
-        from smc.kernels.warm import warm
-
         made = super().alone(settings, party)
         if settings.unmatched is not None and not made[0].learns_rows(party):
             raise InputError("--unmatched: this party learns no rows; remove it")
-        warm(KERNELS if made[0].terms.fast else ())
         return made
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
         """Match the keys. The result is the number of matched rows if both learn it; own rows are kept apart."""
-        from protocols.alignment.fast import match_fast
         from protocols.alignment.keys import tokens
         from protocols.alignment.matching import match
 
         table: TableKeys = data[0]
         own = tokens(table.keys, engine.party)
         on_step(Step(0, sum(self.terms.sizes), start, "matching keys"))
-        found = (match_fast if self.terms.fast else match)(engine.session, self.terms, own)
+        if self.hidden:
+            none = np.zeros((table.rows, 0), dtype=np.int64)
+            member = hidden.match_hidden(engine, self.hidden, own, none).member
+            return {"matched": None, "enough": hidden.at_least(engine, member, self.settings.at_least or 0)}
+        found = (fast.match_fast if self.terms.fast else match)(engine.session, self.terms, own)
         if found is None or isinstance(found, int):
             return self.matched(engine, data, found)
         if data[1] is None:  # a command writes them; a node keeps none
@@ -142,7 +160,11 @@ class AlignExact(KeyAlignment):
     @override
     def document(self, state: State) -> Document:
         unmatched = {} if self._unmatched is None else {"unmatched": self._unmatched}
-        return {"opens": self.settings.opens, **super().document(state), **unmatched}
+        answer = {}
+        if self.hidden:
+            words = "at least" if state["enough"] else "fewer than"
+            answer = {"reason": f"{words} {self.settings.at_least:,} rows", "enough": state["enough"]}
+        return {"opens": self.settings.opens, **super().document(state), **unmatched, **answer}
 
     @classmethod
     @override
