@@ -2136,6 +2136,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("        files.ensure_private(path)", "        pass"),
             ("            if party != rows.party:", "            if False:"),
             ("elif isinstance(own, HiddenFile) and", "elif False and"),
+            ('{"max_rows": 0} if hidden', "{} if hidden"),
             ("if isinstance(rows, HiddenFile) and rows.terms", "if False and rows.terms"),
             ("*([MEMBERSHIP] if hidden and self.disclosure.past_budget else []),", ""),
         ],

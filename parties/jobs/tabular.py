@@ -367,6 +367,12 @@ class BySchema(Kind):
             self.settings.max_rows,
         )
 
+    @override
+    def bounded(self) -> dict[str, Any]:
+        """Return the parameters as rules bound them: hidden rows may be of nobody, so they are 0 rows."""
+        hidden = getattr(self.settings, "hidden_rows", None) is not None
+        return super().bounded() | ({"max_rows": 0} if hidden else {})
+
     @property
     def split(self) -> Split | None:
         """The split that holds rows out of the training of a model, for its judgement; None if all rows train it."""

@@ -33,7 +33,7 @@ def _fits(job: Proposal, party: int, template: Template, inputs: Callable[[int, 
     task, table = job.task, job.tables[party]
     if job.holding is not None or (template.protocol, template.table) != (task.name, table):
         return False
-    matched = {ALIGNMENT: getattr(task.settings, "max_rows", 0)} if getattr(task.settings, ALIGNMENT, None) else {}
+    matched = {ALIGNMENT: task.bounded().get("max_rows", 0)} if getattr(task.settings, ALIGNMENT, None) else {}
     given, bounded = (
         {key: some.get(key) for key in template.parameters} for some in (task.parameters(), task.bounded() | matched)
     )

@@ -116,4 +116,6 @@ def test_a_specification_has_the_holder_and_the_bins(two: Two) -> None:
     task = two.kind.alone(two.settings(0, plain=True), 0)[0]
     said = json.loads(json.dumps(task.specification()))
     assert (said["hidden_rows"], said["max_rows"], said["alignment"]) == ("dialler", 154, "ab")
-    assert two.kind.agreed(said).specification() == task.specification()
+    agreed = two.kind.agreed(said)
+    assert agreed.specification() == task.specification()
+    assert agreed.bounded()["max_rows"] == 0, "a rule for 100 people or more permits no hidden rows"
