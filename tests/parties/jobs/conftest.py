@@ -27,7 +27,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[dict[str, Any]
 
     def made(job: dict[str, Any]) -> Inputs:
         table = inputs_of(SCHEMA) if "table" in job else Inputs()
-        if "alignment" in job or job["protocol"] == "align hidden":
+        if "alignment" in job or job.get("protocol") == "align hidden":
             return matched(replace(table, party=1), place, 50)
         return Inputs(1, table.table, table.schema, {"adder": adder})
 
