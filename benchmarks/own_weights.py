@@ -5,7 +5,7 @@
 A table of 2,000 people has a share of duplicates with planted typing errors, see `benchmarks.linkage`. `smc align
 weights` and splink estimate m and u from it. The true ones are those of two other tables with an error rate of their
 own. An error is in bits of a match weight, the mean of all levels. F1 is that of our match of two held-out tables, with
-log2(--keys) as threshold.
+log2(2 x 2,000) as threshold.
 """
 
 from __future__ import annotations

@@ -29,10 +29,11 @@ Papers: Goldreich, Micali, Wigderson (STOC 1987) and Yao (FOCS 1986) for the gat
 products; Pinkas, Schneider, Tkachenko, Yanai (EUROCRYPT 2019) for payloads of a hidden matching as shares.
 
 Cost of a level with m counted nodes, R bins, c classes, and V and W values of the holder's and the other party's
-columns less one each: 2 m R c OTs, m R c (1 + V + 2 W) words of 16 bits for up to 65,535 bins, else 32, and R c AND
-gates for each node that is not the last of its parent. A box takes R OTs, R words for each class and R gates for each
-column of the other party. Boxes share the gates of equal first columns, and the OTs of equal parts of the other party.
-With weights, and the class at the other party, a box shares no OTs: it takes 2 R OTs and 2 R words for each class.
+columns less one each: 2 m R c OTs, and m R c (1 + V + 2 W) words of 16 bits for up to 65,535 bins, else 32. The root
+takes R (c - 1) AND gates, each other node but the last of its parent R c. A box takes R OTs, R words (with weights
+R c), and R gates for each column of the other party; a last set of values takes no gate. Boxes share the gates of equal
+first columns, and the OTs of equal parts of the other party. With weights, and the class at the other party, all
+columns take gates, and only equal boxes share OTs: a box takes 2 R OTs and R (2 c - 1) words.
 Memory: the indicators of two levels by class, on garbled circuits 16 bytes each for each bin.
 """
 

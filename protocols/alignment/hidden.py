@@ -17,9 +17,9 @@ Ideal functionality. Inputs: at most the agreed number of different keys of each
 Output: `HiddenRows` of fresh shares. Leakage: none beyond the agreed numbers and the public columns.
 
 Security, semi-honest. The sender sees the holder's masked table, which is uniform by LPN. The holder evaluates F once
-in each bin, so t and w of a bin mask each other's entries, and F masks all entries of other keys. A uniform solution
-for uniform values is a uniform table. The bins of the holder's keys stay with the holder. The rest is that of the
-engine. Assumptions: those of `protocols.alignment.fast`; digests are random oracles, AES is an ideal cipher.
+in each bin, so it can read one entry of the bin at most: the bin's t and w mask this entry, and F masks the others. A
+uniform solution for uniform values is a uniform table. The bins of the holder's keys stay with the holder. The rest is
+that of the engine. Assumptions: those of `protocols.alignment.fast`; digests are random oracles, AES is an ideal cipher.
 
 A peer that cheats:
 - A holder can enter as many keys as its table has cells, 1.2 x bins + 128, see `fast`. Keys of one bin with equal
@@ -30,8 +30,9 @@ A peer that cheats:
 Errors: a bin counts by chance with a probability below 2^-40 for all bins. No placement (`cuckoo`) or no table
 (`band`) exists with a probability below 2^-40; then the job ends with one line.
 
-Cost, for b bins (1.3 x the holder's keys, more below 700), n keys of the sender and rows of r bytes: 19.2 b bytes of
-the holder, 3.6 n (8 + r) of the sender, vector OLE of 1.2 b entries, and b comparisons of 40 + log2 b bits.
+Cost, for b bins (1.3 x the holder's keys + 48; more for up to 630 keys), n keys of the sender and rows of r bytes:
+19.2 b bytes of the holder, 3.6 n (8 + r) of the sender, vector OLE of 1.2 b entries, and b comparisons of 40 + log2 b
+bits. To 1.2 b and 3.6 n cells come 128 each.
 """
 
 from __future__ import annotations
