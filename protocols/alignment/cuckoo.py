@@ -15,7 +15,7 @@ j! (e^x - 1 - x)^a x^-j, for each x > 0. Four keys with one set of bins have the
 small n. We take p = max(ninth root of 2^41 C(n, 4), 13 n / 30 + 16), both rounded up. The sum is then at most 2^-40.9
 for every n from 4 to 3,000 and 148 more up to 2^22: 2^-41.0 for 100 keys, 2^-44.0 for 1,000, 2^-71 for 50,000, 2^-93
 for 2^20. With fewer bins, counted failures stay below this sum: 10 keys in 12, 15 and 18 bins fail with a probability
-of 2^-5.0, 2^-9.6 and 2^-13.3, where the sum is 2^-4.6, 2^-9.3 and 2^-12.9. 50 keys in 60 and 63 bins fail with 2^-6.1
+of 2^-5.0, 2^-9.6 and 2^-13.2, where the sum is 2^-4.6, 2^-9.3 and 2^-12.9. 50 keys in 60 and 63 bins fail with 2^-6.1
 and 2^-8.9. The sum is far above, 2^0.1 and 2^-3.8: it adds up events of many keys that happen together.
 """
 

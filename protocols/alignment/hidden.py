@@ -19,7 +19,7 @@ Output: `HiddenRows` of fresh shares. Leakage: none beyond the agreed numbers an
 Security, semi-honest. The sender sees the holder's masked table, which is uniform by LPN. The holder evaluates F once
 in each bin, so it can read one entry of the bin at most: the bin's t and w mask this entry, and F masks the others. A
 uniform solution for uniform values is a uniform table. The bins of the holder's keys stay with the holder. The rest is
-that of the engine. Assumptions: those of `protocols.alignment.fast`; digests are random oracles, AES is an ideal cipher.
+that of the engine. Assumptions: those of `protocols.alignment.fast`: digests random oracles, AES an ideal cipher.
 
 A peer that cheats:
 - A holder can enter as many keys as its table has cells, 1.2 x bins + 128, see `fast`. Keys of one bin with equal
@@ -28,7 +28,7 @@ A peer that cheats:
   before a later protocol opens a result. It can choose targets and rows that spoil the result.
 
 Errors: a bin counts by chance with a probability below 2^-40 for all bins. No placement (`cuckoo`) or no table
-(`band`) exists with a probability below 2^-40; then the job ends with one line.
+(`band`) exists with a probability below 2^-40, for up to 7 million keys of each party; then the job ends with one line.
 
 Cost, for b bins (1.3 x the holder's keys + 48; more for up to 630 keys), n keys of the sender and rows of r bytes:
 19.2 b bytes of the holder, 3.6 n (8 + r) of the sender, vector OLE of 1.2 b entries, and b comparisons of 40 + log2 b
