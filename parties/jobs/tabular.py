@@ -250,8 +250,10 @@ class BySchema(Kind):
     @property
     def apart_setting(self) -> str:
         """Name of the setting that says that the columns lie apart: of a job of nodes `alignment`."""
-        by_hand = self.settings.own_aligned is not None or self.settings.alignment is None
-        return "listener_columns" if by_hand else "alignment"
+        own = self.settings.own_aligned
+        if isinstance(own, HiddenFile):
+            return "aligned"
+        return "listener_columns" if own is not None or self.settings.alignment is None else "alignment"
 
     @property
     def rows_each(self) -> int:

@@ -61,9 +61,9 @@ def test_another_file_is_a_line(two: Two, change: Callable[[str], str]) -> None:
         ("id3", {"data": Path("0.csv")}, "--data: {file} has its own; remove --data"),
         ("id3", {"max_rows": 7}, "--max-rows: {file} has 154 rows; remove --max-rows"),
         ("id3", {"listener_columns": ("a", "b")}, "--listener-columns: {file} has its own; remove --listener-columns"),
-        ("id3", {"epsilon": 1.0, "trees": 3}, "trees cannot be combined with listener_columns"),
-        ("id3", {"held_out": 0.2}, "held_out cannot be combined with listener_columns"),
-        ("release count", {"exact": True}, "exact cannot be combined with listener_columns"),
+        ("id3", {"epsilon": 1.0, "trees": 3}, "trees cannot be combined with aligned"),
+        ("id3", {"held_out": 0.2}, "held_out cannot be combined with aligned"),
+        ("release count", {"exact": True}, "exact cannot be combined with aligned"),
         ("classify", {"classifier": TREE, "learns": "dialler"}, "alignment: the classes would show who is in both"),
     ],
 )

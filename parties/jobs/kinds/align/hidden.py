@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from parties.jobs.align.reading import TableKeys
     from smc.engines import Engine
 
-LATER = "Answers of later jobs are about the people in both tables. Each job discloses what it says itself."
+LATER = "Answers of later jobs are about the people in both tables. The terms of each job state what it discloses."
 
 
 class AlignHidden(KeyAlignment):
@@ -41,7 +41,7 @@ class AlignHidden(KeyAlignment):
     about = Description(
         "Hidden rows about people in both tables",
         "hiding",
-        "--by tax_number --schema schema.toml --listener-columns income,employed --keys 100000 --aligned hidden.json",
+        "--by tax_number --listener-columns income,employed --keys 100000 --aligned hidden.json",
         job_example="--by tax_number",
         afterwards="The file --aligned is private: later commands on these rows take it.",
     )
