@@ -289,9 +289,9 @@ message: here the first byte of SHA-256. Their f is the public-key permutation, 
 of 24 bits is insecure, because it can be factored. So you must ask for it with `--toy`. Without
 `--toy` the modulus has 3072 bits.
 
-Only A can invert f. The inverse undoes f: f^-1(f(b)) = b. Below, B draws 8086498 for its choice 3
-and sends f(8086498) = 7207889. A inverts 7207889 and gets 8086498 back, so both know this number. A
-computes e(8086498) = 41 and sends c3 = 30 xor 41 = 55. B computes 55 xor 41 = 30, its message. The
+Only A can invert f. The inverse undoes f: f^-1(f(b)) = b. Below, B draws 4496456 for its choice 3
+and sends f(4496456) = 6741120. A inverts 6741120 and gets 4496456 back, so both know this number. A
+computes e(4496456) = 64 and sends c3 = 30 xor 64 = 94. B computes 94 xor 64 = 30, its message. The
 other three values were sent as drawn. A's inverses of these are numbers that B cannot compute, so
 the other messages stay hidden. A sees four random-looking values, and cannot tell which one is f of
 something.
