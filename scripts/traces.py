@@ -80,8 +80,8 @@ that an instruction takes. It does not cover the work of Python and NumPy around
 arrays.
 
 Kernels whose branches or addresses follow a party's own rows are not followed here. They count
-these rows for the party itself, or place their keys in a fast or hidden matching. Their time depends
-on the rows. The peer can see this time only by the clock.
+these rows for the party itself, or place their keys in a fast or hidden matching. Their time
+depends on the rows. The peer can see this time only by the clock.
 
 {table}
 """
