@@ -1967,7 +1967,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("ERROR_BITS + self.bins.bit_length()", "8"),
             ("work.targets, terms.target_bits)", "work.targets, 8)"),
             ("self.targets = prg.words(terms.bins)", "self.targets = np.zeros(terms.bins, dtype=np.uint64)"),
-            ("^ entries[0]\n", "\n"),
+            ("masked, order = entries[0].copy(),", "masked, order = 0 * entries[0],"),
             ("names = self._session.prg.words(terms.bins, 2)", "names = np.zeros((terms.bins, 2), dtype=np.uint64)"),
             ("len(tokens) if party == terms.holder else terms.sizes[party], 5", "len(tokens), 5"),
         ],

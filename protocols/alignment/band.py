@@ -14,10 +14,9 @@ Keys are customers of a queue that arrive at the rate of 1 / 1.2 a cell and take
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from protocols.alignment.keys import Rows
 from smc import kernels
@@ -41,7 +40,6 @@ class Keys:
 
     Attributes:
         order: Position of each among the given digests, int64[n].
-        heads: The first cell of each band as a part of the table, in 2^-32, uint64[n].
         starts: First cell of each band, int64[n].
         bands: The bits of each band, uint64[n, 2].
         values: A value of each key, uint64[n, 2].
@@ -49,7 +47,6 @@ class Keys:
     """
 
     order: Rows
-    heads: NDArray[np.uint64]
     starts: Rows
     bands: Blocks
     values: Blocks
@@ -68,15 +65,7 @@ class Keys:
         order = np.argsort(heads.astype(np.uint32))
         words, heads = words[order], heads[order]
         parts = (np.ascontiguousarray(words[:, first : first + 2]) for first in (0, 2, 4))
-        return cls(order, heads, _starts(heads, table), *parts)
-
-    def moved(self, table: int) -> Keys:
-        """Return the keys in a table with another number of cells."""
-        return replace(self, starts=_starts(self.heads, table))
-
-
-def _starts(heads: NDArray[np.uint64], table: int) -> Rows:
-    return (heads * np.uint64(table - WIDTH + 1) >> np.uint64(32)).astype(np.int64)
+        return cls(order, (heads * np.uint64(table - WIDTH + 1) >> np.uint64(32)).astype(np.int64), *parts)
 
 
 def encoded(keys: Keys, table: int, values: Blocks | None = None, free: Prg | None = None) -> Blocks:

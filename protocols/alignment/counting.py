@@ -112,7 +112,7 @@ class _CountedHiddenWork(HiddenWork):
 
     @override
     def masked(self, entries: Blocks) -> Blocks:
-        return no_values(np.dtype(np.uint64), (self._terms.table, 2))
+        return no_values(np.dtype(np.uint64), (self._terms.bins, 2))
 
     @override
     def hint(self, delta: Blocks, entries: Blocks, masked: Blocks) -> Octets:

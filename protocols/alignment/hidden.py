@@ -1,14 +1,16 @@
 """Joined rows of two tables by their keys, where neither party learns which rows are common, nor how many.
 
 Protocol: circuit-based set intersection with payloads, Pinkas, Schneider, Tkachenko, Yanai, "Efficient Circuit-Based
-PSI with Linear Communication" (EUROCRYPT 2019), with the oblivious PRF F of `protocols.alignment.fast`, as in Rindal,
-Schoppmann, "VOLE-PSI" (EUROCRYPT 2021). The *holder* is the party with the smaller agreed bound, or party 0; the other
-one is the sender.
+PSI with Linear Communication" (EUROCRYPT 2019). Its oblivious PRF is evaluated once in each bin, as in Kolesnikov,
+Kumaresan, Rosulek, Trieu, "Efficient Batched Oblivious PRF" (CCS 2016), here by vector OLE: that of
+`protocols.alignment.fast` without its table. The *holder* is the party with the smaller agreed bound, or party 0; the
+other one is the sender. x is a key with the number i of a hash: it has a bin, a value h(x) and a name.
 
-    holder   puts its keys in bins (protocols.alignment.cuckoo); fills empty bins with random digests
-    both     evaluate F: the holder once for each bin, at its key and the number i of the bin's hash
+    both     make A delta + B = C by vector OLE (smc.ot.vole), for each bin: the sender has delta and B
+    holder   puts its keys in bins (protocols.alignment.cuckoo); fills empty bins with random digests; sends A + h(x)
+    sender   computes K = B + delta (A + h(x)) = C + delta h(x) for each bin; F(y) = G(K + delta h(y), y) in y's bin
     sender   draws a target t and shares w of a row for each bin. For each key y and i, with y's bin i, it enters
-             t and (cells of y's row) - w, masked by F(y, i), into a table; dummies fill up the agreed number
+             t and (cells of y's row) - w, masked by F(y), into a table; dummies fill up the agreed number
     sender   sends the table. Cells that no key determines are random, so the table is uniform
     holder   reads its key of each bin: t and its share of the row if the sender has the key, else random words
     circuit  compares the targets of both parties: XOR shares of whether a bin counts
@@ -16,23 +18,27 @@ one is the sender.
 Ideal functionality. Inputs: at most the agreed number of different keys of each party, with a row of columns for each.
 Output: `HiddenRows` of fresh shares. Leakage: none beyond the agreed numbers and the public columns.
 
-Security, semi-honest. The sender sees the holder's masked table, which is uniform by LPN. The holder evaluates F once
-in each bin, so it can read one entry of the bin at most: the bin's t and w mask this entry, and F masks the others. A
-uniform solution for uniform values is a uniform table. The bins of the holder's keys stay with the holder. The rest is
-that of the engine. Assumptions: those of `protocols.alignment.fast`: digests random oracles, AES an ideal cipher.
+G is that of `fast`; the holder has F(x) = G(C, x).
+
+Security, semi-honest. The sender sees the holder's masked values, which are uniform by LPN. The holder knows F at one
+value h in each bin, so it can read one entry of the bin at most: the bin's t and w mask this entry, and F masks the
+others. A uniform solution for uniform values is a uniform table. The bins of the holder's keys stay with the holder.
+The rest is that of the engine. Assumptions: those of `protocols.alignment.fast`: digests random oracles, AES an ideal
+cipher.
 
 A peer that cheats:
-- A holder can enter as many keys as its table has cells, 1.2 x bins + 128, see `fast`. Keys of one bin with equal
-  targets are in the sender's table. The holder learns this, and the difference of their rows.
+- A holder can enter as many keys as there are bins. It learns nothing by this before a later protocol opens a result:
+  it reads at most one entry of each bin, and no other bin has the same target or share. A further session has fresh
+  ones. Two keys of a bin with equal values h take 2^64 hashes to find.
 - A sender can enter as many keys as its table has cells, 3.6 n + 128, for one hash each. It learns nothing by this
   before a later protocol opens a result. It can choose targets and rows that spoil the result.
 
 Errors: a bin counts by chance with a probability below 2^-40 for all bins. No placement (`cuckoo`) or no table
-(`band`) exists with a probability below 2^-40, for up to 7 million keys of each party; then the job ends with one line.
+(`band`) exists with a probability below 2^-40, for up to 11 million keys of the sender; then the job ends with one line.
 
-Cost, for b bins (1.3 x the holder's keys + 48; more for up to 630 keys), n keys of the sender and rows of r bytes:
-19.2 b bytes of the holder, 3.6 n (8 + r) of the sender, vector OLE of 1.2 b entries, and b comparisons of 40 + log2 b
-bits. To 1.2 b and 3.6 n cells come 128 each.
+Cost, for b bins (1.3 x the holder's keys + 48; more for up to 630 keys), n keys of the sender and rows of r bytes: 16 b
+bytes of the holder, 3.6 n (8 + r) of the sender, vector OLE of b entries, and b comparisons of 40 + log2 b bits. To 3.6
+n cells come 128.
 """
 
 from __future__ import annotations
@@ -99,19 +105,14 @@ class HiddenMatching:
         return cuckoo.HASHES * self.part
 
     @property
-    def table(self) -> int:
-        """Number of cells of the holder's table."""
-        return band.cells(self.bins)
-
-    @property
     def hint(self) -> int:
         """Number of cells of the sender's table."""
         return band.cells(cuckoo.HASHES * self.sizes[1 - self.holder])
 
     @property
     def testable(self) -> tuple[int, int]:
-        """Number of keys that party 0 and party 1 can enter if they cheat: as many as their tables have cells."""
-        return (self.hint, self.table) if self.holder else (self.table, self.hint)
+        """Number of keys that party 0 and party 1 can enter if they cheat: the bins, or the cells of the table."""
+        return (self.hint, self.bins) if self.holder else (self.bins, self.hint)
 
     @property
     def target_bits(self) -> int:
@@ -160,7 +161,7 @@ class HiddenWork:
         self._session, self._terms, self._values = session, terms, values[tokens.rows]
         self._schedule = np.empty(22, dtype=np.uint64)
         self._place = self._in_bins if session.party == terms.holder else self._in_entries
-        self._keys = band.Keys.of(self._place(self._hashed(tokens)).view(np.uint8), terms.table)
+        self._keys = band.Keys.of(self._place(self._hashed(tokens)).view(np.uint8), terms.hint)
 
     def _hashed(self, tokens: Tokens) -> Blocks:
         """Return two words of a name and three of the bins for each own key and dummy, uint64[keys, 5]."""
@@ -196,36 +197,38 @@ class HiddenWork:
         return digests.reshape(-1, 2 * DIGEST_BLOCKS)
 
     def masked(self, entries: Blocks) -> Blocks:
-        """Return the holder's table plus A, and keep its values of the PRF.
+        """Return the value of each bin's key plus A, uint64[bins, 2], and keep the holder's values of the PRF.
 
         Args:
-            entries: A and C, uint64[2, cells, 2].
+            entries: A and C, uint64[2, bins, 2].
         """
-        self._masks = self._stretched(np.zeros(2, dtype=np.uint64), entries[1])
+        masked, order = entries[0].copy(), self._keys.order
+        masked[order] ^= self._keys.values
+        self._masks = self._stretched(np.zeros(2, dtype=np.uint64), entries[1, order])
         self._hint = np.zeros((self._terms.hint, self._terms.entry_words), dtype=np.uint64)
-        return band.encoded(self._keys, self._terms.table) ^ entries[0]
+        return masked
 
     def hint(self, delta: Blocks, entries: Blocks, masked: Blocks) -> Octets:
         """Return the sender's table, uint8[cells, bytes].
 
         Args:
             delta: The sender's difference, uint64[2].
-            entries: B, uint64[1, cells, 2]; changed.
-            masked: The table that it received, uint64[cells, 2].
+            entries: B, uint64[1, bins, 2]; changed.
+            masked: The values that it received, uint64[bins, 2].
         """
         terms, prg, order = self._terms, self._session.prg, self._keys.order
         kernels.field_add_products(delta, masked, entries[0])
-        programmed = self._stretched(delta, entries[0])
+        at, keys = self._bins[order], terms.sizes[self._session.party]
+        programmed = self._stretched(delta, entries[0, at])
         self.targets = prg.words(terms.bins)
         size = terms.bins, terms.row_cells
         self.shares = prg.bytes(terms.bins * (terms.entry_bytes - TARGET)).view(terms.word).reshape(size)
-        at, keys = self._bins[order], terms.sizes[self._session.party]
         rows = np.zeros((keys, terms.row_cells), dtype=terms.word)
         rows[: len(self._values)] = hidden_rows.cells(self._values, terms.of(self._session.party), terms.word)
         programmed[:, 0] ^= self.targets[at]
         row = programmed.view(np.uint8)[:, TARGET : terms.entry_bytes]
         row ^= (rows[order % keys] - self.shares[at]).view(np.uint8)
-        table = band.encoded(self._keys.moved(terms.hint), terms.hint, programmed, prg)
+        table = band.encoded(self._keys, terms.hint, programmed, prg)
         octets: Octets = table.view(np.uint8)[:, : terms.entry_bytes]
         return octets
 
@@ -241,15 +244,19 @@ class HiddenWork:
     def read(self) -> None:
         """Read the target and the row of each bin in the sender's table at the holder."""
         terms, out = self._terms, np.empty_like(self._masks)
-        out[self._keys.order] = band.decoded(self._keys.moved(terms.hint), self._hint) ^ self._masks
+        out[self._keys.order] = band.decoded(self._keys, self._hint) ^ self._masks
         self.targets = out[:, 0].copy()
         octets = np.ascontiguousarray(out.view(np.uint8)[:, TARGET : terms.entry_bytes])
         self.shares = octets.reshape(-1).view(terms.word).reshape(terms.bins, terms.row_cells)
 
-    def _stretched(self, delta: Blocks, table: Blocks) -> Blocks:
-        """Return the masks of entries, uint64[keys, words]: AES under the value of the PRF."""
-        values, keys = band.decoded(self._keys, table), self._keys
-        kernels.band_blind(delta, keys.values, keys.names, self._schedule, values)
+    def _stretched(self, delta: Blocks, values: Blocks) -> Blocks:
+        """Return the masks of entries, uint64[keys, words]: AES under the value of the PRF.
+
+        Args:
+            delta: The sender's difference, uint64[2]; zeros at the holder.
+            values: K or C in the bin of each key, uint64[keys, 2]; changed.
+        """
+        kernels.band_blind(delta, self._keys.values, self._keys.names, self._schedule, values)
         masks = np.empty((len(values), self._terms.entry_words), dtype=np.uint64)
         kernels.band_stretch(values, 0, self._schedule, masks)
         return masks
@@ -283,10 +290,10 @@ class HiddenExchange:
 
     def _as_holder(self) -> None:
         session, terms = self._session, self._terms
-        with session.phase("table"):
-            masked = self._work.masked(self.receiver(session, NAME).entries(terms.table))
-            for part in batches(terms.table):
-                session.send("hidden.table", masked[part])
+        with session.phase("values"):
+            masked = self._work.masked(self.receiver(session, NAME).entries(terms.bins))
+            for part in batches(terms.bins):
+                session.send("hidden.values", masked[part])
         with session.phase("hint"):
             for part in batches(terms.hint):
                 size = part.stop - part.start, terms.entry_bytes
@@ -295,11 +302,11 @@ class HiddenExchange:
 
     def _as_sender(self) -> None:
         session, terms = self._session, self._terms
-        with session.phase("table"):
+        with session.phase("values"):
             vole = self.sender(session, NAME)
-            entries, masked = vole.entries(terms.table), np.empty((terms.table, 2), dtype=np.uint64)
-            for part in batches(terms.table):
-                masked[part] = session.receive("hidden.table", np.uint64, (part.stop - part.start, 2))
+            entries, masked = vole.entries(terms.bins), np.empty((terms.bins, 2), dtype=np.uint64)
+            for part in batches(terms.bins):
+                masked[part] = session.receive("hidden.values", np.uint64, (part.stop - part.start, 2))
         hint = self._work.hint(vole.delta, entries, masked)
         with session.phase("hint"):
             for part in batches(terms.hint):

@@ -36,7 +36,7 @@ def test_each_key_has_its_value(count: int) -> None:
 
 @pytest.mark.parametrize("words", [2, 6])
 def test_a_table_with_random_free_cells_has_wider_values(words: int) -> None:
-    keys, table = Keys.of(digests(700), 5000).moved(cells(700)), cells(700)
+    keys, table = Keys.of(digests(700), cells(700)), cells(700)
     values = np.random.default_rng(2).integers(0, 1 << 64, (700, words), dtype=np.uint64)
     found = [encoded(keys, table, values.copy(), Prg(bytes(15) + bytes([seed]))) for seed in (1, 2)]
     for one in found:

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from protocols.alignment import cuckoo, hidden
+from protocols.alignment import band, cuckoo, hidden
 from protocols.alignment.counting import count_hidden
 from protocols.alignment.hidden import HiddenExchange, HiddenMatching, HiddenWork, at_least, match_hidden
 from protocols.alignment.keys import Tokens, tokens
 from protocols.hidden_rows import HiddenRows, cells
+from smc import kernels
 from smc.counting import forecast
 from smc.engines import Profile, engine_of, make_engine
 from smc.errors import InputError, ProtocolError
@@ -127,6 +128,7 @@ class Seen(HiddenWork):
     """Keeps what the parties send and read."""
 
     def masked(self, entries: np.ndarray) -> np.ndarray:
+        self.known = entries[1].copy()
         self.sent: Any = super().masked(entries)
         return self.sent
 
@@ -189,6 +191,22 @@ def test_a_target_and_a_share_are_the_senders_where_it_has_the_key() -> None:
     entries = sender._keys.names[np.argsort(sender._keys.order)].reshape(cuckoo.HASHES, -1, 2)
     assert len({tuple(name) for name in entries.reshape(-1, 2).tolist()}) == 750
     assert sum(tuple(name) in {tuple(one) for one in names} for name in entries.reshape(-1, 2).tolist()) == 50
+
+
+def test_a_holder_can_read_one_entry_of_a_bin() -> None:
+    """It sends one value for each bin. With equal targets of two keys of a bin it would know that both are common."""
+    keys = named(0, 200)
+    terms = HiddenMatching((200, 200), DOMAINS, OWNERS)
+    holder, sender = works((keys, keys), terms)
+    assert holder.sent.shape == (terms.bins, 2)
+    every, at = sender._keys, sender._bins[sender._keys.order]
+    values, masks = holder.known[at], np.empty((600, terms.entry_words), dtype=np.uint64)
+    kernels.band_blind(np.zeros(2, dtype=np.uint64), every.values, every.names, holder._schedule, values)
+    kernels.band_stretch(values, 0, holder._schedule, masks)
+    read = (band.decoded(every, holder._hint) ^ masks)[:, 0] == sender.targets[at]
+    assert read.sum() == 200
+    assert len(np.unique(at[read])) == 200
+    assert len(np.unique(at)) < 600
 
 
 def test_bins_and_digests_are_those_of_one_session() -> None:
@@ -273,8 +291,8 @@ def test_the_party_with_fewer_keys_has_the_bins() -> None:
 
 def test_a_party_that_cheats_is_counted_with_its_cells() -> None:
     terms = HiddenMatching((100, 50))
-    assert terms.testable == (terms.hint, terms.table) == (488, 463)
-    assert HiddenMatching((50, 100)).testable == (463, 488)
+    assert terms.testable == (terms.hint, terms.bins) == (488, 279)
+    assert HiddenMatching((50, 100)).testable == (279, 488)
 
 
 def test_the_module_names_its_kernels() -> None:
