@@ -34,7 +34,7 @@ A peer that cheats:
   before a later protocol opens a result. It can choose targets and rows that spoil the result.
 
 Errors: a bin counts by chance with a probability below 2^-40 for all bins. No placement (`cuckoo`) or no table
-(`band`) exists with a probability below 2^-40, for up to 11 million keys of the sender; then the job ends with one line.
+(`band`) exists with a probability below 2^-40, for up to 11 million keys of the sender. The job then ends with a line.
 
 Cost, for b bins (1.3 x the holder's keys + 48; more for up to 630 keys), n keys of the sender and rows of r bytes: 16 b
 bytes of the holder, 3.6 n (8 + r) of the sender, vector OLE of b entries, and b comparisons of 40 + log2 b bits. To 3.6
