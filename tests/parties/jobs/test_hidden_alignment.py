@@ -65,6 +65,18 @@ def test_a_threshold_is_reached_or_not(two: Two, least: int, is_reached: bool) -
     assert AlignExact.text(documents[0], 0) == f"matched: {words} {least} rows\n"
 
 
+def test_rules_bound_the_keys_that_a_peer_can_enter(two: Two) -> None:
+    """As many as there are bins, or cells of the table."""
+    shared = {"by": ("id",), "keys": 100}
+    apart = {"schema": two.directory / "schema.toml", "listener_columns": two.left}
+    hidden = AlignHidden.planned(merge(AlignHidden.Settings(), {**shared, **apart}))
+    enough = AlignExact.planned(merge(AlignExact.Settings(), {**shared, "opens": "at-least", "at_least": 50}))
+    known = AlignExact.planned(merge(AlignExact.Settings(), shared))
+    for task, expected in ((hidden, (384, 488)), (enough, (384, 488)), (known, (100, 100))):
+        bounded = task.bounded()
+        assert (bounded["listener_keys"], bounded["keys"]) == task.sizes == expected
+
+
 def test_the_part_of_another_session_is_a_line(two: Two) -> None:
     document = hide(two)[0]
     task = two.kind.alone(two.settings(0, plain=True), 0)[0]

@@ -61,13 +61,6 @@ class AlignExact(KeyAlignment):
     def learns_rows(self, party: int) -> bool:
         return self.settings.opens == "rows" and self.terms.learns_it(party)
 
-    @override
-    def bounded(self) -> dict[str, Any]:
-        """Return the settings, with the numbers of keys that a cheating peer can enter."""
-        return super().bounded() | (
-            {"listener_keys": self.sizes[0], "keys": self.sizes[1]} if self.terms.fast or self.hidden else {}
-        )
-
     # Disclosure.
 
     @property
