@@ -13,6 +13,7 @@ from parties.jobs.hidden_rows import HiddenFile
 from parties.jobs.inputs import Inputs, Matching
 from parties.jobs.kinds.align.exact import AlignExact
 from parties.jobs.kinds.align.hidden import AlignHidden
+from parties.tables.schema import Schema
 from smc.engines import Profile, engine_of
 from smc.errors import InputError
 from smc.local import run_local
@@ -63,6 +64,15 @@ def test_a_threshold_is_reached_or_not(two: Two, least: int, is_reached: bool) -
     assert [one["enough"] for one in documents] == [is_reached, is_reached]
     words = "at least" if is_reached else "fewer than"
     assert AlignExact.text(documents[0], 0) == f"matched: {words} {least} rows\n"
+
+
+def test_columns_of_the_peer_that_would_fill_the_memory_are_a_line(two: Two) -> None:
+    Schema({"a": tuple(map(str, range(2000))), "b": ("0", "1")}, "b").save(two.directory / "schema.toml")
+    shared = {"by": ("id",), "schema": two.directory / "schema.toml", "listener_columns": ("b",)}
+    AlignHidden.planned(merge(AlignHidden.Settings(), {**shared, "keys": 200_000}))
+    line = "schema: the rows of all keys take 28.8 GB, at most 8.6 GB are matched; leave out columns, or lower keys"
+    with pytest.raises(InputError, match=f"^{line}$"):
+        AlignHidden.planned(merge(AlignHidden.Settings(), {**shared, "keys": 1_000_000}))
 
 
 def test_rules_bound_the_keys_that_a_peer_can_enter(two: Two) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from typing_extensions import override
 
+from parties.base.console import size
 from parties.base.text import listed
 from parties.jobs.align.keyed import KeyAlignment
 from parties.jobs.align.settings import HiddenSettings, bounds
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from parties.jobs.align.reading import TableKeys
     from smc.engines import Engine
 
+MOST_BYTES = 1 << 33  # of the sender's table; the peer's columns are as wide as it says
 LATER = "Answers of later jobs are about the people in both tables. The terms of each job state what it discloses."
 
 
@@ -64,6 +66,11 @@ class AlignHidden(KeyAlignment):
         sizes = tuple(map(len, names.values()))
         self.terms = HiddenMatching(bounds(self.settings, 1), sizes, tuple(party_of.values()))
         self.sizes = self.terms.testable
+        if (table := self.terms.hint * self.terms.entry_bytes) > MOST_BYTES:  # the holder keeps it in memory
+            raise InputError(
+                f"schema: the rows of all keys take {size(table)}, at most {size(MOST_BYTES)} are matched; leave out "
+                "columns, or lower keys"
+            )
 
     # Making a task.
 
