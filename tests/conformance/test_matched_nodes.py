@@ -172,11 +172,15 @@ def test_jobs_of_both_nodes_on_the_matched_rows(pair: Nodes, tmp_path: Path) -> 
         assert verified(node)
 
 
-def test_a_table_whose_people_have_changed_waits_without_a_reason_for_the_peer(pair: Nodes) -> None:
+@pytest.mark.parametrize("kind", ["exact", "hidden"])
+def test_a_table_whose_people_have_changed_waits_without_a_reason_for_the_peer(pair: Nodes, kind: str) -> None:
     rows = pair.a.directory / "rows.csv"
     before = rows.read_text()
+    matching = {"protocol": f"align {kind}", "by": ["tax"], "purpose": "research"}
+    _, view = done(pair, pair.a, **matching)
     rows.write_text(before + "99,low,no\n")
-    identifier = pair.b.client.submit({"table": "rows", **TREE, "tolerance": 0.004}).id
+    job = TREE | {"alignment": view.id, "tolerance": 0.004}
+    identifier = pair.b.client.submit({"table": "rows", **job}).id
     eventually(lambda: "key columns" in pair.a.client.job(identifier).why)
     assert "key columns, or this node's key, have changed since job" in pair.a.client.job(identifier).why
     assert "key columns" not in pair.b.client.job(identifier).why
@@ -184,14 +188,14 @@ def test_a_table_whose_people_have_changed_waits_without_a_reason_for_the_peer(p
     pair.a.client.cancel(identifier, "changed")
 
 
-def test_hidden_rows_answer_later_jobs_though_the_table_has_changed(pair: Nodes, tmp_path: Path) -> None:
+def test_hidden_rows_answer_later_jobs_with_the_values_of_the_matching(pair: Nodes, tmp_path: Path) -> None:
     before = pair.a.client.budget()
     document, _ = done(pair, pair.a, protocol="align hidden", by=["tax"], purpose="research")
     assert document["bins"] > 100
     assert pair.a.client.budget() == before
     rows = pair.a.directory / "rows.csv"
     text_before = rows.read_text()
-    rows.write_text("tax,income,employed\n")
+    rows.write_text(text_before.replace("low", "high"))
     tree, view = done(pair, pair.b, **TREE)
     rows.write_text(text_before)
     assert "Neither party knows who they are, nor how many." in view.reveals[1]

@@ -52,7 +52,7 @@ class Matchings:
                 f"alignment: the rows that job {record.id[:8]} has matched are kept no longer; propose "
                 f"{record.task.name} anew"
             )
-        return Matching(record.id, rows, partial(self._read, record, isinstance(rows, int)))
+        return Matching(record.id, rows, partial(self._read, record))
 
     def expire(self) -> None:
         """Remove the rows of jobs that ended more than `aligned_hours` ago."""
@@ -71,18 +71,14 @@ class Matchings:
             return None
         return record.task.matched_rows(record.task.states.decode(record.tree))
 
-    def _read(self, record: Record, by_keys: bool) -> str:
-        """Return our part of a job's matched rows. Raise InputError if it is keys that the table has no longer."""
-        if by_keys:
-            self._check_keys(record)
-        return read_archive(self._place.own_result(record.id), self._place.database).decode()
-
-    def _check_keys(self, record: Record) -> None:
+    def _read(self, record: Record) -> str:
+        """Return our part of a job's matched rows. Raise InputError if the table's keys have changed."""
         key = bytes.fromhex(commitment.keys(self._jobs.log.peers.identity, record.id)["rows"])  # of our commitment
         with record.task.open(self._offers.inputs(record.party, record.table)) as opened:
             assert opened.fingerprint is not None
             if opened.fingerprint(key).hex() != record.fingerprint:
                 raise InputError(
                     f"tables.{record.table}: its key columns, or this node's key, have changed since job "
-                    f"{record.id[:8]} matched its rows; propose align exact anew"
+                    f"{record.id[:8]} matched its rows; propose {record.task.name} anew"
                 )
+        return read_archive(self._place.own_result(record.id), self._place.database).decode()
