@@ -16,12 +16,14 @@ from parties.sources.mapping import rules
 from parties.sources.opening import open_rows, open_table
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
+from parties.tables.unfit import NoColumnError
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from protocols.counts import Indices
 
 NUMBERED = "row of "  # begins the name of the column of numbers, before the alignment's identifier
+GIVE = "give the file of smc align exact or hidden"
 IDENTIFIER_BYTES = 8
 Key = tuple[str, ...]
 
@@ -65,9 +67,9 @@ class AlignedRows:
         try:
             head, *lines = list(csv.reader(io.StringIO(text))) or [[]]
         except csv.Error as error:
-            raise InputError(f"{label}: is no CSV file ({error}); give the file of smc align exact") from None
+            raise InputError(f"{label}: is no CSV file ({error}); {GIVE}") from None
         if len(head) < 2 or not head[-1].startswith(NUMBERED):
-            raise InputError(f"{label}: its last column is not named '{NUMBERED}...'; give the file of smc align exact")
+            raise InputError(f"{label}: its last column is not named '{NUMBERED}...'; {GIVE}")
         if not lines:
             raise InputError(f"{label}: no row is aligned; align by other keys")
         for number, line in enumerate(lines, 1):
@@ -97,9 +99,12 @@ class AlignedRows:
         own = schema.only(names)
         mapping = {name: column for name, column in table.columns.items() if name in names}
         mapped = table.model_copy(update={"columns": mapping})
-        with open_table(mapped, own, names[0], names[1:]) as source:
-            source.check()
-            unread = [name for name in schema.attributes if name in source.names and name not in names]
+        try:
+            with open_table(mapped, own, names[0], names[1:]) as source:
+                source.check()
+                unread = [name for name in schema.attributes if name in source.names and name not in names]
+        except NoColumnError as error:
+            raise InputError(f"{error}; in a command, if the peer has it, correct --listener-columns") from None
         keys = [table.renamed.get(name, name) for name in self.columns]
         with open_rows(mapped) as rows:
             texts, codes = keyed_codes(rows, rules(mapping, own, names, table.format), keys, table.is_chosen)

@@ -59,6 +59,9 @@ class HiddenTerms:
             if self.schema.attributes.get(name) != values
             or (name in self.listener_columns) != (name in settings.listener_columns)
         ]
+        mine, numbers = self.schema.attributes, self.schema.numeric(other).attributes
+        if ranges := [name for name in other if mine.get(name) != numbers.get(name) == schema.attributes[name]]:
+            return f"the alignment has ranges of {listed(ranges)}, not numbers; match anew by a schema without edges"
         return f"the alignment has no columns {listed(other)} with the job's values and party" if other else None
 
     @property

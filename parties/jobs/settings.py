@@ -409,6 +409,7 @@ def _type(annotation: Any) -> tuple[type, tuple[str, ...]]:
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Columns = Annotated[tuple[Name, ...], Field(min_length=1, max_length=64)]
+PartyColumns = Annotated[tuple[Name, ...], Field(max_length=64)]  # of hidden rows a job may read those of one party
 MOST_ROWS = 2**31  # largest bound on a party's rows
 RowBound = Annotated[int, Field(strict=True, ge=1, le=MOST_ROWS)]
 

@@ -119,11 +119,13 @@ def with_aligned(settings: Any) -> Any:
     rows = aligned_in(text, str(path))
     if settings.listener_columns is None and "listener_columns" not in rows.settings:
         raise InputError("--listener-columns is missing: with --aligned name the columns of the party that listens")
-    of_table = {"max_rows", "data"} if settings.own_table is not None else set()
+    own = settings.own_table
+    of_table = {name for name in ("max_rows", "data") if own and (name == "data" or settings.max_rows == own.max_rows)}
     for name in settings.model_fields_set & rows.settings.keys() - of_table:
         value, typed = rows.settings[name], getattr(settings, name)
         if (value != typed) if name != "listener_columns" else {*value} != {*typed}:
-            flag, has = "--" + name.replace("_", "-"), f"{value:,} rows" if name == "max_rows" else "its own"
+            units = "bins" if isinstance(rows, HiddenFile) else "rows"
+            flag, has = "--" + name.replace("_", "-"), f"{value:,} {units}" if name == "max_rows" else "its own"
             raise InputError(f"{flag}: {path} has {has}; remove {flag}")
     return settings.model_copy(update={**rows.settings, "own_aligned": rows})
 
@@ -162,7 +164,7 @@ def with_matching(settings: Any, inputs: Inputs) -> tuple[Any, Schema]:
         rows = matching.rows
         bound, fixed = (rows.bins, rows.settings) if isinstance(rows, HiddenTerms) else (rows, {})
         if is_set and settings.max_rows != bound:
-            raise InputError(f"max_rows: the alignment has {bound:,} rows; remove max_rows")
+            raise InputError(f"max_rows: the alignment has {bound:,} {'bins' if fixed else 'rows'}; remove max_rows")
         schema, listener = beside(schema, table.beside, inputs.party, getattr(settings, "target", ""))
         settings = settings.model_copy(update={"alignment": matching.job, "listener_columns": listener, **fixed})
     return (settings if is_set else settings.model_copy(update={"max_rows": bound})), schema
@@ -328,7 +330,8 @@ class BySchema(Kind):
         return [
             f"The rows are {rows}. {peer} could choose them by the keys that it entered there.",
             *([MEMBERSHIP] if hidden and self.disclosure.past_budget else []),
-            f"The party that listens gives {listed(listener)}; the party that dials gives {listed(dialler)}.",
+            f"The party that listens gives {listed(listener) or 'no column'}; "
+            f"the party that dials gives {listed(dialler) or 'no column'}.",
             f"{peer} learns nothing else of our columns, and we nothing else of {peer}'s.",
         ]
 

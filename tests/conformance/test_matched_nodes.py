@@ -26,7 +26,7 @@ MORE = """max_rows = {rows}
 beside = "{peer}.toml"
 
 [tables.rows.budget]
-epsilon = 4.0
+epsilon = 20.0
 adjacency = "replace"
 bits = 100_000
 
@@ -54,6 +54,11 @@ purpose = "research"
 columns.within = {columns}
 exact = true
 
+[[policy]]
+name = "number of people"
+effect = "permit"
+purpose = "number"
+
 [template.late]
 protocol = "rank"
 table = "rows"
@@ -73,6 +78,7 @@ TREE: dict[str, Any] = {"protocol": "id3", "alignment": "latest", "against": "pu
 TABLE = {"protocol": "release table", "by": ["income", "late"]}
 RISKS = {"protocol": "release risks", "target": "late", "by": "employed"}
 NOISE: dict[str, Any] = {"epsilon": 1.0, "adjacency": "replace"}
+CERTAIN = NOISE | {"epsilon": 16.0}  # so little noise that an answer 4 off has a chance below 2^-80
 
 
 def people() -> list[dict[str, str]]:
@@ -204,6 +210,9 @@ def test_hidden_rows_answer_later_jobs_with_the_values_of_the_matching(pair: Nod
     assert tree["tree"] == of_joined(two, against="public")["tree"]
     question = {"protocol": "release count", "where": "late = True and income = low"}
     done(pair, pair.a, **question, **NOISE, alignment="latest", purpose="research")
+    number, view = done(pair, pair.b, protocol="release count", alignment="latest", purpose="number", **CERTAIN)
+    assert number["numbers"][0]["noisy"] == pytest.approx(60, abs=4)
+    assert any("gives no column" in line for line in view.reveals)
     with pytest.raises(InputError, match="the classes would show who is in both tables"):
         pair.a.client.submit(
             {"protocol": "classify", "table": "rows", "classifier": json.dumps(tree), "learns": "dialler"}

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from parties.base.settings import LocalPath
 from parties.base.text import listed, quoted
 from parties.jobs import settings as fields
-from parties.jobs.settings import MAX_ROWS, BooleanSettings, Columns, RowBound, output, own_file, public
+from parties.jobs.settings import MAX_ROWS, BooleanSettings, Columns, PartyColumns, RowBound, output, own_file, public
 from parties.jobs.tabular import TabularSettings, schema_file
 from protocols.alignment.forms import AS_WRITTEN, Form
 from protocols.alignment.keys import MOST_KEYS, tokens_per_row
@@ -91,7 +91,7 @@ class HiddenSettings(KeySettings):
 
     learns: Literal["both"] = "both"  # each party its part; it has no flag
     schema_file: LocalPath | None = schema_file()
-    listener_columns: Columns | None = fields.listener_columns()
+    listener_columns: PartyColumns | None = fields.listener_columns()
     joint: Any = None  # the schema of both parties' columns; it has no flag
     aligned: LocalPath | None = output("Write own part of the joined rows, for later commands; private.")
 

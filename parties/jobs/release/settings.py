@@ -14,6 +14,7 @@ from parties.jobs.settings import (
     BooleanSettings,
     Columns,
     Name,
+    PartyColumns,
     RowBound,
     aligned_rows,
     alignment,
@@ -71,7 +72,7 @@ class DecisionSettings(BooleanSettings, TabularSettings):
 class ApartSettings(TabularSettings):
     """Settings of a question that also reads columns that lie apart."""
 
-    listener_columns: Columns | None = listener_columns()
+    listener_columns: PartyColumns | None = listener_columns()
     hidden_rows: Side | None = hidden_rows()
     aligned: LocalPath | None = aligned_rows()
     alignment: Name | None = alignment()

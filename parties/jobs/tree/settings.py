@@ -12,7 +12,6 @@ from parties.jobs.kind import Adjacency
 from parties.jobs.settings import (
     Against,
     AnyField,
-    Columns,
     Distance,
     Diversity,
     Fold,
@@ -21,6 +20,7 @@ from parties.jobs.settings import (
     L,
     MostBytes,
     Name,
+    PartyColumns,
     RowBound,
     T,
     against,
@@ -160,7 +160,7 @@ class Id3Settings(ExactSettings):
     holdout: Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)] = public(
         0.3, "Held out", "With prune holdout: share of each party's rows kept for pruning", advanced=True
     )
-    listener_columns: Columns | None = listener_columns()
+    listener_columns: PartyColumns | None = listener_columns()
     hidden_rows: Side | None = hidden_rows()
     aligned: LocalPath | None = aligned_rows()
     alignment: Name | None = alignment()

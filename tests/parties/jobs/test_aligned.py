@@ -43,7 +43,7 @@ def test_the_name_of_the_column_of_numbers_names_the_alignment() -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("", "its last column is not named 'row of ...'; give the file of smc align exact"),
+        ("", "its last column is not named 'row of ...'; give the file of smc align exact or hidden"),
         ("tax\n1\n", "its last column is not named 'row of ...'"),
         ("row of ab\n1\n", "its last column is not named 'row of ...'"),
         ("tax,row of ab\n", "no row is aligned; align by other keys"),

@@ -108,6 +108,7 @@ def test_the_part_of_another_session_is_a_line(two: Two) -> None:
         ({"by": ("a",)}, "schema: has 'a', columns of the key; remove them from the schema"),
         ({"listener_columns": None}, "columns of one party; name one of each party"),
         ({"listener_columns": ("a", "x")}, "listener_columns: 'x' is not an attribute of the schema"),
+        ({"listener_columns": ("a", "b", "d")}, "; in a command, if the peer has it, correct --listener-columns"),
         ({"keys": 70}, "76 rows, more than the agreed 70"),
     ],
 )

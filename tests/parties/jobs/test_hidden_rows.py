@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,16 @@ import pytest
 
 from parties.base.settings import merge
 from parties.jobs import kinds
-from parties.jobs.hidden_rows import HiddenFile
+from parties.jobs.hidden_rows import HiddenFile, HiddenTerms
+from parties.jobs.tabular import with_aligned
+from parties.sources.settings import TableSettings
+from parties.tables.schema import Schema
+from parties.tables.types import Domain, IntegerType
 from smc.errors import InputError
 from tests.support.columns_apart import Two, people
 from tests.support.specified import TREE
+
+AGES = Schema({"age": Domain(IntegerType(low=0, high=90, edges=(30, 60))), "late": ("no", "yes")})
 
 
 @pytest.fixture
@@ -59,7 +67,7 @@ def test_another_file_is_a_line(two: Two, change: Callable[[str], str]) -> None:
     ("kind", "more", "line"),
     [
         ("id3", {"data": Path("0.csv")}, "--data: {file} has its own; remove --data"),
-        ("id3", {"max_rows": 7}, "--max-rows: {file} has 154 rows; remove --max-rows"),
+        ("id3", {"max_rows": 7}, "--max-rows: {file} has 154 bins; remove --max-rows"),
         ("id3", {"listener_columns": ("a", "b")}, "--listener-columns: {file} has its own; remove --listener-columns"),
         ("id3", {"epsilon": 1.0, "trees": 3}, "trees cannot be combined with aligned"),
         ("id3", {"held_out": 0.2}, "held_out cannot be combined with aligned"),
@@ -81,6 +89,26 @@ def test_columns_with_other_values_are_a_line(two: Two) -> None:
     (two.directory / "schema.toml").write_text(text.replace('["u", "v"]', '["v", "u"]'))
     with pytest.raises(InputError, match=r"the alignment has no columns 'b' with the job.s values and party"):
         two.kind.alone(two.settings(0, plain=True), 0)
+
+
+def test_numbers_of_a_column_in_ranges_are_a_line() -> None:
+    schema = AGES
+    terms = HiddenTerms("ab", schema, ("age",), "dialler", 154)
+    settings = merge(kinds.find("release mean").Settings(), terms.settings)
+    assert terms.misfit(schema, settings) is None
+    line = "the alignment has ranges of 'age', not numbers; match anew by a schema without edges"
+    assert (terms.misfit(schema.numeric(["age"]), settings) or "").startswith(line)
+    numbers = replace(terms, schema=schema.numeric(["age"]))
+    assert numbers.misfit(schema.numeric(["age"]), settings) is None
+    assert "no columns 'age' with the job's values" in (numbers.misfit(schema, settings) or "")
+
+
+def test_a_bound_other_than_that_of_the_own_table_is_a_line(two: Two) -> None:
+    table = TableSettings.model_validate({"source": "rows.csv", "schema": "schema.toml", "max_rows": 300})
+    for bound in (300, 100):
+        settings = two.settings(0, plain=True, max_rows=bound).model_copy(update={"own_table": table})
+        with nullcontext() if bound == 300 else pytest.raises(InputError, match="has 154 bins; remove --max-rows"):
+            assert with_aligned(settings).max_rows == 154
 
 
 def test_the_file_of_the_other_party_and_a_file_that_others_can_read_are_a_line(two: Two) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +11,11 @@ import pytest
 
 from parties.base.settings import merge
 from parties.jobs import kinds
+from parties.jobs.hidden_rows import HiddenTerms
 from parties.jobs.inputs import Matching
 from parties.jobs.kind import NO_BITS, Disclosure, Document, Inputs, State
 from parties.jobs.settings import BooleanSettings, RowBound, row_bound
-from parties.jobs.tabular import BySchema, TabularSettings
+from parties.jobs.tabular import BySchema, TabularSettings, beside
 from parties.sources.settings import TableSettings
 from parties.tables.schema import Schema
 from smc.errors import InputError
@@ -159,6 +162,41 @@ def test_a_peer_that_names_another_matching_or_other_columns_is_a_line(
     if terms["alignment"] is None:
         del terms["alignment"]
     assert (kind.agreed(terms).misfit(inputs) or "").startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("release count", NOISE),
+        ("release count", {"where": "rain in [no, some, much]", **NOISE}),
+        ("release table", {"by": ("rain",), **NOISE}),
+        ("id3", {"target": "play", "columns": ("rain",), "plain": True}),
+        ("rank", {"target": "play", "columns": ("rain",)}),
+        ("rules", {"columns": ("rain", "play")}),
+        ("synthesise", {"columns": ("rain", "play"), **NOISE}),
+    ],
+)
+@pytest.mark.parametrize("party", [0, 1])
+def test_a_job_on_hidden_rows_may_read_columns_of_one_party(
+    tmp_path: Path, name: str, settings: dict[str, Any], party: int
+) -> None:
+    """The job of known rows is refused, also if the peer gives its terms."""
+    kind, inputs = kinds.find(name), matched(tmp_path, party)
+    joint, listener = beside(OWN, tmp_path / "peer.toml", party)
+    terms = HiddenTerms("cd" * 16, joint, listener, "dialler", 99)
+    hidden = replace(inputs, matching=lambda name: Matching(MATCHED, terms, lambda: ""))
+    task: Any = kind.proposed(merge(kind.Settings(), {"alignment": "latest", **settings}), hidden)
+    specification = json.loads(json.dumps(task.specification()))
+    again: Any = kind.agreed(specification)
+    assert again.specification() == specification
+    assert again.misfit(hidden) is None
+    gives = {party: task.columns_of(party) for party in (0, 1)}
+    assert sorted(map(len, gives.values())) == [0, len(task.columns)]
+    without = "dials" if gives[0] else "listens"
+    assert any(f"party that {without} gives no column" in line for line in again.disclosure.reveals("b"))
+    del specification["hidden_rows"]
+    with pytest.raises(InputError, match=r"^alignment: the job reads .*, columns of one party; name one of each"):
+        kind.agreed(specification)
 
 
 @pytest.mark.parametrize("name", ON_MATCHED)

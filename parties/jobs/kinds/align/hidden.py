@@ -190,4 +190,5 @@ class AlignHidden(KeyAlignment):
     @classmethod
     @override
     def text(cls, document: dict[str, Any], party: int) -> str:
-        return f"hidden rows: {document['bins']:,} bins at the {document['holder']}; which of them count is hidden\n"
+        bins = f"{document['bins']:,} bins of the {document['holder']}, each with a row or none"
+        return f"matched: which rows, and how many, stays hidden. Later jobs read {bins}\n"

@@ -61,7 +61,7 @@ def agreed(
 
 def most(settings: SynthesiseSettings) -> int:
     """Return the upper bound on the number of synthetic rows."""
-    return settings.rows or settings.max_rows * (1 if settings.listener_columns else 2)
+    return settings.rows or settings.max_rows * (1 if settings.listener_columns is not None else 2)
 
 
 def count_at_most(engine: CountingEngine, settings: SynthesiseSettings, names: Sequence[str]) -> None:
