@@ -173,7 +173,7 @@ def test_a_peer_that_names_another_matching_or_other_columns_is_a_line(
         ("id3", {"target": "play", "columns": ("rain",), "plain": True}),
         ("rank", {"target": "play", "columns": ("rain",)}),
         ("rules", {"columns": ("rain", "play")}),
-        ("synthesise", {"columns": ("rain", "play"), **NOISE}),
+        ("synthesise", {"columns": ("rain", "play"), "delta": 1e-6, **NOISE}),
     ],
 )
 @pytest.mark.parametrize("party", [0, 1])
