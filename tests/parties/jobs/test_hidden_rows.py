@@ -98,6 +98,8 @@ def test_numbers_of_a_column_in_ranges_are_a_line() -> None:
     assert terms.misfit(schema, settings) is None
     line = "the alignment has ranges of 'age', not numbers; match anew by a schema without edges"
     assert (terms.misfit(schema.numeric(["age"]), settings) or "").startswith(line)
+    swapped = replace(terms, listener_columns=("late",))
+    assert (swapped.misfit(schema, settings) or "").startswith("the alignment has no columns 'age', 'late' with")
     numbers = replace(terms, schema=schema.numeric(["age"]))
     assert numbers.misfit(schema.numeric(["age"]), settings) is None
     assert "no columns 'age' with the job's values" in (numbers.misfit(schema, settings) or "")
