@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +15,10 @@ from parties.base.settings import Settings, explained
 from parties.node.policy.rules import Rule, check_names, conditions, remarks, unbounded
 from parties.node.settings import load
 from smc.errors import InputError
+from tests.support.places import ROOT
+from tests.support.policies import PRINT
 
+PAGES = sorted((ROOT / "docs").glob("*.md"))
 HEAD = '[[policy]]\nname = "a rule"\neffect = "permit"\n'
 
 
@@ -25,6 +30,15 @@ class File(Settings):
 
 def read(text: str) -> tuple[Rule, ...]:
     return File.model_validate(tomllib.loads(text)).policy
+
+
+@pytest.mark.parametrize(
+    "page", [path for path in PAGES if "[[policy]]\n" in path.read_text()], ids=lambda path: path.stem
+)
+def test_rules_of_a_page_can_be_read(page: Path) -> None:
+    text = re.sub(r"\w\w:\w\w:\.\.\.", PRINT, page.read_text())
+    rules = re.findall(r"^ *\[\[policy\]\]\n(?: *[a-z_.]+ = .*\n)*", text, re.MULTILINE)
+    assert all(len(read(textwrap.dedent(rule))) == 1 for rule in rules)
 
 
 def test_a_rule_with_everything() -> None:
