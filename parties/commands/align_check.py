@@ -39,7 +39,7 @@ def check_command(
     given = {"by": parts_of(by), "forms": None if forms is None else parts_of(forms), "keys": keys}
     settings = merge(ExactSettings(), given)
     with console.progress("reading"):
-        place, columns = chosen(data, table, config_file), key_columns(settings.by or ())
+        place, columns = chosen(data, table, config_file, is_own=True), key_columns(settings.by or ())
         found = read_table(place, columns, forms_in(place, settings, columns))
     most = found.rows if keys is None else bounds(settings, tokens_per_row(len(columns)))[1]
     reasons = [*problems(found, most), *problems_of_doubles(found, settings)]

@@ -62,4 +62,4 @@ def example_line(command: str) -> str:
 
 
 def _whole_options(line: str) -> str:
-    return textwrap.fill(line, _WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False)
+    return textwrap.fill(line, _WIDTH, subsequent_indent=" " * 10, break_long_words=False, break_on_hyphens=False)

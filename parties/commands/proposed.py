@@ -15,7 +15,7 @@ from parties.base import files
 from parties.base.report import Report
 from parties.base.settings import at_key
 from parties.base.text import listed
-from parties.commands.brief_help import BriefCommand
+from parties.commands.brief_help import BriefCommand, example_line
 from parties.commands.kinds import missing_by_flag, options_of, read_flags, read_private
 from parties.commands.options import FILE
 from parties.commands.signature import reporting
@@ -140,7 +140,7 @@ class Proposed(click.Group):
                 others = {key: value for key, value in flags.items() if key not in mine and key not in HEAD}
                 return self._act({"protocol": name} | _present(head | read), None, **others)
 
-        example = f"Example:  smc {self._path} {name} {_example_of(name, options)}"
+        example = example_line(f"smc {self._path} {name} {_example_of(name, options)}")
         help_ = f"{self._intent} The job: {kinds.line(name)}"
         command = click.command(name, BriefCommand, help=help_, epilog=example)(
             options_of(options, HEAD)(_peer("the only peer")(self._options(reporting(of_kind))))

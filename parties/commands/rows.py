@@ -48,13 +48,14 @@ def opened(source: str, table: str | None, config_file: Path | None = None) -> R
     return open_rows(chosen(source, table, config_file))
 
 
-def chosen(source: str, table: str | None, config_file: Path | None) -> PlaceSettings:
+def chosen(source: str, table: str | None, config_file: Path | None, is_own: bool = False) -> PlaceSettings:
     """Return the place of rows (`place`), with the spelling and row filter of their table in party.toml (`choose`).
 
     Args:
         source: File, or URL of a database.
         table: Table in the database, or a sheet; None for the one that party.toml has for this file.
         config_file: party.toml; None for the one in this directory.
+        is_own: Print a line if tables of party.toml exist, and none of them is at this place.
 
     Raises:
         InputError: The source or table is wrong, or tables of party.toml at this place differ in rows or spelling.
@@ -63,6 +64,8 @@ def chosen(source: str, table: str | None, config_file: Path | None) -> PlaceSet
     if table is None:
         where = where.model_copy(update={"table": _only_table(where, config_file)})
     choose(where, config_file)
+    if is_own and where.party_table is None and load(config_file).tables:
+        console.err.print(f"{where.label}: no table of {config_file} has this source, so its settings are not used")
     return where
 
 

@@ -98,24 +98,14 @@ def own_file(title: str, help_: str, *, argument: bool = False, data: bool = Fal
     return _field("file", None, title, help_, {"argument": argument, "data": data}, options)
 
 
-def by_hand(title: str, help_: str, *, column: bool = False) -> AnyField:
-    """Return the field of a setting whose value both parties must share. Commands have it; a node derives its value.
+def listener_columns(advanced: bool = True) -> AnyField:
+    """Return the field `listener_columns`: the columns of one party, if both have different columns of one person.
 
-    Args:
-        title: Label.
-        help_: Help line.
-        column: Whether it names a column, or several if it is a list.
+    Commands have it; a node derives its value. Only --help-all shows it if it is `advanced`.
     """
-    return _field("hand", None, title, help_, {"column": column, "advanced": True}, {})
-
-
-def listener_columns() -> AnyField:
-    """Return the field `listener_columns`: the columns of one party, if both have different columns of one person."""
-    return by_hand(
-        "Columns of the listening party",
-        "The tables have the same people. Columns that the party that listens has; the other party has the rest",
-        column=True,
-    )
+    help_text = "The tables have the same people. Columns that the party that listens has; the other party has the rest"
+    about = {"column": True, "advanced": advanced}
+    return _field("hand", None, "Columns of the listening party", help_text, about, {})
 
 
 def hidden_rows() -> AnyField:

@@ -181,7 +181,7 @@ def problems(table: TableKeys, most: int) -> list[str]:
         table: The table's keys.
         most: Upper bound on its rows.
     """
-    found = [f"{table.rows:,} rows, more than the agreed {most:,} (keys)"] if table.rows > most else []
+    found = [f"{table.rows:,} rows, more than the agreed {most:,} (keys); all rows count"] if table.rows > most else []
     found += [
         f"column {name}: cells that its normal form cannot read: {number:,}"
         for name, number in zip(table.columns, table.unreadable, strict=True)

@@ -40,7 +40,7 @@ class AlignSettings(TabularSettings):
     keys: RowBound = public(
         MAX_ROWS,
         "Keys entered",
-        "Public upper bound on the keys that a party enters: 1, 2 or 4 per row, for 1, 2 or 3 keys in by. If a node's "
+        "Public upper bound on a party's keys: 1 for any row; in align exact 2 or 4 for 2 or 3 keys in by. If a node's "
         "job leaves it out, it follows from max_rows of the table",
     )
     listener_keys: RowBound | None = public(
@@ -58,7 +58,7 @@ class KeySettings(BooleanSettings, AlignSettings):
     """Settings of kinds that compare whole keys."""
 
     by: Columns | None = public(
-        None, "Keys", "Key columns, tried in order; + joins the columns of one key: tax_number,name+born"
+        None, "Keys", "Key columns; + joins those of one key: name+born. Align exact takes several: tax,name+born"
     )
     duplicates: Literal["refuse", "first"] = public(
         "refuse", "Doubles", "If several own rows have one key: refuse the table, or take the first row", advanced=True
@@ -91,7 +91,7 @@ class HiddenSettings(KeySettings):
 
     learns: Literal["both"] = "both"  # each party its part; it has no flag
     schema_file: LocalPath | None = schema_file()
-    listener_columns: PartyColumns | None = fields.listener_columns()
+    listener_columns: PartyColumns | None = fields.listener_columns(advanced=False)
     joint: Any = None  # the schema of both parties' columns; it has no flag
     aligned: LocalPath | None = output("Write own part of the joined rows, for later commands; private.")
 

@@ -155,7 +155,8 @@ class _Reader:
         column = self._read_word("a column")
         attributes = self._schema.attributes
         if column not in attributes:
-            raise InputError(f"where: {quoted(column)} is not an attribute of the schema{instead(column, attributes)}")
+            there = instead(column, attributes) + _quotes(attributes)
+            raise InputError(f"where: {quoted(column)} is not an attribute of the schema{there}")
         sign = self._next(f"'=', '!=', 'in' or 'not in' behind {quoted(column)}")
         negative = sign.is_sign("!=") or sign.is_keyword("not")
         if sign.is_keyword("not"):
@@ -200,10 +201,9 @@ class _Reader:
         value = self._read_word(f"a value of {quoted(column)}")
         attribute_values = self._schema.attributes[column]
         if value not in attribute_values:
-            quotes = "; write one with a space in quotes" if any(" " in name for name in attribute_values) else ""
             raise InputError(
                 f"where: {quoted(column)} has no value {quoted(value)}{did_you_mean(value, attribute_values)}; "
-                f"it has {listed(attribute_values)}{quotes}"
+                f"it has {listed(attribute_values)}{_quotes(attribute_values)}"
             )
         return value
 
@@ -244,6 +244,10 @@ def _condition(wanted: tuple[str, tuple[str, ...]]) -> str:
     if len(values) == 1:
         return f"{_word(column)} = {_word(values[0])}"
     return f"{_word(column)} in [{', '.join(map(_word, values))}]"
+
+
+def _quotes(names: Iterable[str]) -> str:
+    return "; write one with a space in quotes" if any(" " in name for name in names) else ""
 
 
 def _word(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -54,6 +55,29 @@ def test_weights_are_estimated_where_there_is_something_to_estimate_them_from(
     out = capsys.readouterr().out
     assert f"--comparisons {','.join(document['comparisons'])}\n" in out
     assert ("no rule finds 50 duplicates in your table" in out) == (not twice)
+    assert run([*words[:-1], "born,city"]) == 0
+    out = capsys.readouterr().out
+    sizes = Counter(line.split(",")[2] for line in Path(words[2]).read_text().splitlines()[1:]).values()
+    pairs = sum(n * (n - 1) // 2 for n in sizes)
+    assert (f"the largest are of 'city': {pairs:,} pairs of rows" in out) == (not twice)
+    with_city = [*words[:-1], "name", "--comparisons", f"{NAMES[1]},city=exact:0.9:0.1+else:0.1:0.9"]
+    assert run(with_city) == 0
+    left_out = "m of 'name' is as you gave it: the rules that find duplicates leave their own columns out"
+    assert (left_out in capsys.readouterr().out) == (twice > 0)
+
+
+def test_settings_that_are_not_those_of_the_file_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table(tmp_path / "t.csv", 3, 0)
+    table(tmp_path / "u.csv", 3, 0)
+    monkeypatch.chdir(tmp_path)
+    Path("schema.toml").write_text('target = "city"\n[attributes]\ncity = ["1", "2"]\n')
+    Path("party.toml").write_text('[tables.rows]\nsource = "u.csv"\nschema = "schema.toml"\n')
+    for name, config, is_said in (("t.csv", True, True), ("u.csv", True, False), ("t.csv", False, False)):
+        assert run(["align", "check", name, "--by", "name", *(["--config", "party.toml"] if config else [])]) == 0
+        said = "t.csv: no table of party.toml has this source" in " ".join(capsys.readouterr().err.split())
+        assert said == is_said
 
 
 @pytest.mark.parametrize(

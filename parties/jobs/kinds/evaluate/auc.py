@@ -39,7 +39,7 @@ class Auc(Scoring):
     about = Description(
         "Area under the ROC curve",
         "answer",
-        example="--model model.json --at-least 0.8",
+        example="--model model.json --target-value bad --at-least 0.8",
         job_example="--scores score --target outcome --at-least 0.8",
     )
     Settings = AucSettings

@@ -34,7 +34,7 @@ class Better(Scoring):
     about = Description(
         "Better scores",
         "answer",
-        example="--model model.json --than old_score",
+        example="--model model.json --target-value bad --than old_score",
         job_example="--scores score --target outcome --than old_score",
     )
     Settings = BetterSettings

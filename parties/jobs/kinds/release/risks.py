@@ -38,7 +38,7 @@ class Risks(Comparison):
     """
 
     name = "release risks"
-    about = Description("Compared risks", "comparison", example="--target died --by arm --epsilon 1")
+    about = Description("Compared risks", "comparison", "--target outcome --target-value yes --by arm --epsilon 1")
     Settings = RisksSettings
     measures = 2  # rows without the outcome, and with it
 

@@ -147,6 +147,13 @@ def test_what_is_no_predicate(text: str, message: str) -> None:
     assert "\n" not in str(failed.value)
 
 
+def test_a_column_with_a_space_is_written_in_quotes() -> None:
+    schema = Schema(attributes={"salary class": ("low", "high")})
+    with pytest.raises(InputError, match=r"did you mean 'salary class'.*; write one with a space in quotes$"):
+        parse("salary class = low", schema)
+    assert canonical_text(parse("'salary class' = low", schema)) == "'salary class' = low"
+
+
 def test_all_rows_have_no_condition() -> None:
     assert parse("", SCHEMA) == (Predicate(),)
     assert Predicate().text() == Predicate().words() == ""
