@@ -76,7 +76,7 @@ def test_settings_that_are_not_those_of_the_file_are_named(
     Path("party.toml").write_text('[tables.rows]\nsource = "u.csv"\nschema = "schema.toml"\n')
     for name, config, is_said in (("t.csv", True, True), ("u.csv", True, False), ("t.csv", False, False)):
         assert run(["align", "check", name, "--by", "name", *(["--config", "party.toml"] if config else [])]) == 0
-        said = "t.csv: no table of party.toml has this source" in " ".join(capsys.readouterr().err.split())
+        said = f"{name}: no table of party.toml has this source" in " ".join(capsys.readouterr().err.split())
         assert said == is_said
 
 
