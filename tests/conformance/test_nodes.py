@@ -242,7 +242,7 @@ def test_a_notebook_asks_its_own_node(days: Nodes) -> None:
     joint = estimator.JointID3Classifier(max_depth=1, peer=days.a.client, plain=True)
     joint.fit(table="rows", purpose="research", deadline=PATIENCE)
     assert to_json(joint.tree_) == clear_tree(days, max_depth=1)
-    assert days.b.client.job(joint.job_).state == "done"
+    assert days.finished(joint.job_)[1].state == "done"
 
 
 @pytest.mark.parametrize(
