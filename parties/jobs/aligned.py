@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parties.base.text import listed
+from parties.jobs.hidden_rows import party_of_each
 from parties.sources.labels import keyed_codes
 from parties.sources.mapping import rules
 from parties.sources.opening import open_rows, open_table
@@ -129,4 +130,4 @@ def owners(schema: Schema, listener_columns: Sequence[str]) -> Mapping[str, int]
     """
     if not 0 < len({*schema.attributes} & {*listener_columns}) < len(schema.attributes):
         raise InputError(f"the job reads {listed(schema.attributes)}, columns of one party; name one of each party")
-    return {name: int(name not in listener_columns) for name in schema.attributes}
+    return party_of_each(schema.attributes, listener_columns)

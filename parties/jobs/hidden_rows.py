@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "smc hidden rows", 1
 Side: TypeAlias = Literal["listener", "dialler"]
 LISTENS: tuple[Side, Side] = ("listener", "dialler")  # party 0 and party 1
+
+
+def party_of_each(names: Iterable[str], listener_columns: Container[str]) -> dict[str, int]:
+    """Return the party of each column: 0, which listens, or 1.
+
+    Args:
+        names: The columns.
+        listener_columns: Columns of the party that listens.
+    """
+    return {name: int(name not in listener_columns) for name in names}
 
 
 @dataclass(frozen=True)
@@ -70,8 +80,8 @@ class HiddenTerms:
         from protocols.hidden_rows import HiddenShape  # loads slowly
 
         domains = self.schema.attributes
-        party_of = tuple(int(name not in self.listener_columns) for name in domains)
-        return HiddenShape(tuple(map(len, domains.values())), party_of, LISTENS.index(self.holder), self.bins)
+        owners = tuple(party_of_each(domains, self.listener_columns).values())
+        return HiddenShape(tuple(map(len, domains.values())), owners, LISTENS.index(self.holder), self.bins)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from parties.base import files
 from parties.base.console import size
 from parties.base.settings import LocalPath, at_key
 from parties.base.text import listed
-from parties.jobs.hidden_rows import HiddenFile, HiddenTerms
+from parties.jobs.hidden_rows import HiddenFile, HiddenTerms, party_of_each
 from parties.jobs.kind import (
     KEPT_BY_NODES,
     Document,
@@ -119,11 +119,14 @@ def with_aligned(settings: Any) -> Any:
     rows = aligned_in(text, str(path))
     if settings.listener_columns is None and "listener_columns" not in rows.settings:
         raise InputError("--listener-columns is missing: with --aligned name the columns of the party that listens")
-    own = settings.own_table
-    of_table = {name for name in ("max_rows", "data") if own and (name == "data" or settings.max_rows == own.max_rows)}
+    own, of_table = settings.own_table, set[str]()
+    if own is not None:
+        of_table = {"data", "max_rows"} if settings.max_rows == own.max_rows else {"data"}
     for name in settings.model_fields_set & rows.settings.keys() - of_table:
         value, typed = rows.settings[name], getattr(settings, name)
-        if (value != typed) if name != "listener_columns" else {*value} != {*typed}:
+        if name == "listener_columns":  # in any order
+            value, typed = {*value}, {*typed}
+        if value != typed:
             units = "bins" if isinstance(rows, HiddenFile) else "rows"
             flag, has = "--" + name.replace("_", "-"), f"{value:,} {units}" if name == "max_rows" else "its own"
             raise InputError(f"{flag}: {path} has {has}; remove {flag}")
@@ -305,8 +308,8 @@ class BySchema(Kind):
         Args:
             party: Number of the party.
         """
-        order = (*self.schema.features(self.target), self.target)
-        return [name for name in order if (name not in (self.apart or ())) == bool(party)]
+        party_of = party_of_each((*self.schema.features(self.target), self.target), self.apart or ())
+        return [name for name, owner in party_of.items() if owner == party]
 
     @override
     def columns_of(self, party: int) -> tuple[str, ...]:
@@ -361,7 +364,7 @@ class BySchema(Kind):
         """Public description of columns that lie apart."""
         from protocols.vertical import Columns
 
-        party_of = {name: int(name not in (self.apart or ())) for name in self.schema.attributes}
+        party_of = party_of_each(self.schema.attributes, self.apart or ())
         features = self.schema.features(self.target)
         sizes = {name: len(values) for name, values in self.schema.attributes.items()}
         return Columns(
