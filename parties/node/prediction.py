@@ -43,7 +43,8 @@ def predicted(
 ) -> Prediction | None:
     """Predict the cost of a task; None if it is too large to be counted in advance.
 
-    The profile is the task's own, the `decided` one, or the one that would be chosen on such a link.
+    The profile is the task's own, the `decided` one, or the one that would be chosen on such a link; for a command,
+    among the profiles that the choice has counted.
 
     Args:
         task: The task.
@@ -60,7 +61,7 @@ def predicted(
     choice = choice_for(task, inputs)
     if decided is not None:
         choice = Choice(decided, choice.forecasts)
-    profile = choice.quickest(LinkShape.parse(link))
+    profile = choice.quickest(LinkShape.parse(link), counts=at_node)
     job = canonical({**task.specification(), "on_shares": task.on_shares})
     key = job, choice.profile, link, at_node
     return _recent.get(key, lambda: _counted(cost, choice, profile, link, at_node))

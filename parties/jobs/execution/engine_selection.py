@@ -81,12 +81,13 @@ class Choice:
     def _others(self) -> tuple[Forecast, ...]:
         return tuple(forecasts(self.program, self.uncounted)) if self.program else ()
 
-    def quickest(self, shape: LinkShape, pace: float = 1.0) -> Profile:
+    def quickest(self, shape: LinkShape, pace: float = 1.0, counts: bool = True) -> Profile:
         """Return the fastest profile on a link; of a job of many GB, one of fewer bytes (`valued`).
 
         Args:
             shape: Speed and latency of the link.
             pace: Time that the machines take, as a multiple of the usual machine's.
+            counts: Count the uncounted profiles too, if that pays.
         """
         if self.profile:
             return self.profile
@@ -96,7 +97,7 @@ class Choice:
 
         best = min(self.forecasts, key=cost)
         most_saved = cost(best) - (1 - COMPUTING_SAVED) * best.seconds(LinkShape(), pace)
-        if self.uncounted and most_saved > pace * others_seconds(self.forecasts):
+        if counts and self.uncounted and most_saved > pace * others_seconds(self.forecasts):
             best = min((best, *self._others), key=cost)
         return best.profile
 
