@@ -6,8 +6,7 @@ Each party has every other row of a table that `smc prepare` proposes, or random
 between two processes over loopback, with each profile and with `auto`, in turn: with its defaults, and of depth 2 for
 wide tables. The figure is user and system time of the busier process: it counts the choice too, and other programs
 disturb it less than they disturb the time. It is a median of RUNS runs. A way that has taken MOST seconds in total is
-not repeated. Tables of more than MOST_COLUMNS columns are counted and not run, because reading them takes minutes: they
-have forecasts alone, and `not_run` is true.
+not repeated.
 """
 
 from __future__ import annotations
@@ -44,7 +43,6 @@ RESULTS = Path(__file__).parent / "results" / "auto_cost.json"
 COLUMNS = (10, 100, 1_000, 10_000)
 ROWS = 2_000  # of a party of a wide table
 MOST = 20.0  # seconds after which a way is not repeated
-MOST_COLUMNS = 1_000  # of a table that is run
 Row = dict[str, Any]
 
 
@@ -108,8 +106,8 @@ def of_columns(columns: int, runs: int) -> Row:
     row: Row = {"columns": columns, "counting": round(time.process_time() - start, 3)}
     counted = forecasts(cost.program, INTEGER)
     row["forecasts"] = {str(one.profile): round(one.seconds(LinkShape()), 3) for one in counted}
-    if not runs or columns > MOST_COLUMNS:
-        return row | {"not_run": True}
+    if not runs:
+        return row
     with TemporaryDirectory() as folder:
         place = Path(folder)
         write_wide(schema, place)

@@ -31,6 +31,7 @@ BATCH = 1 << 16  # rows of an answer in memory at a time
 CELLS = 1 << 23  # of an answer in memory at a time, if that is not less than VECTOR rows
 VECTOR = 2048  # rows that DuckDB processes at once
 WIDE = 32  # most columns of a table whose equal rows are grouped by one query
+COLUMNS_AT_ONCE = 1 << 13  # of all threads that read a wide table: a piece of a text column takes 32 KiB in each step
 MESSAGE = 300  # characters of an engine's error that are shown
 
 
@@ -126,7 +127,8 @@ class Database(ABC):
             raise
         except Exception as error:  # each engine has its own exceptions
             complaint = f"{place}: it could not be read ({type(error).__name__})"
-            raise UnfitError(f"{place}: {one_line(error, self._hidden)}", complaint) from None
+            remedy = "; give it more `memory`, or fewer `threads`" if "OutOfMemory" in complaint else ""
+            raise UnfitError(f"{place}: {one_line(error, self._hidden)}{remedy}", complaint) from None
 
     def close(self) -> None:
         """Release the connection and temporary files."""
@@ -213,9 +215,13 @@ class Scratch(DuckDb):
         self.attached = path, name
 
     def plan_for(self, columns: int) -> None:
-        """Let DuckDB plan queries of a wide table in linear time: it compares no pairs of expressions."""
+        """Let DuckDB plan queries of a wide table in linear time, without comparing pairs of expressions, and limit its
+        threads, because each one holds a piece of every column.
+        """
         if columns > WIDE:
             self._fetch("SET disabled_optimizers = 'common_subexpressions'")
+            ((threads,),) = self._fetch("SELECT current_setting('threads')")
+            self._fetch(f"SET threads = {min(threads, max(1, COLUMNS_AT_ONCE // columns))}")
 
     def confine(self) -> None:
         """Restrict all later queries to the files in `reads`, and lock DuckDB's settings."""

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from parties.jobs.execution import profiles
+from parties.jobs.execution import engine_selection, profiles
 from parties.jobs.execution.engine_selection import Choice, choice_for
 from parties.jobs.inputs import Inputs
 from parties.jobs.kind import Kind
@@ -89,3 +89,18 @@ def test_the_bound_is_that_of_any_profile_it_could_have(monkeypatch: pytest.Monk
         assert told.estimate == ("typical" if decided is None else TREE.cost(Inputs()).estimate)
         assert told.profile == (decided or choice.quickest(LinkShape.parse("lan")))
         assert set(asked) == shown
+
+
+def test_a_command_counts_no_other_engine_before_the_link_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a slow link the others would be counted: they could save much."""
+    monkeypatch.setattr(engine_selection, "AT_ONCE_SECONDS", 0)
+    monkeypatch.setattr(engine_selection, "TINY", {})
+    choice = engine_selection.choice(TREE.specification(), lambda: TREE.cost(Inputs()).program, True, Profile("mixed"))
+    assert choice.uncounted
+    monkeypatch.setattr(prediction, "choice_for", lambda *_: choice)
+    told = predicted(TREE, inputs_of(SCHEMA), "wan", at_node=False)
+    assert told is not None
+    assert told.profile in {counted.profile for counted in choice.forecasts}
+    assert "_others" not in vars(choice)
+    choice.quickest(LinkShape.parse("wan"))
+    assert "_others" in vars(choice)

@@ -173,6 +173,24 @@ def test_memory_and_threads_are_bounded() -> None:
     engine.close()
 
 
+def test_a_wide_table_is_read_by_fewer_threads() -> None:
+    engine = Scratch("x", "300MB", 8)
+    taken = {}
+    for columns in (33, 1024, 2048, 10_000):
+        engine.plan_for(columns)
+        taken[columns] = engine.backend.raw_sql("SELECT current_setting('threads')").fetchone()[0]
+    assert taken == {33: 8, 1024: 8, 2048: 4, 10_000: 1}
+    engine.close()
+
+
+def test_too_little_memory_has_a_remedy() -> None:
+    engine = Scratch("rows.csv", "20MB", 1)
+    columns = ", ".join(f"(i || {place})::VARCHAR AS c{place}" for place in range(500))
+    with pytest.raises(InputError, match="give it more `memory`, or fewer `threads`"), engine.reporting():
+        engine.backend.raw_sql(f"CREATE TEMPORARY TABLE t AS SELECT {columns} FROM range(5000) AS t(i)")
+    engine.close()
+
+
 # CSV, see also test_delimited.
 
 
