@@ -7,21 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from parties.base.settings import AtMost, LocalPath
+from parties.jobs import settings as fields
 from parties.jobs.kind import Adjacency
 from parties.jobs.release.settings import Delta, Epsilon, neighbours
-from parties.jobs.settings import (
-    Columns,
-    Fold,
-    HeldOut,
-    Name,
-    RowBound,
-    fold,
-    held_out,
-    of_people,
-    output,
-    public,
-    row_bound,
-)
+from parties.jobs.settings import Columns, Name, RowBound, output, public
 from parties.jobs.tabular import TabularSettings
 
 MOST_ROUNDS = 50  # default limit of the rounds
@@ -103,9 +92,9 @@ class BoostSettings(TabularSettings):
         "Open the leaf weights without noise, instead of epsilon. Each party then learns the "
         "other's sums in every leaf",
     )
-    max_rows: RowBound = row_bound()
-    at_most: AtMost | None = of_people()
-    held_out: HeldOut | None = held_out()
-    fold: Fold | None = fold()
+    max_rows: RowBound = fields.row_bound()
+    at_most: AtMost | None = fields.of_people()
+    held_out: fields.HeldOut | None = fields.held_out()
+    fold: fields.Fold | None = fields.fold()
     svg: LocalPath | None = output("Draw the columns that the trees use as SVG.")
     xgboost: LocalPath | None = output("Write the model as XGBoost's JSON.", advanced=True)

@@ -13,31 +13,18 @@ from typing_extensions import override
 from parties.alone.publish.models.model import missing_rule
 from parties.base.settings import AtMost, LocalPath, Settings, required, validated
 from parties.base.text import listed, quoted
+from parties.jobs import settings as fields
 from parties.jobs.kind import Counted, Description, Document, Inputs
 from parties.jobs.settings import (
-    Against,
     AnyField,
     Columns,
-    Distance,
-    Diversity,
-    K,
-    L,
     ManyGatesSettings,
     Name,
     RowBound,
-    T,
-    against,
     check_names,
-    close,
-    distance,
-    diverse,
-    diversity,
-    fewest_rows,
-    of_people,
     output,
     own_file,
     public,
-    row_bound,
 )
 from parties.jobs.tabular import BySchema, TabularSettings
 from parties.tables.delimited import MISSING
@@ -68,18 +55,22 @@ class RecodedSettings(ManyGatesSettings, TabularSettings):
         none="none",
         column=True,
     )
-    k: K | None = fewest_rows(
+    k: fields.K | None = fields.fewest_rows(
         None,
         "each party has at least k rows in each class (rows equal in the recoded columns), or none; with against "
         "public, both together",
     )
-    l: L = diverse("each class has at least l values of the sensitive column; 1 = no rule")  # noqa: E741
-    diversity: Diversity = diversity("values")
-    t: T = close("maximum distance between the sensitive values of a class and those of all rows; 1 = no rule")
-    distance: Distance = distance("values")
-    against: Against = against("k, l and t hold for each party's rows of a class", "only for the rows of both together")
-    max_rows: RowBound = row_bound()
-    at_most: AtMost | None = of_people()
+    l: fields.L = fields.diverse("each class has at least l values of the sensitive column; 1 = no rule")  # noqa: E741
+    diversity: fields.Diversity = fields.diversity("values")
+    t: fields.T = fields.close(
+        "maximum distance between the sensitive values of a class and those of all rows; 1 = no rule"
+    )
+    distance: fields.Distance = fields.distance("values")
+    against: fields.Against = fields.against(
+        "k, l and t hold for each party's rows of a class", "only for the rows of both together"
+    )
+    max_rows: RowBound = fields.row_bound()
+    at_most: AtMost | None = fields.of_people()
     out: LocalPath | None = output("Write the recoding, for smc publish apply.")
 
 

@@ -7,19 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from parties.base.settings import AtMost, LocalPath, Settings
+from parties.jobs import settings as fields
 from parties.jobs.kind import Adjacency
 from parties.jobs.release.settings import Epsilon, neighbours
-from parties.jobs.settings import (
-    Against,
-    BooleanSettings,
-    Name,
-    RowBound,
-    against,
-    of_people,
-    own_file,
-    public,
-    row_bound,
-)
+from parties.jobs.settings import BooleanSettings, Name, RowBound, own_file, public
 from parties.jobs.tabular import TabularSettings
 
 NAME = "publish joint-table"
@@ -43,7 +34,9 @@ class JointTableSettings(BooleanSettings, TabularSettings):
     threshold: Annotated[int, Field(strict=True, ge=3, le=2**32)] = public(
         3, "Threshold", "Minimum rows of a cell or total, of each party if sealed; smaller ones are hidden"
     )
-    against: Against = against("the threshold holds for each party's rows", "only for the rows of both together")
+    against: fields.Against = fields.against(
+        "the threshold holds for each party's rows", "only for the rows of both together"
+    )
     zeros: Literal["hidden", "shown"] = public(
         "hidden", "Zeros", "Cells without rows: hidden like small cells, or shown to both parties (not with epsilon)"
     )
@@ -63,8 +56,8 @@ class JointTableSettings(BooleanSettings, TabularSettings):
         none="no noise: they are sealed to the analyst",
     )
     adjacency: Adjacency = neighbours()
-    max_rows: RowBound = row_bound()
-    at_most: AtMost | None = of_people()
+    max_rows: RowBound = fields.row_bound()
+    at_most: AtMost | None = fields.of_people()
 
 
 class JointTableExtra(Settings):

@@ -8,22 +8,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import Field
 
 from parties.base.settings import AtMost, LocalPath
+from parties.jobs import settings as fields
 from parties.jobs.kind import Adjacency
 from parties.jobs.release.settings import Delta, Epsilon, default_delta, neighbours
-from parties.jobs.settings import (
-    BooleanSettings,
-    Columns,
-    Fold,
-    HeldOut,
-    Name,
-    RowBound,
-    fold,
-    held_out,
-    of_people,
-    output,
-    public,
-    row_bound,
-)
+from parties.jobs.settings import BooleanSettings, Columns, Name, RowBound, output, public
 from parties.jobs.tabular import TabularSettings
 from protocols.regression.features import Contrasts, Features
 from protocols.regression.losses import Loss, LossName, loss
@@ -110,8 +98,8 @@ class RegressSettings(BooleanSettings, TabularSettings):
         none="computed from public numbers",
         advanced=True,
     )
-    max_rows: RowBound = row_bound()
-    at_most: AtMost | None = of_people()
+    max_rows: RowBound = fields.row_bound()
+    at_most: AtMost | None = fields.of_people()
     least_rows: RowBound | None = public(
         None,
         "Least rows",
@@ -119,8 +107,8 @@ class RegressSettings(BooleanSettings, TabularSettings):
         none="none",
         advanced=True,
     )
-    held_out: HeldOut | None = held_out()
-    fold: Fold | None = fold()
+    held_out: fields.HeldOut | None = fields.held_out()
+    fold: fields.Fold | None = fields.fold()
     svg: LocalPath | None = output("Draw the weights as SVG.")
 
     @property

@@ -7,25 +7,10 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from parties.base.settings import AtMost, LocalPath
+from parties.jobs import settings as fields
 from parties.jobs.hidden_rows import Side
 from parties.jobs.kind import Adjacency
-from parties.jobs.settings import (
-    AnyField,
-    BooleanSettings,
-    Columns,
-    Name,
-    PartyColumns,
-    RowBound,
-    aligned_rows,
-    alignment,
-    check_names,
-    hidden_rows,
-    listener_columns,
-    of_people,
-    output,
-    public,
-    row_bound,
-)
+from parties.jobs.settings import AnyField, BooleanSettings, Columns, Name, RowBound, check_names, output, public
 from parties.jobs.tabular import TabularSettings
 from parties.tables.schema import Schema
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON, check_delta
@@ -65,17 +50,17 @@ class DecisionSettings(BooleanSettings, TabularSettings):
     """Settings of a question whose answer is a decision, without a number and without noise."""
 
     where: Where | None = condition()
-    max_rows: RowBound = row_bound()
-    at_most: AtMost | None = of_people()
+    max_rows: RowBound = fields.row_bound()
+    at_most: AtMost | None = fields.of_people()
 
 
 class ApartSettings(TabularSettings):
     """Settings of a question that also reads columns that lie apart."""
 
-    listener_columns: PartyColumns | None = listener_columns()
-    hidden_rows: Side | None = hidden_rows()
-    aligned: LocalPath | None = aligned_rows()
-    alignment: Name | None = alignment()
+    listener_columns: fields.PartyColumns | None = fields.listener_columns()
+    hidden_rows: Side | None = fields.hidden_rows()
+    aligned: LocalPath | None = fields.aligned_rows()
+    alignment: Name | None = fields.alignment()
 
 
 class NoisySettings(BooleanSettings, TabularSettings):
@@ -89,8 +74,8 @@ class NoisySettings(BooleanSettings, TabularSettings):
     where: Where | None = condition()
     epsilon: Epsilon | None = loss()
     adjacency: Adjacency = neighbours()
-    max_rows: RowBound = row_bound()
-    at_most: AtMost | None = of_people()
+    max_rows: RowBound = fields.row_bound()
+    at_most: AtMost | None = fields.of_people()
 
 
 class ReleaseSettings(NoisySettings):

@@ -7,21 +7,11 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from parties.base.settings import AtMost, LocalPath
+from parties.jobs import settings as fields
 from parties.jobs.kind import Adjacency
 from parties.jobs.release.missing_values import Missing, missing_values
 from parties.jobs.release.settings import ApartSettings, Epsilon, neighbours
-from parties.jobs.settings import (
-    Columns,
-    ManyGatesSettings,
-    MostBytes,
-    Name,
-    RowBound,
-    most_bytes_field,
-    of_people,
-    output,
-    public,
-    row_bound,
-)
+from parties.jobs.settings import Columns, ManyGatesSettings, Name, RowBound, output, public
 
 Share = Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)]
 MOST_CANDIDATES = 1 << 20
@@ -60,7 +50,7 @@ class RulesSettings(ManyGatesSettings, ApartSettings):
         none=f"{MOST_CANDIDATES:,}",
         advanced=True,
     )
-    most_bytes: MostBytes | None = most_bytes_field("the next length of sets, or the rules")
+    most_bytes: fields.MostBytes | None = fields.most_bytes_field("the next length of sets, or the rules")
     k: Annotated[int, Field(strict=True, ge=1, le=1_000_000)] = public(
         5, "Least rows", "Minimum rows of a set that is opened. If a person may have N rows, the minimum is k x N rows"
     )
@@ -82,6 +72,6 @@ class RulesSettings(ManyGatesSettings, ApartSettings):
         "rules of sets that no other frequent set contains",
         advanced=True,
     )
-    max_rows: RowBound = row_bound()
-    at_most: AtMost | None = of_people()
+    max_rows: RowBound = fields.row_bound()
+    at_most: AtMost | None = fields.of_people()
     svg: LocalPath | None = output("Draw the rules as a graph, SVG.")

@@ -7,41 +7,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from parties.base.settings import AtMost, Count, LocalPath, Settings
+from parties.jobs import settings as fields
 from parties.jobs.hidden_rows import Side
 from parties.jobs.kind import Adjacency
-from parties.jobs.settings import (
-    Against,
-    AnyField,
-    Distance,
-    Diversity,
-    Fold,
-    HeldOut,
-    K,
-    L,
-    MostBytes,
-    Name,
-    PartyColumns,
-    RowBound,
-    T,
-    against,
-    aligned_rows,
-    alignment,
-    close,
-    distance,
-    diverse,
-    diversity,
-    fewest_rows,
-    fold,
-    held_out,
-    hidden_rows,
-    listener_columns,
-    most_bytes_field,
-    of_people,
-    output,
-    own_file,
-    public,
-    row_bound,
-)
+from parties.jobs.settings import AnyField, Name, RowBound, output, own_file, public
 from parties.jobs.tabular import TabularSettings
 from protocols.release.promise import LEAST_EPSILON, MOST_EPSILON
 
@@ -108,10 +77,10 @@ class ExactSettings(TabularSettings):
         none="no limit",
         left_out="from the schema and the row bounds; with plain no limit",
     )
-    max_rows: RowBound = row_bound()
-    at_most: AtMost | None = of_people()
-    held_out: HeldOut | None = held_out()
-    fold: Fold | None = fold()
+    max_rows: RowBound = fields.row_bound()
+    at_most: AtMost | None = fields.of_people()
+    held_out: fields.HeldOut | None = fields.held_out()
+    fold: fields.Fold | None = fields.fold()
     splits: Splits | None = splits(None, "binary (plain: multiway; epsilon: ordered)")
     prune: Literal["off", "mdl", "chi2", "pessimistic"] = public("off", "Pruning", WORTH)
     weights: Annotated[tuple[Name, ...], Field(min_length=1)] | None = public(
@@ -128,18 +97,18 @@ class ExactSettings(TabularSettings):
         none="one",
         advanced=True,
     )
-    most_bytes: MostBytes | None = most_bytes_field("the next level of the tree")
+    most_bytes: fields.MostBytes | None = fields.most_bytes_field("the next level of the tree")
     plain: Annotated[bool, Field(strict=True)] = public(
         False, "Plain", "ID3 of Lindell and Pinkas, no minimum per leaf: a leaf may describe one person"
     )
-    k: K | None = fewest_rows(
+    k: fields.K | None = fields.fewest_rows(
         None, "each party has at least k rows in each leaf, or none", left_out="5; with plain no minimum"
     )
-    l: L = diverse("the rows of a leaf have at least l classes; 1 = no rule")  # noqa: E741
-    diversity: Diversity = diversity("classes")
-    t: T = close("maximum distance between the class shares of a leaf and those of all rows; 1 = no rule")
-    distance: Distance = distance("classes")
-    against: Against = against(
+    l: fields.L = fields.diverse("the rows of a leaf have at least l classes; 1 = no rule")  # noqa: E741
+    diversity: fields.Diversity = fields.diversity("classes")
+    t: fields.T = fields.close("maximum distance between the class shares of a leaf and those of all rows; 1 = no rule")
+    distance: fields.Distance = fields.distance("classes")
+    against: fields.Against = fields.against(
         "k, l and t hold for each party's rows, and k and l for both together", "only for both together"
     )
 
@@ -160,10 +129,10 @@ class Id3Settings(ExactSettings):
     holdout: Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)] = public(
         0.3, "Held out", "With prune holdout: share of each party's rows kept for pruning", advanced=True
     )
-    listener_columns: PartyColumns | None = listener_columns()
-    hidden_rows: Side | None = hidden_rows()
-    aligned: LocalPath | None = aligned_rows()
-    alignment: Name | None = alignment()
+    listener_columns: fields.PartyColumns | None = fields.listener_columns()
+    hidden_rows: Side | None = fields.hidden_rows()
+    aligned: LocalPath | None = fields.aligned_rows()
+    alignment: Name | None = fields.alignment()
     epsilon: Epsilon | None = public(
         None, "Epsilon", "Privacy loss of a row: noise on all choices; not with k; less = noisier", none="no noise"
     )
