@@ -225,6 +225,10 @@ class RulesOfBoth(BySchema):
             lambda: sum(int(piece[:, -1].sum()) for piece in source.batches()),
         )
 
+    @override
+    def of_nobody(self) -> OwnSets:
+        return OwnSets(lambda sets: np.zeros(len(sets), dtype=np.int64), lambda: 0)
+
     @property
     @override
     def is_grouped(self) -> bool:

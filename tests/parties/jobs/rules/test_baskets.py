@@ -17,6 +17,7 @@ from mlxtend.frequent_patterns import apriori, association_rules
 
 from parties import cli
 from parties.jobs import kinds
+from parties.jobs.execution.local_run import run_alone
 from parties.notebook import JointRules
 from parties.sources import TableSettings, from_frame, open_table
 from parties.sources.in_memory import InMemory
@@ -120,6 +121,14 @@ def test_they_are_those_of_mlxtend(
     if baskets:
         assert told(document) == by_mlxtend(baskets, support, confidence, lift)
     assert document["transaction"] == "receipt"
+
+
+def test_a_party_without_rows_has_no_basket() -> None:
+    """It is the peer of a run alone, and a party that only computes with the rows of holders."""
+    lines: list[Line] = [(0, "milk", "north"), (0, "bread", "north"), (1, "milk", "south")]
+    task = task_of(support=0.5, confidence=0.5, lift=0.0)
+    alone = run_alone(task, task.own_rows(Lines(task, lines)))
+    assert told(task.document(alone)) == told(document_of(task, (lines, [])))
 
 
 @given(st.integers(1, 200), st.integers(0, 99))
