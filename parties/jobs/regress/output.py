@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -16,9 +16,6 @@ from protocols.regression.features import ONE
 from protocols.regression.losses import radius
 from protocols.regression.minimiser import TOLERANCE, check_features, minimise
 from protocols.regression.rows import TrainingRows
-
-if TYPE_CHECKING:
-    pass
 
 
 class Output(OpenedOnce):

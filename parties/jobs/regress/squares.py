@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -16,9 +16,6 @@ from protocols.arrays import Floats
 from protocols.regression.features import BITS
 from protocols.regression.moments import Moments
 from smc.errors import InputError
-
-if TYPE_CHECKING:
-    pass
 
 MOST_FEATURES = 300  # which make 45,000 moments
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from parties.jobs.tree.settings import ExactSettings, Id3Settings
-from smc.errors import InputError
+from parties.jobs.tree.settings import ExactSettings
 
 if TYPE_CHECKING:
     from protocols.rules import Rules
@@ -19,16 +18,6 @@ def rules_of(settings: ExactSettings) -> Rules:
 
     assert settings.k is not None  # `completed` has chosen it
     return Rules(**{name: getattr(settings, name) for name in KEYS})
-
-
-def refuse(settings: Id3Settings) -> None:
-    """Raise InputError if a rule or `plain` is set: exact row counts do not exist for a tree with noise."""
-    defaults = Id3Settings()
-    if settings.plain:
-        raise InputError("plain cannot be combined with epsilon; remove one of them")
-    for name in KEYS:
-        if getattr(settings, name) != getattr(defaults, name):
-            raise InputError(f"{name} cannot be combined with epsilon; remove one of them")
 
 
 def may_speak_of_one(settings: ExactSettings) -> bool:

@@ -39,6 +39,10 @@ if TYPE_CHECKING:
 
 MOST_NODES = 1 << 20  # nodes of a level in which every node is split
 LARGEST_COUNTED = 100_000  # row counts of all levels together
+WITHOUT_NOISE = (  # settings of exact trees alone: exact row counts do not exist for a tree with noise
+    *("min_rows", "support_epsilon", "most_bytes", "tolerance", "prune", "holdout", "weights", "criterion", "plain"),
+    *leaf_rules.KEYS,
+)
 
 
 class PrivateTree(JointTree):
@@ -101,20 +105,11 @@ class PrivateTree(JointTree):
     def check(self) -> None:
         from protocols.release.partition_rows import DEALT
 
-        if self.settings.min_rows:
-            raise InputError("min_rows cannot be combined with epsilon; remove one of them")
-        if self.settings.support_epsilon is not None:
-            raise InputError("support_epsilon cannot be combined with epsilon; remove one of them")
-        if self.settings.most_bytes is not None:
-            raise InputError("most_bytes cannot be combined with epsilon; remove one of them")
-        if self.settings.tolerance != Id3Settings().tolerance:
-            raise InputError("tolerance cannot be combined with epsilon; remove one of them")
-        for name in ("prune", "holdout", "weights"):
-            if getattr(self.settings, name) != getattr(Id3Settings(), name):
-                raise InputError(f"{name} cannot be combined with epsilon; remove one of them")
-        if self.settings.criterion != Id3Settings().criterion:
-            raise InputError("criterion cannot be combined with epsilon; remove it, or use quality")
-        leaf_rules.refuse(self.settings)
+        defaults = Id3Settings()
+        for name in WITHOUT_NOISE:
+            if getattr(self.settings, name) != getattr(defaults, name):
+                remedy = "remove it, or use quality" if name == "criterion" else "remove one of them"
+                raise InputError(f"{name} cannot be combined with epsilon; {remedy}")
         problem = self.problem
         self.check_depth()
         widest = sorted(problem.domains)[-problem.max_depth :] if problem.max_depth else []
