@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import override
 
+from parties.jobs.execution.local_run import run_alone
 from parties.jobs.execution.running import Connection, Report
 from parties.jobs.holders import Givers
 from parties.jobs.inputs import Inputs
 from parties.jobs.tabular import BySchema
 from parties.link.settings import LinkSettings
-from parties.notebook.fitting import NEVER, TOO_MANY, Log, at_node, taking_part
+from parties.notebook.fitting import TOO_MANY, Log, at_node, taking_part
 from parties.notebook.reading import OWN_ROWS
 from parties.operator.interface import JobResult, JobView, Operator
 from parties.party_file import load
@@ -25,10 +26,8 @@ from parties.tables import schema as schemas
 from parties.tables.delimited import MISSING, Columns
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, NumberType, exactly
-from protocols.counts import RowCounts
-from smc.engines import Profile, engine_of
+from protocols.counts import RowCounts, Rows
 from smc.errors import InputError
-from smc.local import run_local
 
 
 def agreed(schema: Schema | Path | str | None) -> Schema | None:
@@ -153,35 +152,6 @@ class InBaskets:
         return self.lines
 
 
-def alone(task: BySchema, counts: Any) -> Any:
-    """Run a task in this process without a peer, on the clear engine with a second party without rows.
-
-    Args:
-        task: The task, with its schema and settings.
-        counts: Your rows, or a source of their counts.
-
-    Returns:
-        The task's final state.
-    """
-    schema, rows_of = task.schema, _data_of(task)
-    domains = [len(schema.attributes[name]) for name in schema.features(task.target)]
-    nothing = np.zeros((0, len(domains) + 2), dtype=np.int64)
-    classes = len(schema.attributes[task.target])
-    nobody = InBaskets(nothing) if task.is_grouped else RowCounts(domains, classes, nothing[:, 2:], nothing[:, 0])
-    profile = Profile("clear")
-
-    def program(session: Any) -> Any:
-        rows = rows_of((counts, nobody)[session.party])
-        return task.run(engine_of(session, profile), rows, task.states.beginning, lambda step: None)
-
-    return run_local(program, timeout=NEVER, kernels=profile.kernels)[0]
-
-
-def _data_of(task: BySchema) -> Callable[[Any], Any]:
-    """Return the function from a source of rows to the data that the task's `run` takes."""
-    return lambda source: task.data_of(source, Inputs().secret)
-
-
 def link_to(peer: LinkSettings | Path | str | None) -> LinkSettings | None:
     """Return the link to a peer, which may be the path of a `party.toml`; None without a peer."""
     if isinstance(peer, str | Path):
@@ -195,7 +165,7 @@ def link_to(peer: LinkSettings | Path | str | None) -> LinkSettings | None:
 
 
 def learnt(
-    task: BySchema, counts: RowCounts | InBaskets | None, link: LinkSettings | None, givers: Givers | None = None
+    task: BySchema, counts: Rows | InBaskets | None, link: LinkSettings | None, givers: Givers | None = None
 ) -> tuple[Any, Report | None]:
     """Run a task, alone or with the peer, and return its final state and the communication cost (None alone).
 
@@ -210,11 +180,11 @@ def learnt(
         LinkError: The peer cannot be reached.
         JobMismatchError: The peer wants another job.
     """
-    if link is None:
-        return alone(task, counts), None
     if givers is not None:
         task.take_shares()
-    data = task.of_nobody() if counts is None else _data_of(task)(counts)
+    data = task.of_nobody() if counts is None else task.data_of(counts, Inputs().secret)
+    if link is None:
+        return run_alone(task, data), None
     return Connection(link).run_task(task, data, Log(), givers=givers)
 
 

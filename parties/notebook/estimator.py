@@ -216,11 +216,7 @@ class JointID3Classifier(ClassifierMixin, Reading, Showing, JointEstimator):  # 
             rows = fitting.counted(task, columns, categories.column(target, labels.tolist()))
             classes = categories.typed(agreed.attributes[target], labels)
         task.check()
-        cost: Report | None = None
-        if link is None:
-            tree = coded.alone(task, rows)
-        else:
-            tree, cost = fitting.with_peer(link, task, rows, givers)
+        tree, cost = coded.learnt(task, rows, link, givers)
         tree_file = task.tree_file(tree)
         self.tree_file_, self.classes_, self.attributes_ = tree_file, classes, agreed.features(target)
         self.schema_, self.cost_, self.job_ = agreed, cost, None

@@ -1,4 +1,4 @@
-"""Two ways in which a notebook learns a tree: with the peer over a link, and by your own node; and the console log."""
+"""Rows in memory that take part in a job, the wait for a job of your own node, and the console log."""
 
 from __future__ import annotations
 
@@ -13,21 +13,15 @@ from typing_extensions import override
 
 from parties.base import console
 from parties.base.text import quoted
-from parties.jobs.execution.running import Connection, Report
-from parties.jobs.holders import Givers
-from parties.jobs.inputs import Inputs
-from parties.jobs.kind import State
 from parties.jobs.tabular import BySchema
 from parties.jobs.tree.joint import JointTree
-from parties.link.settings import LinkSettings
 from parties.operator.interface import ENDED, JobResult, JobView, Operator
 from parties.tables.categories import Column, spell
-from protocols.counts import RowCounts, Rows
+from protocols.counts import RowCounts
 from smc.errors import InputError, LinkError
 
 log = logging.getLogger("smc")
 TOO_MANY = "{} rows are more than the agreed bound of {} (max_rows): give fewer, or agree on a larger bound"
-NEVER = 30 * 24 * 3600.0  # seconds of silence, where both parties are threads of this process
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 2.0  # seconds between two looks at a job
 
 
@@ -97,30 +91,6 @@ def taking_part(task: BySchema, columns: Sequence[Column]) -> list[Column]:
     cells = {column.name: column.cells for column in columns}
     taken = task.rows_taken.has([[spell(cell) for cell in cells[name]] for name in names])
     return [replace(column, cells=[*compress(column.cells, taken)]) for column in kept]
-
-
-def with_peer(
-    link: LinkSettings, task: JointTree, rows: Rows | None, givers: Givers | None = None
-) -> tuple[State, Report]:
-    """Learn the tree of both parties' rows, and return it with its cost.
-
-    The peer runs `smc id3`, or a notebook like this one.
-
-    Args:
-        link: Link to the peer.
-        task: The task, with its schema and settings; equal at both parties.
-        rows: Your rows; private. None without rows.
-        givers: Further holders of rows.
-
-    Raises:
-        InputError: The link is incomplete, or holders cannot give rows for this task.
-        LinkError: The peer cannot be reached.
-        JobMismatchError: The peer wants another job.
-    """
-    if givers is not None:
-        task.take_shares()
-    data = task.of_nobody() if rows is None else task.own_rows(rows, Inputs().secret)
-    return Connection(link).run_task(task, data, Log(), givers=givers)
 
 
 def at_node(node: Operator, job: JobView, deadline: float | None) -> tuple[JobView, JobResult]:

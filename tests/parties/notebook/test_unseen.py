@@ -60,7 +60,7 @@ def trained(name: str, rows: Any, **more: Any) -> dict[str, Any]:
     task = kind.canonical(settings, SCHEMA)
     order = [name for name in task.columns if name != task.target]
     columns = columns_of(rows, (*order, task.target))
-    state = coded.alone(task, coded.counted(task, columns))
+    state, _ = coded.learnt(task, coded.counted(task, columns), None)
     document: dict[str, Any] = task.document(state)
     return document
 
