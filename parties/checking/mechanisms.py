@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from parties.checking import evidence, qualities, questions, regressions, sensitivity, synthesis, trees
 from parties.checking.mechanism import Mechanism
-from parties.checking.promise import SEEN, Promise, concentrated
+from parties.checking.promise import Draw, Promise, concentrated, pure
 from parties.checking.statistics.losses import Outcomes
-from parties.jobs.spending import exact
 from protocols.release.choice import choice_law, noisy_choice
 from protocols.release.gaussian import discrete_gaussian
 from protocols.release.laplace import DiscreteLaplace
@@ -32,13 +32,13 @@ BOUND = 10  # bound of a summed value
 
 def count(promise: Promise) -> Mechanism:
     """Return the test case of a noisy count."""
-    return _pure("count", "20 rows that count, or 21", promise, sums([20], [21], _laplace(1, promise)))
+    return pure("count", "20 rows that count, or 21", promise, sums([20], [21], _laplace(1, promise)))
 
 
 def clamped(promise: Promise) -> Mechanism:
     """Return the test case of a noisy count that is limited to 0 to 40, which costs no epsilon (post-processing)."""
     draw = sums([0], [1], _laplace(1, promise))
-    return _pure(
+    return pure(
         "clamped",
         "no row that counts, or one; the answer is moved into 0 to 40",
         promise,
@@ -49,14 +49,14 @@ def clamped(promise: Promise) -> Mechanism:
 def total(promise: Promise) -> Mechanism:
     """Return the test case of a noisy sum of bounded values."""
     law = _laplace(BOUND, promise)
-    return _pure("sum", f"values from 0 to {BOUND}: {BOUND} in one row more", promise, sums([100], [110], law))
+    return pure("sum", f"values from 0 to {BOUND}: {BOUND} in one row more", promise, sums([100], [110], law))
 
 
 def histogram(promise: Promise) -> Mechanism:
     """Return the test case of noisy counts of disjoint cells: a row is in one cell, and a replacement changes two."""
     moved = promise.rows - 1
     tables = f"cells of 20 and 30 rows, or of 21 and {30 - moved}"
-    return _pure("histogram", tables, promise, sums([20, 30], [21, 30 - moved], _laplace(promise.rows, promise)))
+    return pure("histogram", tables, promise, sums([20, 30], [21, 30 - moved], _laplace(promise.rows, promise)))
 
 
 def gaussian(promise: Promise) -> Mechanism:
@@ -84,7 +84,7 @@ def repeated(promise: Promise) -> Mechanism:
                 answers.append(draw(engine, table, copies))
         return np.stack(answers, axis=1)
 
-    return _pure("repeated", "20 rows that count, or 21; both answers are seen", promise, twice)
+    return pure("repeated", "20 rows that count, or 21; both answers are seen", promise, twice)
 
 
 def top(promise: Promise) -> Mechanism:
@@ -92,16 +92,16 @@ def top(promise: Promise) -> Mechanism:
 
     An added row can only raise scores, so half of the noise is enough. This does not hold for a replaced row.
     """
-    law = choice_law(promise.epsilon, 1, monotone=promise.adjacency == "add-remove", candidates=2)
+    law = choice_law(promise.epsilon, 1, monotone=not promise.replaced, candidates=2)
     other = (1, 1)
-    start = (0, 1) if promise.adjacency == "add-remove" else (0, 2)
-    return _pure("top", f"scores {start}, or {other}", promise, choose([start, other], law))
+    start = (0, promise.rows)
+    return pure("top", f"scores {start}, or {other}", promise, choose([start, other], law))
 
 
 def top_any(promise: Promise) -> Mechanism:
     """Return the test case of report noisy max where a row may raise one score and lower another."""
     law = choice_law(promise.epsilon, 1, monotone=False, candidates=2)
-    return _pure("top-any", "scores (0, 2), or (1, 1)", promise, choose([(0, 2), (1, 1)], law))
+    return pure("top-any", "scores (0, 2), or (1, 1)", promise, choose([(0, 2), (1, 1)], law))
 
 
 def response(promise: Promise) -> Mechanism:
@@ -114,61 +114,13 @@ def response(promise: Promise) -> Mechanism:
         left, right = engine.both(bits)
         return respond(engine, left ^ right, ANSWERS, law)
 
-    return _pure("response", f"the first of {ANSWERS} answers, or the second", promise, draw)
-
-
-def tree(promise: Promise) -> Mechanism:
-    """Return the test case of a private tree: the choice of its root and the classes of its leaves."""
-    return trees.mechanism(promise.epsilon, promise.adjacency == "replace")
-
-
-def tree_gini(promise: Promise) -> Mechanism:
-    """Return the test case of the choice of a tree's attribute by Gini's impurity."""
-    return qualities.mechanism("tree-gini", "gini", promise.epsilon, promise.adjacency == "replace")
-
-
-def tree_entropy(promise: Promise) -> Mechanism:
-    """Return the test case of the choice of a tree's attribute by entropy."""
-    return qualities.mechanism("tree-entropy", "entropy", promise.epsilon, promise.adjacency == "replace")
-
-
-def propose(promise: Promise) -> Mechanism:
-    """Return the test case of a median by propose-test-release.
-
-    Its delta is large enough that samples can show a failure, as in `bound` and `smooth`.
-    """
-    return sensitivity.propose(promise.epsilon, exact(SEEN))
-
-
-def bound(promise: Promise) -> Mechanism:
-    """Return the test case of a triangle count by a private bound of the local sensitivity."""
-    return sensitivity.bound(promise.epsilon, exact(SEEN))
-
-
-def smooth(promise: Promise) -> Mechanism:
-    """Return the test case of a median with noise of the smooth sensitivity."""
-    return sensitivity.smooth(promise.epsilon, exact(SEEN))
-
-
-def median(promise: Promise) -> Mechanism:
-    """Return the test case of a median by the exponential mechanism."""
-    return sensitivity.median(promise.epsilon)
-
-
-def fixed_local(promise: Promise) -> Mechanism:
-    """Return a test case that must fail: a median with noise of another table's local sensitivity."""
-    return sensitivity.fixed_local(promise.epsilon, exact(SEEN))
+    return pure("response", f"the first of {ANSWERS} answers, or the second", promise, draw)
 
 
 def half_scale(promise: Promise) -> Mechanism:
     """Return a test case that must fail: a noisy count with half the noise of its guarantee, so twice the loss."""
     draw = sums([20], [21], DiscreteLaplace(1 / (2 * promise.epsilon)))
-    return _pure("half-scale", "20 rows that count, or 21", promise, draw)
-
-
-def local(promise: Promise) -> Mechanism:
-    """Return a test case that must fail: a median with noise of its own table's local sensitivity."""
-    return sensitivity.local(promise.epsilon, exact(SEEN))
+    return pure("half-scale", "20 rows that count, or 21", promise, draw)
 
 
 CIRCUITS: dict[str, Callable[[Promise], Mechanism]] = {
@@ -181,13 +133,13 @@ CIRCUITS: dict[str, Callable[[Promise], Mechanism]] = {
     "top": top,
     "top-any": top_any,
     "response": response,
-    "tree": tree,
-    "tree-gini": tree_gini,
-    "tree-entropy": tree_entropy,
-    "propose": propose,
-    "bound": bound,
-    "smooth": smooth,
-    "median": median,
+    "tree": trees.mechanism,
+    "tree-gini": partial(qualities.mechanism, "gini"),
+    "tree-entropy": partial(qualities.mechanism, "entropy"),
+    "propose": sensitivity.propose,
+    "bound": sensitivity.bound,
+    "smooth": sensitivity.smooth,
+    "median": sensitivity.median,
 }
 JOBS: dict[str, Callable[[Promise], Mechanism]] = {  # mechanisms as jobs set them up
     "joint-median": questions.median,
@@ -254,21 +206,17 @@ UNCHECKED = {  # unchecked mechanisms with the reason: samples would show nothin
     "counts of synthesise": "the noise is that of marginals",
 }
 BROKEN: dict[str, Callable[[Promise], Mechanism]] = {  # deliberately broken mechanisms, which the checks must find
-    "fixed-local": fixed_local,
-    "local": local,
+    "fixed-local": sensitivity.fixed_local,
+    "local": sensitivity.local,
     "half-scale": half_scale,
 }
-
-
-def _pure(name: str, tables: str, promise: Promise, draw: Callable[[Engine, int, int], Outcomes]) -> Mechanism:
-    return Mechanism(name, tables, float(promise.epsilon), 0.0, draw)
 
 
 def _laplace(sensitivity: int, promise: Promise) -> Law:
     return DiscreteLaplace(Fraction(sensitivity) / promise.epsilon)
 
 
-def sums(first: Sequence[int], second: Sequence[int], law: Law) -> Callable[[Engine, int, int], Outcomes]:
+def sums(first: Sequence[int], second: Sequence[int], law: Law) -> Draw:
     """Return a sampler of a table's joint numbers with noise, all published together; half of each is party 1's.
 
     Args:
@@ -285,7 +233,7 @@ def sums(first: Sequence[int], second: Sequence[int], law: Law) -> Callable[[Eng
     return draw
 
 
-def choose(tables: Sequence[Sequence[int]], law: Law) -> Callable[[Engine, int, int], Outcomes]:
+def choose(tables: Sequence[Sequence[int]], law: Law) -> Draw:
     """Return a sampler of the candidate with the largest noisy score.
 
     Args:

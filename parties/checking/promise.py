@@ -51,9 +51,14 @@ class Promise:
         return cls(Fraction(epsilon), float(delta), adjacency)
 
     @property
+    def replaced(self) -> bool:
+        """Whether neighbours differ by a replaced row, not by an added one."""
+        return self.adjacency == "replace"
+
+    @property
     def rows(self) -> int:
         """Rows in which neighbours differ: a replacement is one removed and one added."""
-        return 2 if self.adjacency == "replace" else 1
+        return 1 + self.replaced
 
     @property
     def rho(self) -> float:
@@ -61,12 +66,24 @@ class Promise:
         return float(rho_within(self.epsilon, exact(self.delta)))
 
 
+Draw = Callable[[Engine, int, int], Outcomes]  # see `Mechanism.draw`
+
+
+def pure(name: str, tables: str, promise: Promise, draw: Draw, delta: float = 0.0) -> Mechanism:
+    """Return a mechanism that promises epsilon.
+
+    Args:
+        name: Name of the mechanism.
+        tables: Description of the two neighbours.
+        promise: The promise.
+        draw: Sampler of the outcomes.
+        delta: Probability that epsilon fails.
+    """
+    return Mechanism(name, tables, float(promise.epsilon), delta, draw)
+
+
 def concentrated(
-    name: str,
-    tables: str,
-    promise: Promise,
-    draw: Callable[[Engine, int, int], Outcomes],
-    losses: Sequence[Loss] | None = None,
+    name: str, tables: str, promise: Promise, draw: Draw, losses: Sequence[Loss] | None = None
 ) -> Mechanism:
     """Return a mechanism that promises a rho: that of epsilon at its delta, or the budgeted one if smaller.
 

@@ -10,11 +10,10 @@ The scores are computed once, by the protocol's own circuits; then many copies o
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from parties.checking.mechanism import Mechanism
+from parties.checking.promise import Promise, pure
 from parties.checking.statistics.losses import Outcomes
 from protocols.release.tree import chosen, with_noise
 from protocols.release.tree_problem import Measure, Problem
@@ -26,27 +25,15 @@ ATTRIBUTES = 2
 NONE, PURE, MIXED = (np.array(rows) for rows in ([[ROWS, 0], [0, 0]], [[ROWS, 0], [0, 1]], [[ROWS, 1], [0, 0]]))
 
 
-def mechanism(name: str, quality: Measure, epsilon: Fraction, replaced: bool) -> Mechanism:
+def mechanism(quality: Measure, promise: Promise) -> Mechanism:
     """Return the mechanism by which a tree's root chooses its attribute, with half of the tree's epsilon.
 
     Args:
-        name: Name of the mechanism.
         quality: Measure of splits.
-        epsilon: Promised epsilon.
-        replaced: Whether neighbours differ by a replaced row.
+        promise: The promise.
     """
-    return choice(name, problem_of(quality, epsilon, replaced), float(epsilon), replaced)
-
-
-def choice(name: str, problem: Problem, epsilon: float, replaced: bool) -> Mechanism:
-    """Return the mechanism by which the root of a tree with these settings chooses its attribute.
-
-    Args:
-        name: Name of the mechanism.
-        problem: Settings of the tree.
-        epsilon: Promised epsilon.
-        replaced: Whether neighbours differ by a replaced row.
-    """
+    epsilon, rows, replaced = promise.epsilon, (ROWS + 2) // 2, promise.replaced
+    problem = Problem((2, 2), 2, rows, 1, 2 * epsilon, epsilon, replace=replaced, quality=quality, stop=False)
     tables = ((PURE, MIXED) if replaced else (NONE, NONE)), (MIXED, PURE)
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
@@ -56,19 +43,5 @@ def choice(name: str, problem: Problem, epsilon: float, replaced: bool) -> Mecha
         winners = chosen(engine, problem, ATTRIBUTES, with_noise(engine, problem, ATTRIBUTES, copied))
         return np.array(bitpack.to_integers(engine.reveal(winners)[0]), dtype=np.int64)
 
-    tables_text = (
-        f"{ROWS} rows of one class, and {'one of the other moved' if replaced else 'one of the other, or none'}"
-    )
-    return Mechanism(name, tables_text, epsilon, 0.0, draw)
-
-
-def problem_of(quality: Measure, epsilon: Fraction, replaced: bool) -> Problem:
-    """Return the problem of a tree with one level, whose choice gets `epsilon`.
-
-    Args:
-        quality: Measure of splits.
-        epsilon: Privacy loss of the choice.
-        replaced: Whether neighbours differ by a replaced row.
-    """
-    rows = (ROWS + 2) // 2
-    return Problem((2, 2), 2, rows, 1, 2 * epsilon, epsilon, replace=replaced, quality=quality, stop=False)
+    other = "one of the other moved" if replaced else "one of the other, or none"
+    return pure(f"tree-{quality}", f"{ROWS} rows of one class, and {other}", promise, draw)

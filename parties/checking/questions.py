@@ -12,7 +12,7 @@ import numpy as np
 
 from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
-from parties.checking.promise import SEEN, Promise, concentrated
+from parties.checking.promise import SEEN, Draw, Promise, concentrated, pure
 from parties.checking.samples import samples, simulated
 from parties.checking.statistics.losses import Outcomes
 from parties.jobs.kinds.cluster import Cluster
@@ -165,7 +165,7 @@ def triangles(promise: Promise) -> Mechanism:
         scale = float(answer_law(1, task.epsilon, task.replaced).scale / law.scale)
         return np.rint((likelier[0] / bounds / scale + likelier[1]) * evidence.ONE).astype(np.int64)
 
-    return Mechanism("triangles", _graphs(GRAPHS), float(promise.epsilon), SEEN, simulated(draw))
+    return pure("triangles", _graphs(GRAPHS), promise, simulated(draw), SEEN)
 
 
 def own_ladder(promise: Promise) -> Mechanism:
@@ -186,7 +186,7 @@ def own_ladder(promise: Promise) -> Mechanism:
         ]
         return rungs[0] - rungs[1]
 
-    return Mechanism("ladder", _graphs(SMALL_GRAPHS), float(promise.epsilon), 0.0, draw)
+    return pure("ladder", _graphs(SMALL_GRAPHS), promise, draw)
 
 
 def wholes(task: Release, tables: Sequence[Lines]) -> list[Numbers]:
@@ -199,7 +199,7 @@ def wholes(task: Release, tables: Sequence[Lines]) -> list[Numbers]:
     return [own_numbers(task, table) for table in tables]
 
 
-def sums(parts: Sequence[Part], whole: Sequence[Numbers], judged: Judged) -> Callable[[Engine, int, int], Outcomes]:
+def sums(parts: Sequence[Part], whole: Sequence[Numbers], judged: Judged) -> Draw:
     """Return a sampler of the attacker's statistic: a table's exact numbers with noise, judged by `judged`.
 
     Args:
@@ -244,7 +244,7 @@ def own_numbers(task: Release, lines: Lines) -> Any:
     return task.own_rows(RowCounts(domains, classes, table[:, :-1], table[:, -1]))
 
 
-def _opening(task: Release, tables: Sequence[Lines], *places: int) -> Callable[[Engine, int, int], Outcomes]:
+def _opening(task: Release, tables: Sequence[Lines], *places: int) -> Draw:
     """Return a sampler of a question's answers, [copies, *places]; the parties hold alternate rows of a table."""
 
     def draw(engine: Engine, table: int, copies: int) -> Outcomes:
@@ -283,7 +283,5 @@ def words(tables: Sequence[Lines]) -> str:
     return f"rows {first}, or {second}"
 
 
-def _mechanism(
-    name: str, tables: Sequence[Lines], promise: Promise, draw: Callable[[Engine, int, int], Outcomes]
-) -> Mechanism:
-    return Mechanism(name, words(tables), float(promise.epsilon), 0.0, draw)
+def _mechanism(name: str, tables: Sequence[Lines], promise: Promise, draw: Draw) -> Mechanism:
+    return pure(name, words(tables), promise, draw)

@@ -5,8 +5,7 @@ The methods that need a delta are examined at one that samples can show. Neighbo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from fractions import Fraction
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -16,13 +15,14 @@ from parties.alone.sensitivity.draws import drawn
 from parties.alone.sensitivity.median import Table
 from parties.checking import evidence
 from parties.checking.mechanism import Mechanism
+from parties.checking.promise import SEEN, Draw, Promise, pure
 from parties.checking.samples import samples, simulated
 from parties.checking.statistics.losses import Outcomes
+from parties.jobs.spending import exact
 from protocols.arrays import Numbers
 from protocols.release.laplace import DiscreteLaplace
 from protocols.release.laws import Law
 from protocols.release.tails import tail
-from smc.engines import Engine
 
 HIGH = 30  # largest grade; the smallest is 0
 BOUND = 5  # proposed bound
@@ -31,42 +31,40 @@ STEADY = [24, 25, 25, 26, HIGH]  # local sensitivity 1
 UNSTEADY = [24, 25, 25, HIGH, HIGH]  # a neighbour of STEADY, with local sensitivity 5
 TRIANGLES = ((1000, 400), (1400, 401))  # neighbouring graphs: number of triangles, and the largest change by an edge
 VERTICES = 1000
+DELTA = exact(SEEN)
+Pair = tuple[list[int], list[int]]
+OfTable = Callable[[Table, ways.Draw, int], Outcomes]
 
 
-def propose(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Return the mechanism propose-test-release on two tables at which its test is hardest to decide.
-
-    Args:
-        epsilon: Privacy loss that the mechanism promises.
-        delta: Probability that epsilon fails.
-    """
-    distance = tail(2 / epsilon, delta)
+def propose(promise: Promise) -> Mechanism:
+    """Return the mechanism propose-test-release on two tables at which its test is hardest to decide."""
+    epsilon = promise.epsilon
+    distance = tail(2 / epsilon, DELTA)
     below = distance + 1
     first = [0] * (below + 1) + [BOUND] * distance + [HIGH] * (below - distance)
     second = [0] * below + [BOUND] * distance + [HIGH] * (below + 1 - distance)
-
-    def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
-        return np.stack(ways.by_propose(table, BOUND, epsilon, delta, draw, copies), axis=1)
-
     tables_text = (
         f"medians 0 and {BOUND}, {distance} or {distance - 1} rows from where one more moves it by over {BOUND}"
     )
-    return Mechanism("propose", tables_text, float(epsilon), float(delta), _of(first, second, outcomes))
+    draw = _of(
+        (first, second),
+        lambda table, noise, copies: np.stack(ways.by_propose(table, BOUND, epsilon, DELTA, noise, copies), axis=1),
+    )
+    return pure("propose", tables_text, promise, draw, SEEN)
 
 
-def bound(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Return a mechanism that opens a noisy bound on the local sensitivity, and a triangle count with noise to match.
-
-    Args:
-        epsilon: Privacy loss that the mechanism promises.
-        delta: Probability that epsilon fails.
-    """
-    shift = tail(2 / epsilon, delta) - 1
+def bound(promise: Promise) -> Mechanism:
+    """Return a mechanism that opens a noisy bound on the local sensitivity, and a triangle count with that noise."""
+    epsilon = promise.epsilon
+    shift = tail(2 / epsilon, DELTA) - 1
 
     def draw(rng: np.random.Generator, table: int, copies: int) -> Outcomes:
         value, local = TRIANGLES[table]
-        noise = partial(_sampled, rng)
-        bounds, answers = ways.bounded(value, local, 1, VERTICES - 2, epsilon, delta, noise, copies)
+
+        def noise(law: Law, number: int) -> Numbers:
+            return samples(law, (number,), rng)
+
+        bounds, answers = ways.bounded(value, local, 1, VERTICES - 2, epsilon, DELTA, noise, copies)
         of_values, of_locals = (
             abs(opened - first) - abs(opened - second)
             for opened, (first, second) in zip((answers, bounds - shift), zip(*TRIANGLES, strict=True), strict=True)
@@ -74,79 +72,42 @@ def bound(epsilon: Fraction, delta: Fraction) -> Mechanism:
         return np.rint((of_values / bounds + of_locals) * evidence.ONE).astype(np.int64)
 
     tables_text = " or ".join(f"{value} triangles, {local} at most on an edge" for value, local in TRIANGLES)
-    return Mechanism("bound", tables_text, float(epsilon), float(delta), simulated(draw))
+    return pure("bound", tables_text, promise, simulated(draw), SEEN)
 
 
-def smooth(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Return the mechanism of a median with noise of the smooth sensitivity.
-
-    Args:
-        epsilon: Privacy loss that the mechanism promises.
-        delta: Probability that epsilon fails.
-    """
-
-    def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
-        return ways.by_smooth(table, epsilon, delta, draw, copies)
-
-    return Mechanism("smooth", _grades(*EXTREME), float(epsilon), float(delta), _of(*EXTREME, outcomes))
+def smooth(promise: Promise) -> Mechanism:
+    """Return the mechanism of a median with noise of the smooth sensitivity."""
+    by_smooth = lambda table, draw, copies: ways.by_smooth(table, promise.epsilon, DELTA, draw, copies)  # noqa: E731
+    return _of_median("smooth", EXTREME, promise, by_smooth, SEEN)
 
 
-def median(epsilon: Fraction) -> Mechanism:
+def median(promise: Promise) -> Mechanism:
     """Return the test case of the median of zeros and ones by the exponential mechanism."""
-
-    def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
-        return ways.by_choice(table, epsilon, draw, copies)
-
-    tables = [0, 0, 1], [0, 1, 1]
-    return Mechanism("median", _grades(*tables), float(epsilon), 0.0, _of(*tables, outcomes, high=1))
+    by_choice = lambda table, draw, copies: ways.by_choice(table, promise.epsilon, draw, copies)  # noqa: E731
+    return _of_median("median", ([0, 0, 1], [0, 1, 1]), promise, by_choice, high=1)
 
 
-def fixed_local(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Return a deliberately wrong mechanism: noise of one table's local sensitivity for all tables.
-
-    Args:
-        epsilon: Privacy loss that the mechanism promises.
-        delta: Probability that epsilon fails.
-    """
-    scale = Table(STEADY, 0, HIGH).local / epsilon
-
-    def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
-        return table.median + draw(DiscreteLaplace(scale), copies)
-
-    return Mechanism("fixed-local", _grades(*EXTREME), float(epsilon), float(delta), _of(*EXTREME, outcomes))
+def fixed_local(promise: Promise) -> Mechanism:
+    """Return a deliberately wrong mechanism: noise of one table's local sensitivity for all tables."""
+    law = DiscreteLaplace(Table(STEADY, 0, HIGH).local / promise.epsilon)
+    of_one = lambda table, draw, copies: table.median + draw(law, copies)  # noqa: E731
+    return _of_median("fixed-local", EXTREME, promise, of_one, SEEN)
 
 
-def local(epsilon: Fraction, delta: Fraction) -> Mechanism:
-    """Return a deliberately wrong mechanism: noise of each table's own local sensitivity.
-
-    Args:
-        epsilon: Privacy loss that the mechanism promises.
-        delta: Probability that epsilon fails.
-    """
-
-    def outcomes(table: Table, draw: ways.Draw, copies: int) -> Outcomes:
-        return table.median + draw(DiscreteLaplace(table.local / epsilon), copies)
-
-    return Mechanism("local", _grades(STEADY, UNSTEADY), float(epsilon), float(delta), _of(STEADY, UNSTEADY, outcomes))
+def local(promise: Promise) -> Mechanism:
+    """Return a deliberately wrong mechanism: noise of each table's own local sensitivity."""
+    scale = 1 / promise.epsilon
+    of_each = lambda table, draw, copies: table.median + draw(DiscreteLaplace(table.local * scale), copies)  # noqa: E731
+    return _of_median("local", (STEADY, UNSTEADY), promise, of_each, SEEN)
 
 
-def _of(
-    first: Sequence[int], second: Sequence[int], outcomes: Callable[[Table, ways.Draw, int], Outcomes], high: int = HIGH
-) -> Callable[[Engine, int, int], Outcomes]:
-    tables = Table(first, 0, high), Table(second, 0, high)
-    return lambda engine, table, copies: outcomes(tables[table], _draw(engine), copies)
+def _of_median(
+    name: str, tables: Pair, promise: Promise, outcomes: OfTable, delta: float = 0.0, high: int = HIGH
+) -> Mechanism:
+    first, second = tables
+    return pure(name, f"numbers {first}, or {second}", promise, _of(tables, outcomes, high), delta)
 
 
-def _sampled(rng: np.random.Generator, law: Law, number: int) -> Numbers:
-    return samples(law, (number,), rng)
-
-
-def _draw(engine: Engine) -> ways.Draw:
-    def draw(law: Law, number: int) -> Numbers:
-        return drawn(engine, law, number)
-
-    return draw
-
-
-def _grades(first: Sequence[int], second: Sequence[int]) -> str:
-    return f"numbers {list(first)}, or {list(second)}"
+def _of(tables: Pair, outcomes: OfTable, high: int = HIGH) -> Draw:
+    both = [Table(numbers, 0, high) for numbers in tables]
+    return lambda engine, table, copies: outcomes(both[table], partial(drawn, engine), copies)

@@ -7,13 +7,14 @@ classes were equally frequent. So the outcome of a split with a certain class in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from parties.checking.mechanism import Mechanism
+from parties.checking.promise import Draw, Promise, pure
 from parties.checking.statistics.losses import Outcomes
 from protocols.counts import Indices, LevelCounts
 from protocols.release.tree import private_tree
@@ -25,20 +26,15 @@ EVEN = 3  # rows of each class in the even leaf
 VALUES, CLASSES = 3, 2
 
 
-def mechanism(epsilon: Fraction, replaced: bool) -> Mechanism:
-    """Return the test case of a noisy tree with one level (quality `max`, with "stop").
-
-    Args:
-        epsilon: Privacy loss that the tree promises.
-        replaced: Whether neighbouring tables differ by a replaced row.
-    """
-    problem = problem_of(epsilon, replaced)
-    tables = tables_of(problem.bonus, replaced)
+def mechanism(promise: Promise) -> Mechanism:
+    """Return the test case of a noisy tree with one level (quality `max`, with "stop")."""
+    problem = problem_of(promise.epsilon, promise.replaced)
+    tables = tables_of(problem.bonus, promise.replaced)
     tables_text = f"rows by value and class {tables[0].tolist()}, or {EVEN} and {tables[1][1, 1]} of the second value"
-    return Mechanism("tree", tables_text, float(epsilon), 0.0, draw(problem, tables))
+    return pure("tree", tables_text, promise, draw(problem, tables))
 
 
-def draw(problem: Problem, tables: Sequence[Indices]) -> Callable[[Engine, int, int], Outcomes]:
+def draw(problem: Problem, tables: Sequence[Indices]) -> Draw:
     """Return a sampler of trees on two neighbouring tables. It grows a forest in which every tree has all rows.
 
     Args:
