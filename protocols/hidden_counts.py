@@ -149,13 +149,13 @@ class HiddenCounts(JointCounts):
         return found
 
     @override
-    def distinct_boxes(self, number: int, columns: int | None = None) -> Indices:
+    def distinct_boxes(self, number: int, columns: int) -> Indices:
         sizes = [(column, self._rows.domains[column]) for column in self._theirs]
         bits = self._entered(
             [(column, one.tobytes()) for column, size in sizes for one in np.eye(size, dtype=np.bool_)]
         )
         inside = [self._all()] * number
-        for one in [*bits.values()][: len(sizes) if columns is None else min(columns, len(sizes))]:
+        for one in [*bits.values()][: min(columns, len(sizes))]:
             inside = self._selected(inside, [one] * number)
         shares = [self._engine.shares(one)[0] for one in inside]
         found = self._products(shares, [[{}]] * number, [()] * number)

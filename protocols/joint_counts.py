@@ -113,12 +113,12 @@ class JointCounts(ABC):
         """
 
     @abstractmethod
-    def distinct_boxes(self, number: int, columns: int | None = None) -> Indices:
+    def distinct_boxes(self, number: int, columns: int) -> Indices:
         """Count the cost of counting the rows in boxes that share no messages, the most that boxes can cost.
 
         Args:
             number: Number of boxes.
-            columns: Largest number of columns of a box; None for all columns.
+            columns: Largest number of columns of a box.
         """
 
     @abstractmethod

@@ -120,7 +120,7 @@ class VerticalCounts(JointCounts):
         return found
 
     @override
-    def distinct_boxes(self, number: int, columns: int | None = None) -> Indices:
+    def distinct_boxes(self, number: int, columns: int) -> Indices:
         del columns  # a box costs the same whatever its columns
         return self._products([{}] * number, [[place] for place in range(number)], None)
 

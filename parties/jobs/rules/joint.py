@@ -188,7 +188,7 @@ class RulesOfBoth(BySchema):
         """
         if (own := self.sent_counts(engine)) is not None:
             for number in filter(None, numbers):
-                own.source.distinct_boxes(number)
+                own.source.distinct_boxes(number, self.problem.max_length)
 
     # Execution.
 

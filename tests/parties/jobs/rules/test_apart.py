@@ -60,6 +60,20 @@ def test_no_noisy_run_costs_more_than_its_estimate(tmp_path: Path, engine: Any, 
     assert sent <= estimate < 3 * sent
 
 
+def test_hidden_rows_are_counted_by_as_many_columns_as_a_set_has(tmp_path: Path) -> None:
+    two = Two(tmp_path, people(40), "play", ("a", "b", "c", "d"), kind=kinds.find("rules"), hidden=True)
+
+    def task(length: int) -> Any:
+        return two.kind.alone(two.settings(0, **NOISY, first=12, max_length=length), 0)[0]
+
+    def gates(length: int) -> int:
+        return forecast(lambda engine: task(length).count_sets(engine, [6]), Profile("gmw")).costs[0].and_gates
+
+    assert gates(4) - gates(2) == 6 * 2 * task(2).settings.max_rows  # of two columns more
+    sent = two.run(Profile("gmw"), **NOISY, first=12, max_length=2)[2]
+    assert sent <= forecast(task(2).cost_of_run(Inputs()).program, Profile("gmw")).bytes
+
+
 def test_an_estimate_of_exact_rules_grows_with_the_rows(tmp_path: Path) -> None:
     tasks: list[Any] = []
     for number in (80, 4000):
