@@ -38,8 +38,8 @@ class KeyAlignment(Alignment):
     @override
     def bounded(self) -> dict[str, Any]:
         """Return the settings, with the numbers of keys that a cheating peer can enter if they are others."""
-        by_cells = {"listener_keys": self.sizes[0], "keys": self.sizes[1]} if self.kernels else {}  # by vector OLE
-        return super().bounded() | by_cells
+        cells = {"listener_keys": self.sizes[0], "keys": self.sizes[1]} if self.by_cells else {}
+        return super().bounded() | cells
 
     @override
     def more_problems(self, table: TableKeys) -> list[str]:

@@ -41,6 +41,7 @@ class Alignment(Kind):
     lists: ClassVar[tuple[str, ...]] = ("forms",)  # settings that are lists
     settings: AlignSettings
     sizes: tuple[int, int]  # number of people that party 0 and party 1 can enter
+    by_cells = False  # whether vector OLE bounds `sizes`: then they are numbers of cells, not of agreed keys
 
     def __init__(self, settings: KindSettings, keys: list[tuple[str, ...]], further: Iterable[Form] = ()) -> None:
         super().__init__(settings)

@@ -30,6 +30,13 @@ if TYPE_CHECKING:
     from smc.engines import Engine
 
 
+OPENINGS = {  # by the setting `opens`: the question, the knowledge of a party that learns it, and the opened value
+    "rows": ("which", "which of its own", "whether a key is common"),
+    "number": ("how many", "how many", "number of common keys"),
+    "at-least": ("whether at least {:,}", "whether at least {:,}", "whether enough keys are common"),
+}
+
+
 class AlignExact(KeyAlignment):
     """Find the rows of two tables that have equal keys: which, only how many, or only whether there are enough.
 
@@ -56,6 +63,7 @@ class AlignExact(KeyAlignment):
         self.hidden = hidden.HiddenMatching(self.terms.sizes) if self.settings.opens == "at-least" else None
         self.sizes = (self.hidden or self.terms).testable
         self.kernels = hidden.KERNELS if self.hidden else fast.KERNELS if self.terms.fast else ()
+        self.by_cells = self.hidden is not None or self.terms.fast
 
     @override
     def learns_rows(self, party: int) -> bool:
@@ -66,25 +74,19 @@ class AlignExact(KeyAlignment):
     @property
     @override
     def disclosure(self) -> Disclosure:
-        rows, bits = self.settings.opens == "rows", 1 if self.hidden else self.terms.opened_bits
-        opened = {"rows": "whether a key is common", "number": "number of common keys"}
-        key = opened.get(self.settings.opens, "whether enough keys are common")
+        (asked, _, opened), bits = OPENINGS[self.settings.opens], 1 if self.hidden else self.terms.opened_bits
+        values = bits if self.settings.opens == "rows" else 1
         return Disclosure(
             self._reveals,
-            lambda state, step=None: {key: 0 if state is None else bits if rows else 1},
+            lambda state, step=None: {opened: 0 if state is None else values},
             Bits.once(bits),
-            question=f"{self._asked} rows are matched {self.matched_by()}",
+            question=f"{asked.format(self.settings.at_least)} rows are matched {self.matched_by()}",
             subject=self.columns[0],
         )
 
-    @property
-    def _asked(self) -> str:
-        least = f"whether at least {self.settings.at_least or 0:,}"
-        return {"rows": "which", "number": "how many"}.get(self.settings.opens, least)
-
     def _reveals(self, peer: str) -> list[str]:
-        what = "which of its own" if self.settings.opens == "rows" else self._asked
-        learns = f"{LEARNERS[self.settings.learns]} {what} rows have a partner"
+        learnt = OPENINGS[self.settings.opens][1].format(self.settings.at_least)
+        learns = f"{LEARNERS[self.settings.learns]} {learnt} rows have a partner"
         lines = [f"{learns} in the other's table, matched {self.matched_by()}."]
         if self.settings.learns != "both":
             lines.append("The other party learns no result.")

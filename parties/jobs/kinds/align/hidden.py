@@ -49,7 +49,7 @@ class AlignHidden(KeyAlignment):
     )
     Settings = HiddenSettings
     settings: HiddenSettings
-    kernels = KERNELS
+    kernels, by_cells = KERNELS, True
     own_file = ("hidden.json", "application/json")
 
     def __init__(self, settings: KindSettings) -> None:
