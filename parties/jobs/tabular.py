@@ -517,7 +517,6 @@ class BySchema(Kind):
 
     @override
     def of_nobody(self) -> Any:
-        """Return the data of a party that has no rows."""
         import numpy as np  # loads slowly
 
         from protocols.counts import RowCounts
@@ -553,7 +552,6 @@ class BySchema(Kind):
     @classmethod
     @override
     def alone(cls, settings: KindSettings, party: int) -> tuple[Self, Any, list[str]]:
-        """Return the task of a command, this party's rows from its file or table, and remarks on them."""
         task, inputs = cls.planned(settings), Inputs(party)
         if task.apart is not None:
             table = None if task.settings.hidden_rows is not None else task._table_aligned()
@@ -620,7 +618,6 @@ class BySchema(Kind):
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """Open the table for one session; yield this party's data and their fingerprint."""
         if self.apart is not None:
             yield self.opened_apart(inputs, self.matched_keys(inputs))
             return
@@ -651,7 +648,6 @@ class BySchema(Kind):
     @classmethod
     @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Self:
-        """Return the task of a job's settings, with the row bound and the schema of `with_matching`."""
         return cls.canonical(*with_matching(settings, inputs))
 
     @classmethod
@@ -685,7 +681,6 @@ class BySchema(Kind):
 
     @override
     def parameters(self) -> dict[str, Any]:
-        """Return the public settings; the names of several columns are one text."""
         return {name: ", ".join(v) if isinstance(v, tuple) else v for name, v in super().parameters().items()}
 
 

@@ -140,7 +140,6 @@ class Alignment(Kind):
     @classmethod
     @override
     def alone(cls, settings: Any, party: int) -> tuple[Self, Any, list[str]]:
-        """Return the task with this party's keys read from a file or table."""
         task, place = cls.planned(settings), place_of(settings)
         if settings.aligned is not None and not task.learns_rows(party):
             raise InputError("--aligned: this party learns no rows; remove it")
@@ -160,7 +159,6 @@ class Alignment(Kind):
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """Read the keys of the table."""
         place, _ = inputs.required()
         try:
             table = self._read(place, inputs.party)
@@ -213,6 +211,5 @@ class Alignment(Kind):
     @classmethod
     @override
     def files(cls) -> tuple[File, ...]:
-        """Add this party's part of the matched rows."""
         own = File(*cls.own_file, lambda document: document.get("own", ""), "aligned", private=True)
         return (*super().files(), own)

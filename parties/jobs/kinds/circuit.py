@@ -73,7 +73,6 @@ class Circuit(Batched):
     @classmethod
     @override
     def proposed(cls, settings: KindSettings, inputs: Inputs) -> Circuit:
-        """Return the task of a job's settings, with the circuit that [circuits] in party.toml names."""
         assert isinstance(settings, CircuitSettings)
         if settings.circuit is None:
             raise InputError("circuit: name one of those under [circuits] in party.toml")
@@ -94,7 +93,6 @@ class Circuit(Batched):
     @classmethod
     @override
     def planned(cls, settings: KindSettings) -> Circuit:
-        """Return the task of a command's settings, with the circuit read from its file."""
         assert isinstance(settings, CircuitSettings)
         if settings.file is None:
             raise InputError("FILE is missing: name a circuit file, or set file under [circuit] in --config")
@@ -107,7 +105,6 @@ class Circuit(Batched):
 
     @override
     def parameters(self) -> dict[str, Any]:
-        """Return the public settings; the circuit is named by its digest."""
         return {**super().parameters(), "circuit": self._digest}
 
     @property
@@ -171,7 +168,6 @@ class Circuit(Batched):
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """Return the cost, which is countable once the circuit is loaded."""
         return replace(super().cost(inputs, extra), is_countable=self._netlist is not None)
 
     @contextmanager

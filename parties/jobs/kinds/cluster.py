@@ -66,7 +66,6 @@ class Cluster(Release):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> Cluster:
-        """Return the task with columns and bounds in the schema's order."""
         columns = required(settings.columns, f"{cls.name}.columns")
         schema = schema.numeric(columns)
         if settings.bounds is None and (bounds := _schema_bounds(columns, schema)):
@@ -226,7 +225,6 @@ class Cluster(Release):
     @property
     @override
     def disclosure(self) -> Disclosure:
-        """Openings of each round."""
         bits, whole = [part.bits for part in self.rounds], super().disclosure
 
         def opened(state: State, step: int | None = None) -> dict[str, int]:

@@ -45,7 +45,6 @@ class Forest(ExactTree):
 
     @override
     def completed(self) -> Any:
-        """Return the settings with all defaults, such as the number of attributes that a node chooses from."""
         settings = super().completed()
         if settings.attributes is None:
             number = math.isqrt(max(1, len(self.questions.domains)) - 1) + 1

@@ -181,7 +181,6 @@ class Majority(Batched):
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """Open the typed counts, or the counts of the target's values."""
         if not self.reads_table:
             yield Opened(self.own(inputs.typed))
             return

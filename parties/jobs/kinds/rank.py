@@ -58,7 +58,6 @@ class Rank(Release):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> Rank:
-        """Return the task with the target and the columns named, in the schema's order."""
         return super().canonical(with_features(settings, schema), schema)
 
     @override

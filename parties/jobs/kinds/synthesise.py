@@ -66,7 +66,6 @@ class Synthesise(Release):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> Synthesise:
-        """Return the task with the columns in the schema's order."""
         chosen = settings.model_copy(update={"columns": ordered(settings.columns, schema)})
         return super().canonical(chosen, schema)
 
@@ -209,7 +208,6 @@ class Synthesise(Release):
 
     @override
     def own_seconds(self) -> dict[str, float]:
-        """Return the expected seconds of local work, with those in which party 0 fits models."""
         from parties.jobs.release.synthesise import expected
         from parties.link.pace import USUAL, own_pace_alone
 
@@ -276,5 +274,4 @@ class Synthesise(Release):
     @classmethod
     @override
     def files(cls) -> tuple[File, ...]:
-        """Return the file formats of the result, with the synthetic rows as CSV."""
         return (*super().files(), File("synthetic.csv", "text/csv", result.rows_as_csv, "csv"))

@@ -230,7 +230,6 @@ class Recoded(BySchema):
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """Return the exact cost if a recoding is given."""
         if extra is None or extra.recoding is None:
             return self.typical_cost
         return Counted(self.with_recoding(extra.recoding), "exact", "this recoding")
@@ -253,5 +252,4 @@ class Recoded(BySchema):
 
     @override
     def own_rows(self, source: Rows) -> Indices:
-        """Return the distinct rows with the frequency of each."""
         return source.distinct()

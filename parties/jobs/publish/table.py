@@ -55,7 +55,6 @@ class TableOfBoth(BySchema):
     @classmethod
     @override
     def planned(cls, settings: Any) -> Self:
-        """Return the task of a command's settings, with the analyst's certificate read from its file."""
         if settings.to is not None:
             settings = settings.model_copy(update={"to": None, "analyst": analyst.in_file(settings.to)})
         return super().planned(settings)

@@ -68,7 +68,6 @@ class Output(OpenedOnce):
 
     @override
     def weights(self, opened: Opened) -> Floats:
-        """Return the mean of the two minimisers."""
         weights: Floats = np.array(opened[0], dtype=np.float64) * (self.unit / 2)
         return weights
 

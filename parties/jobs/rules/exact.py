@@ -97,7 +97,6 @@ class ExactRules(RulesOfBoth, StoppingKind):
 
     @override
     def check(self) -> None:
-        """Also reject `first`, which needs epsilon, and too many values or pairs of values."""
         from protocols.association import MOST_CANDIDATES
 
         super().check()

@@ -61,7 +61,6 @@ class NoisyRules(RulesOfBoth):
 
     @override
     def check(self) -> None:
-        """Also reject settings that need too much noise, or that apply only without noise."""
         from protocols.release.frequent_sets import most_samples
 
         super().check()

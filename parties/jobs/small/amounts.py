@@ -114,7 +114,6 @@ class Amounts(Batched):
 
     @override
     def misfit(self, inputs: Inputs) -> str | None:
-        """Return the reason if the table lacks the column or value, or is too large for the width."""
         if not self.reads_table:
             return None
         table, schema = inputs.required()
@@ -177,7 +176,6 @@ class Amounts(Batched):
     @contextmanager
     @override
     def open(self, inputs: Inputs) -> Iterator[Opened]:
-        """Open the typed number, or the count of rows."""
         if not self.reads_table:
             yield Opened(self.own(inputs.typed))
             return

@@ -157,7 +157,6 @@ class ExactTree(JointTree, StoppingKind):
     @property
     @override
     def disclosure(self) -> Disclosure:
-        """The openings of the tree alone."""
         from protocols.openings import opened
 
         rules = " under rules for its leaves" if self.problem.rules.any else ""

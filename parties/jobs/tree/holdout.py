@@ -34,7 +34,6 @@ class HoldoutTree(StagedTree):
 
     @override
     def check_noise(self) -> None:
-        """Also reject settings that cannot be combined with held-out rows."""
         from protocols.holdout import MOST_ROWS
 
         super().check_noise()
@@ -48,7 +47,6 @@ class HoldoutTree(StagedTree):
     @property
     @override
     def disclosure(self) -> Disclosure:
-        """The openings of the tree, and of each split whether it becomes a leaf, and its class."""
         from protocols import cost_model
         from protocols.openings import index_width
         from protocols.tree import decided_levels, open_depth
@@ -96,7 +94,6 @@ class HoldoutTree(StagedTree):
 
     @override
     def count_stages(self, engine: CountingEngine, sizes: Sequence[int], largest: int = LARGEST_PART) -> None:
-        """Count the cost of pruning levels with these numbers of splits."""
         from protocols.holdout import verdicts
 
         engine.answers = None
@@ -126,7 +123,6 @@ class HoldoutTree(StagedTree):
 
     @override
     def run_stages(self, engine: Engine, data: Any, state: Staged, on_step: OnStep) -> tuple[Any, ...]:
-        """Prune the tree by the held-out rows."""
         from protocols.holdout import prune
         from protocols.tree import decided_levels
 

@@ -234,7 +234,6 @@ class JointTree(BySchema):
 
     @override
     def own_seconds(self) -> dict[str, float]:
-        """Return the expected seconds of local work, with those for counting the rows at each level."""
         from smc.counting.rates import TALLY_SECONDS
 
         predictors, deepest = len(self.columns) - 1, self.settings.max_depth
@@ -244,7 +243,6 @@ class JointTree(BySchema):
 
     @override
     def cost(self, inputs: Inputs, extra: Any = None) -> Counted:
-        """Return the exact cost if a tree is given."""
         if extra is None or extra.tree is None:
             return self._typical_cost
         from parties.models.trees.tree import TreeFile

@@ -88,7 +88,6 @@ class PrivateTree(JointTree):
 
     @override
     def completed(self) -> Any:
-        """Return the settings with ordered splits, and a depth if none is given."""
         from protocols.release.defaults import chosen
 
         settings = self.settings
@@ -188,7 +187,6 @@ class PrivateTree(JointTree):
 
     @override
     def typical_cost(self) -> Counted:
-        """Return the cost of typical trees, from measurements; no bound is known for shards."""
         from protocols.release import tree_costs
 
         problem = self.problem

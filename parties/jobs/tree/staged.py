@@ -72,7 +72,6 @@ class StagedTree(ExactTree):
 
     @override
     def typical_cost(self) -> Counted:
-        """Return the cost of a typical tree and of the stages after it."""
         from smc.counting import forecast
 
         tree, (typical, largest) = super().typical_cost(), self.sizes

@@ -87,7 +87,6 @@ class SupportedTree(StagedTree):
 
     @override
     def count_stages(self, engine: CountingEngine, sizes: Sequence[int], largest: int = LARGEST_PART) -> None:
-        """Count the cost of noisy leaf counts for trees with these numbers of leaves."""
         from protocols.release.leaf_counts import noisy_leaf_counts
 
         engine.answers = None
@@ -115,7 +114,6 @@ class SupportedTree(StagedTree):
 
     @override
     def run_stages(self, engine: Engine, data: Any, state: Staged, on_step: OnStep) -> tuple[Any, ...]:
-        """Count the rows of the leaves, unless the state has the counts."""
         from protocols.release.leaf_counts import leaf_counts, leaves_of
         from protocols.tree import decided_levels
 

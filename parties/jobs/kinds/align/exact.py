@@ -164,6 +164,5 @@ class AlignExact(KeyAlignment):
     @classmethod
     @override
     def files(cls) -> tuple[File, ...]:
-        """Add the keys of own rows without a partner."""
         content = lambda document: document.get("unmatched", "")  # noqa: E731
         return (*super().files(), File("unmatched.csv", "text/csv", content, "unmatched", private=True))

@@ -147,7 +147,6 @@ class Report(Scoring):
     @classmethod
     @override
     def table(cls, document: Document) -> str:
-        """Return calibration and lift of all bins as CSV."""
         lifts = {line["from"]: line["value"] for line in document["lift"]}
         rows = ([*line.values(), lifts[line["from"]]] for line in document["calibration"])
         return csv_text([["from", "to", "rows", "share", "low", "high", "lift"], *rows])

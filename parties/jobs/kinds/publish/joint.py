@@ -156,7 +156,6 @@ class PublishJoint(Recoded, StoppingKind):
 
     @override
     def document(self, state: State) -> Document:
-        """Return the content of a recoding file, with the cuts."""
         from parties.jobs.publish import recoding
         from protocols.publish.cuts import encode
 

@@ -78,7 +78,6 @@ class PublishLattice(Recoded):
     @classmethod
     @override
     def planned(cls, settings: Any) -> PublishLattice:
-        """Take the settings of columns from the plan, unless they are given."""
         return super().planned(settings if settings.plan is None else _with_plan(settings, settings.plan))
 
     @classmethod
@@ -239,7 +238,6 @@ class PublishLattice(Recoded):
 
     @override
     def document(self, state: Found) -> Document:
-        """Return the content of a recoding file, with the opened values."""
         from parties.alone.publish.rule_text import paths_of
         from parties.jobs.publish import recoding
 

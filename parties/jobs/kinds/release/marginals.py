@@ -55,7 +55,6 @@ class Marginals(Release):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> Marginals:
-        """Return the task with the sets and the columns in the schema's order."""
         if settings.sets is None:
             chosen = settings.model_copy(update={"columns": columns.ordered(settings.columns, schema)})
             _ = _sets(chosen)

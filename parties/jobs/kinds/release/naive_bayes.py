@@ -68,7 +68,6 @@ class NaiveBayes(Release):
     @classmethod
     @override
     def canonical(cls, settings: Any, schema: Schema) -> NaiveBayes:
-        """Return the task with the target and the columns named, in the schema's order."""
         settings = with_features(settings, schema)
         if settings.delta is None and settings.epsilon is not None and not settings.exact:
             epsilon, many, small = exact(settings.epsilon), len(settings.columns), default_delta(settings.max_rows)
