@@ -7,11 +7,11 @@ from typing import Any
 
 from markupsafe import Markup
 
+from parties.jobs.tree.result import tree_file
 from parties.models.trees import drawing, tree
 from parties.models.trees.drawing import Class
 from parties.models.trees.reading import simplified
 from parties.models.trees.tree import Leaf, Node, Size, TreeFile, places
-from smc.errors import InputError
 
 DRAWN = 1500  # nodes that a browser moves smoothly
 READABLE = 60  # leaves with readable names when the picture shows all
@@ -49,7 +49,7 @@ class TreeView:
 
 def view(document: dict[str, Any]) -> TreeView:
     """Return the tree of a result. Raise InputError if it cannot be read."""
-    file = _tree_file(document)
+    file = tree_file(document)
     root = simplified(file)
     whole, forest = tree.size(root), len(file.others) > 0  # a forest is shown below a root that is in none of its trees
     size = Size(whole.nodes - forest, whole.leaves, whole.depth - forest)
@@ -80,13 +80,6 @@ def _made(file: TreeFile) -> str:
         f"{trees}Every choice was made with noise: differential privacy with epsilon {file.noise.epsilon:g} for a "
         f"{unit} {change}, attributes compared by {file.noise.quality}."
     )
-
-
-def _tree_file(document: dict[str, Any]) -> TreeFile:
-    try:
-        return TreeFile.parse(document)
-    except ValueError as error:
-        raise InputError(f"the tree of this job cannot be read: {error}") from None
 
 
 def _outline(root: Node, unfolded: int) -> list[Line]:

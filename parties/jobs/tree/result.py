@@ -128,7 +128,7 @@ def text(document: Document) -> str:
     from parties.models.trees.reading import asking, simplified
     from parties.models.trees.text import to_text
 
-    whole = _tree_file(document)
+    whole = tree_file(document)
     question_count = _questions(whole)
     left_out = question_count - _questions(asking(whole))
     return to_text(simplified(whole)) + (SHORTER.format(fewer=left_out, all=question_count) if left_out else "")
@@ -144,7 +144,7 @@ def rules(document: Document) -> str:
     """Return the tree as sentences; each tree of a forest follows its number."""
     from parties.models.trees.reading import to_rules
 
-    trees = _tree_file(document).trees
+    trees = tree_file(document).trees
     if len(trees) == 1:
         return to_rules(trees[0])
     return "".join(f"tree {number}\n{to_rules(tree)}" for number, tree in enumerate(trees, 1))
@@ -155,8 +155,8 @@ def dot(document: Document) -> str:
     from parties.models.trees.reading import simplified
     from parties.models.trees.text import to_dot
 
-    tree_file = _tree_file(document)
-    return to_dot(simplified(tree_file), tree_file.target)
+    whole = tree_file(document)
+    return to_dot(simplified(whole), whole.target)
 
 
 def picture(document: Document) -> str:
@@ -164,8 +164,8 @@ def picture(document: Document) -> str:
     from parties.models.trees.drawing import draw_svg
     from parties.models.trees.reading import simplified
 
-    tree_file = _tree_file(document)
-    return draw_svg(simplified(tree_file), tree_file.target, f"Decision tree for {tree_file.target}")
+    whole = tree_file(document)
+    return draw_svg(simplified(whole), whole.target, f"Decision tree for {whole.target}")
 
 
 FILES = (
@@ -176,7 +176,7 @@ FILES = (
 )
 
 
-def _tree_file(document: Document) -> TreeFile:
+def tree_file(document: Document) -> TreeFile:
     """Return the checked tree of a result. Raise InputError if it cannot be read."""
     from parties.models.trees.tree import TreeFile
 
