@@ -138,7 +138,8 @@ def done_command(
 def list_command(file: NodeFile = settings(file_of)) -> Report:
     """List requests and answers: time, table, your case number."""
     entries = entries_of(file, "rights")
-    report = Report([{"at": entry.at, **_without_blind(entry.fields)} for entry in entries])
+    shown = [{"at": entry.at, **entry.fields} for entry in entries]
+    report = Report([{name: value for name, value in line.items() if name != "blind"} for line in shown])
     columns = {"at (UTC)": "{at:.16}", "what": "{what}", "table": "{table}", "case": "{case}", "by": "{person}"}
     report.listing(columns, report.data, "no request is in the log")
     return report
@@ -156,10 +157,6 @@ def _rows_of(table: TableSettings, column: str, person: str) -> tuple[int | None
         return 0, f"no row of the table is of this person now; check the spelling in its column {quoted(column)}"
     are = "row of the table is" if number == 1 else "rows of the table are"
     return number, f"{number:,} {are} of this person now"
-
-
-def _without_blind(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if name != "blind"}
 
 
 def _read_person(person: str) -> str:

@@ -174,16 +174,14 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _recoded(self, frame: categories.Frame, cells: Cells, places: Any, partition: Partition) -> Any:
         classes = _spread(places, partition)
         rows = np.flatnonzero(classes != SUPPRESSED)
-        names = [name for name in frame.columns if name not in self.drop and self._comes_out(name)]
+        shown = {*self.recoding_.columns, *self.keep} - {*self.drop}
+        names = [name for name in frame.columns if name in shown]
         published = nw.maybe_reset_index(frame[rows.tolist(), names])
         columns = []
         for i, h in enumerate(cells.hierarchies):
             labels = [partition.boxes[place][i].label for place in classes[rows].tolist()]
             columns.append(nw.new_series(h.column, labels, nw.String(), backend=frame.implementation))
         return published.with_columns(*columns).to_native()
-
-    def _comes_out(self, name: str) -> bool:
-        return name in self.recoding_.columns or name in self.keep
 
 
 def _read(cell: Any, own: SourceSettings) -> Any:

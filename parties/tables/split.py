@@ -57,7 +57,8 @@ class Split:
         share, columns = (split.get(name) for name in ("held_out", "columns")) if isinstance(split, dict) else (0, None)
         if isinstance(share, bool) or not isinstance(share, int | float) or not (share <= MOST and is_share(share)):
             raise ValueError(f"split.held_out: must be a multiple of 0.05 up to {MOST}, so that it names no single row")
-        if columns is not None and not (isinstance(columns, list) and columns and all(map(_is_name, columns))):
+        named = isinstance(columns, list) and columns and all(isinstance(name, str) and name for name in columns)
+        if columns is not None and not named:
             raise ValueError("split.columns: must be names of columns")
         fold = split.get("fold", 1)
         if isinstance(fold, bool) or not isinstance(fold, int | float) or fold not in range(1, folds(share) + 1):
@@ -101,7 +102,3 @@ def _escaped(cell: str) -> str:
 
 def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)
