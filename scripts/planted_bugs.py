@@ -881,7 +881,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ("tests/parties/jobs/publish/test_table.py",),
         [
             ("cells = 2 * len(self.axes)", "cells = len(self.axes)"),
-            ('change = 2 * (cells - 1) if self.settings.adjacency == "replace" else cells', "change = cells"),
+            ("change = 2 * (cells - 1) if self.replaced else cells", "change = cells"),
             ("change * greatest", "change"),
         ],
     ),
@@ -969,7 +969,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
-        "parties/jobs/release/kind.py",
+        "parties/jobs/spending.py",
         QUESTIONS,
         [('bool(self.settings.adjacency == "replace")', "False")],
     ),
@@ -1499,12 +1499,12 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/jobs/rules/noisy.py",
         ("tests/protocols/release/test_frequent_sets.py", "tests/parties/jobs/rules", KINDS + "rules2-replace-None]"),
         [
-            ("noisy_max(half, self.first * (1 + replaced),", "noisy_max(half, self.first,"),
-            ("noisy_max(half, self.first * (1 + replaced),", "noisy_max(half, 1 + replaced,"),
+            ("noisy_max(half, self.first * (1 + self.replaced),", "noisy_max(half, self.first,"),
+            ("noisy_max(half, self.first * (1 + self.replaced),", "noisy_max(half, 1 + self.replaced,"),
             ("laplace(half, self.first + 1,", "laplace(half, 1,"),
             ("laplace(half, self.first + 1,", "laplace(half, self.first,"),
-            ("laplace(half, self.first + 1,", "laplace(half, self.first + (not replaced),"),
-            ('"rules.epsilon")) / 2, settings', '"rules.epsilon")), settings'),
+            ("laplace(half, self.first + 1,", "laplace(half, self.first + (not self.replaced),"),
+            ("self.settings, self.epsilon / 2", "self.settings, self.epsilon"),
         ],
     ),
     (
@@ -1724,9 +1724,9 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/jobs/kinds/boost.py",
         (KINDS + "boost0-replace-None]", KINDS + "boost1-add-remove-None]", ROUNDED),
         [
-            ("delta, self.rounds, change,", "delta, 1, change,"),
+            ("delta), self.rounds, change,", "delta), 1, change,"),
             (" + 1 + math.isqrt(2 * self.trees * settings.together) + 1", " + 1"),
-            ('(moved * (2 if settings.adjacency == "replace" else 1)) ** 2', "moved**2"),
+            ("(moved * (1 + self.replaced)) ** 2", "moved**2"),
         ],
     ),
     (

@@ -131,6 +131,17 @@ def aligned_rows() -> AnyField:
     return _field("file", None, "Aligned rows", help_text, {"advanced": True}, {})
 
 
+def predictors() -> AnyField:
+    """Return the field `columns`: the columns that a model predicts from."""
+    return public(None, "Columns", "Columns to predict from, comma-separated", none="all of the schema", column=True)
+
+
+def numbers(none: str) -> AnyField:
+    """Return the field `numeric`: which of the columns are numbers; `none` says what holds if it is left out."""
+    help_text = "Those of the columns that are numbers. Their least and greatest values in the schema are public bounds"
+    return public(None, "Columns of numbers", help_text, none=none, column=True)
+
+
 def of_people(node: bool = False) -> AnyField:
     """Return the field `at_most`: maximum rows of a person. With `node` only the jobs of nodes have it."""
     help_text = (

@@ -38,6 +38,22 @@ def exact(value: float) -> Fraction:
     return Fraction(str(value))
 
 
+class Noised:
+    """Base class of a task or method whose settings have epsilon and an adjacency."""
+
+    settings: Any
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Epsilon, exactly as written."""
+        return exact(self.settings.epsilon)
+
+    @property
+    def replaced(self) -> bool:
+        """Whether neighbouring tables may differ by a replaced row."""
+        return bool(self.settings.adjacency == "replace")
+
+
 @dataclass(frozen=True)
 class Loss:
     """Privacy loss of a noisy mechanism used `times` times in sequence on the same rows.

@@ -9,7 +9,7 @@ from pydantic import Field
 from parties.base.settings import AtMost, LocalPath
 from parties.jobs import settings as fields
 from parties.jobs.kind import Adjacency
-from parties.jobs.release.settings import Delta, Epsilon, neighbours
+from parties.jobs.release.settings import Delta, Epsilon, failure, neighbours
 from parties.jobs.settings import Columns, Name, RowBound, output, public
 from parties.jobs.tabular import TabularSettings
 
@@ -24,9 +24,7 @@ class BoostSettings(TabularSettings):
     target: Name | None = public(
         None, "Target", "Class column, or a column of numbers to predict", none="target in the schema", column=True
     )
-    columns: Columns | None = public(
-        None, "Columns", "Columns to predict from, comma-separated", none="all of the schema", column=True
-    )
+    columns: Columns | None = fields.predictors()
     numeric: Columns | None = public(
         None,
         "Columns of numbers",
@@ -79,12 +77,7 @@ class BoostSettings(TabularSettings):
         "Epsilon, the privacy loss of a row by all leaf weights. The best splits are opened without noise",
         unless="exact",
     )
-    delta: Delta | None = public(
-        None,
-        "Delta",
-        "Probability that the guarantee of epsilon fails",
-        none="the largest power of ten up to 1 / (2,000 max_rows)",
-    )
+    delta: Delta | None = failure()
     adjacency: Adjacency = neighbours()
     exact: Annotated[bool, Field(strict=True)] = public(
         False,

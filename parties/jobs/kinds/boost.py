@@ -41,6 +41,7 @@ from parties.jobs.release.noise import Noise, gauss_of_uses
 from parties.jobs.release.question import Part
 from parties.jobs.release.settings import default_delta
 from parties.jobs.settings import check_names
+from parties.jobs.spending import Noised
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from parties.tables.types import NumberType, type_of
@@ -61,7 +62,7 @@ MOST_CLASSES = 64
 LEAVES = {True: "exact number", False: "number with noise"}
 
 
-class Boost(BySchema):
+class Boost(Noised, BySchema):
     """Learn boosted trees, or one regression tree, from the rows of both parties.
 
     Both parties learn the best splits, but not their gain. The weights of the leaves have noise (--epsilon), or are
@@ -216,13 +217,11 @@ class Boost(BySchema):
         settings = self.settings
         if settings.exact:
             return None
-        assert settings.epsilon is not None
         assert settings.delta is not None
         squared = self.objective.squared(self.trees) * settings.together**2 * (1 << 2 * NOISY_POINT)
         moved = math.isqrt(math.ceil(squared)) + 1 + math.isqrt(2 * self.trees * settings.together) + 1
-        change = (moved * (2 if settings.adjacency == "replace" else 1)) ** 2
-        epsilon, delta = exact(settings.epsilon), exact(settings.delta)
-        return gauss_of_uses(epsilon, delta, self.rounds, change, settings.adjacency)
+        change = (moved * (1 + self.replaced)) ** 2
+        return gauss_of_uses(self.epsilon, exact(settings.delta), self.rounds, change, settings.adjacency)
 
     @property
     def point(self) -> int:

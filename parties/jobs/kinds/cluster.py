@@ -124,6 +124,7 @@ class Cluster(Release):
             self._shown,
             tuple(part.noise for part in self.rounds if part.noise is not None),
             "exact number" if self.exact else "number with noise",
+            subject="",
             target=self.columns[-1],  # so that rows are read in the schema's order
             program=None
             if self.on_grid

@@ -70,7 +70,7 @@ class Quantile(Release):
             return {"column": column, "at": self.settings.at, **ranges.fields(state[0])}
 
         learnt = f"the quantile of {self.settings.at:g} of {column} over the rows of both tables{self.where.words()}"
-        about: dict[str, Any] = {"subject": column, "target": column}
+        about: dict[str, Any] = {"target": column}
         if self.exact:
             from protocols.quantile import most_opened
 

@@ -93,7 +93,6 @@ class Rank(Release):
             },
             opens="place of a column",
             bits=len(columns) * first.bit_length() if len(columns) > 1 else 0,  # every rank, up to the first ones
-            subject=target,
             target=target,
         )  # fmt: skip
 

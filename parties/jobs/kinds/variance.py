@@ -64,5 +64,5 @@ class Variance(Release):
         return decision(
             f"whether the variance of {column} over the rows of both tables{self.where.words()} is above {above:g}",
             widths, lambda counts: powers @ cells.count(counts, column), is_above,
-            lambda state: {"column": column, "above": above, "answer": bool(state[0])}, subject=column, target=column,
+            lambda state: {"column": column, "above": above, "answer": bool(state[0])}, target=column,
         )  # fmt: skip

@@ -21,7 +21,6 @@ from parties.jobs.kind import (
     OnStep,
     State,
     Step,
-    exact,
     hidden,
     nothing_else_of_rows,
 )
@@ -29,6 +28,7 @@ from parties.jobs.publish.table import TableOfBoth
 from parties.jobs.publish.table_settings import JointTableSettings
 from parties.jobs.release.noise import Noise, laplace
 from parties.jobs.release.question import Part, number
+from parties.jobs.spending import Noised
 from parties.tables.schema import Schema
 from protocols.arrays import Numbers
 from smc.errors import InputError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from smc.engines import Engine
 
 
-class NoisyTable(TableOfBoth):
+class NoisyTable(Noised, TableOfBoth):
     """A joint table of both parties' rows, with noise on every opened number."""
 
     @classmethod
@@ -71,10 +71,8 @@ class NoisyTable(TableOfBoth):
         A replaced row leaves one cell and enters another.
         """
         cells = 2 * len(self.axes)
-        change = 2 * (cells - 1) if self.settings.adjacency == "replace" else cells
-        assert self.settings.epsilon is not None
-        epsilon = exact(self.settings.epsilon)
-        share, settings = epsilon if self.numbers is None else epsilon / 2, self.settings
+        change = 2 * (cells - 1) if self.replaced else cells
+        share, settings = self.epsilon if self.numbers is None else self.epsilon / 2, self.settings
         return laplace(share, change * greatest, settings.adjacency, settings.together)
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -15,6 +14,7 @@ from parties.jobs.kind import Document, Loss, exact
 from parties.jobs.regress.settings import RegressSettings
 from parties.jobs.release.noise import Noise, gauss_of_uses
 from parties.jobs.release.question import Part
+from parties.jobs.spending import Noised
 from protocols.arrays import Floats
 from protocols.regression.features import Column, Features
 from smc.engines import Engine
@@ -24,7 +24,7 @@ OnRound: TypeAlias = Callable[[int, Opened], object]
 
 
 @dataclass(frozen=True)
-class Method(ABC):
+class Method(Noised, ABC):
     """A training method, made from complete settings and features. Each step opens a tuple of integers."""
 
     settings: RegressSettings
@@ -37,17 +37,6 @@ class Method(ABC):
     streamed = False  # whether rows are read in pieces; else all distinct rows are in memory
     what = "number with noise"  # kind of opened value
     words = "adding noise"
-
-    @property
-    def epsilon(self) -> Fraction:
-        """Epsilon, exactly as written."""
-        assert self.settings.epsilon is not None
-        return exact(self.settings.epsilon)
-
-    @property
-    def replaced(self) -> bool:
-        """Whether neighbouring tables may differ by a replaced row."""
-        return self.settings.adjacency == "replace"
 
     @property
     def regularisation(self) -> float:

@@ -10,7 +10,7 @@ from pydantic import Field
 from parties.base.settings import AtMost, LocalPath
 from parties.jobs import settings as fields
 from parties.jobs.kind import Adjacency
-from parties.jobs.release.settings import Delta, Epsilon, default_delta, neighbours
+from parties.jobs.release.settings import Delta, Epsilon, default_delta, failure, neighbours
 from parties.jobs.settings import BooleanSettings, Columns, Name, RowBound, output, public
 from parties.jobs.tabular import TabularSettings
 from protocols.regression.features import Contrasts, Features
@@ -34,16 +34,8 @@ class RegressSettings(BooleanSettings, TabularSettings):
         none="target in the schema",
         column=True,
     )
-    columns: Columns | None = public(
-        None, "Columns", "Columns to predict from, comma-separated", none="all of the schema", column=True
-    )
-    numeric: Columns | None = public(
-        None,
-        "Columns of numbers",
-        "Those of the columns that are numbers. Their least and greatest values in the schema are public bounds",
-        none="all are categories",
-        column=True,
-    )
+    columns: Columns | None = fields.predictors()
+    numeric: Columns | None = fields.numbers("all are categories")
     method: Method = public(
         "gradient",
         "Method",
@@ -70,12 +62,7 @@ class RegressSettings(BooleanSettings, TabularSettings):
         "Epsilon",
         "Privacy loss: a row changes a result's chance by the factor e^epsilon at most. Less = more noise",
     )
-    delta: Delta | None = public(
-        None,
-        "Delta",
-        "Probability that the guarantee of epsilon fails; not with choice",
-        none="the largest power of ten up to 1 / (2,000 max_rows)",
-    )
+    delta: Delta | None = failure("; not with choice")
     adjacency: Adjacency = neighbours()
     steps: Annotated[int, Field(strict=True, ge=1, le=MOST_STEPS)] | None = public(
         None,

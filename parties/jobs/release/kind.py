@@ -36,12 +36,14 @@ from parties.jobs.kind import (
     svg_file,
 )
 from parties.jobs.release import presenting, reading
+from parties.jobs.release.drawing import draw_svg
 from parties.jobs.release.noise import Noise, gauss, laplace, noisy_max
 from parties.jobs.release.predicates import Predicate, canonical_text, parse
 from parties.jobs.release.question import Question
 from parties.jobs.release.reading import Cells
-from parties.jobs.release.settings import ReleaseSettings, check_columns, check_privacy, names_in
+from parties.jobs.release.settings import DrawnSettings, ReleaseSettings, check_columns, check_privacy, names_in
 from parties.jobs.settings import public_parameters
+from parties.jobs.spending import Noised
 from parties.jobs.tabular import BySchema
 from parties.tables.schema import Schema
 from smc.errors import InputError
@@ -58,11 +60,11 @@ MADE_UP = (  # for consent on answers without noise, if columns lie apart
 COUNTABLE = 1 << 14  # numbers of a question whose cost is counted in a few seconds
 
 
-class Release(BySchema):
+class Release(Noised, BySchema):
     """A question about rows whose answer has noise, unless it is exact or a decision."""
 
     Settings: ClassVar[type[KindSettings]] = ReleaseSettings
-    draws: ClassVar[Drawing | None] = None  # draws the answer, if it is drawn
+    draws: ClassVar[Drawing] = staticmethod(draw_svg)  # draws the answer, with `DrawnSettings`
     runs_alone = True
     takes_holders = True
     unread = ""
@@ -169,16 +171,6 @@ class Release(BySchema):
         if self.apart is not None:
             self.cells(*self.columns)
 
-    @property
-    def epsilon(self) -> Fraction:
-        """Epsilon, exactly as written."""
-        return exact(self.settings.epsilon)
-
-    @property
-    def replaced(self) -> bool:
-        """Whether neighbouring tables may differ by a replaced row."""
-        return bool(self.settings.adjacency == "replace")
-
     def noise(self, change: int, share: Fraction = Fraction(1)) -> Noise | None:
         """Return noise for integers, or None if the answer is exact.
 
@@ -240,7 +232,7 @@ class Release(BySchema):
             tuple(mechanism.loss for mechanism in query.mechanisms),
             exact=effect,
             question=query.learnt,
-            subject=query.subject,
+            subject=query.target if query.subject is None else query.subject,
         )
 
     @property
@@ -325,7 +317,7 @@ class Release(BySchema):
     @classmethod
     @override
     def files(cls) -> tuple[File, ...]:
-        if cls.draws is None:
+        if not issubclass(cls.Settings, DrawnSettings):
             return super().files()
         drawn = svg_file(cls.about.noun, cls.draws)
         return (*super().files(), drawn, File(f"{cls.about.noun}.csv", "text/csv", cls.table, "csv"))

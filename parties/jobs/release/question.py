@@ -91,7 +91,7 @@ class Question:
     show: Show  # result from the opened state
     mechanisms: tuple[Noise, ...] = ()  # privacy mechanisms; empty if the answer is exact or a decision
     opens: str = "number with noise"  # kind of opened value
-    subject: str = ""  # column that the question is about, if any
+    subject: str | None = None  # column that the question is about; None for the target
     target: str = ""  # column by whose values own rows are counted; empty for the schema's first
     noise: Mapping[str, Any] = field(default_factory=dict)  # fields on the noise in a result, besides epsilon
     program: Program | None = None  # program for a counting engine; None if `open` on zeros will do

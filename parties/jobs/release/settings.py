@@ -19,6 +19,7 @@ from smc.errors import InputError
 Epsilon = Annotated[float, Field(strict=True, ge=LEAST_EPSILON, le=MOST_EPSILON, allow_inf_nan=False)]
 Where = Annotated[str, Field(max_length=20_000)]
 SHARE = 1000  # the default delta is at most 1 / (SHARE x the largest number of rows)
+NO_DELTA = "none; inexact sampling of the noise adds at most 2^-38"  # what holds without a delta
 Delta = Annotated[float, Field(strict=True, gt=0, lt=1, allow_inf_nan=False)]
 
 
@@ -32,6 +33,11 @@ def loss(unless: str = "") -> AnyField:
     """Return the field `epsilon`; `unless` names a setting that makes it unnecessary."""
     help_text = "Privacy loss: a row changes an answer's chance by the factor e^epsilon at most. Less = more noise"
     return public(None, "Epsilon", help_text, unless=unless)
+
+
+def failure(more: str = "", none: str = "the largest power of ten up to 1 / (2,000 max_rows)") -> AnyField:
+    """Return the field `delta`; its help line ends with `more`, and `none` says what holds if it is left out."""
+    return public(None, "Delta", f"Probability that the guarantee of epsilon fails{more}", none=none)
 
 
 def condition() -> AnyField:
@@ -99,12 +105,7 @@ class DrawnSettings(ReleaseSettings):
 class GaussianSettings(ReleaseSettings):
     """Settings of a question for which Gaussian noise is suited: one row changes many numbers together."""
 
-    delta: Delta | None = public(
-        None,
-        "Delta",
-        "Probability that the guarantee of epsilon fails; selects Gaussian noise. Choose it far below 1 / rows",
-        none="none; inexact sampling of the noise adds at most 2^-38",
-    )
+    delta: Delta | None = failure("; selects Gaussian noise. Choose it far below 1 / rows", NO_DELTA)
 
 
 class GroupSettings(ReleaseSettings, ApartSettings):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import override
 
-from parties.base.settings import required
 from parties.jobs.kind import (
     NO_BITS,
     Counted,
@@ -27,6 +26,7 @@ from parties.jobs.release.noise import Noise, laplace, noisy_max
 from parties.jobs.release.question import number
 from parties.jobs.rules.joint import Items, RulesOfBoth, shown
 from parties.jobs.rules.settings import FIRST
+from parties.jobs.spending import Noised
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Chosen:
     numbers: tuple[int, ...]
 
 
-class NoisyRules(RulesOfBoth):
+class NoisyRules(Noised, RulesOfBoth):
     """Rules from noisy row counts of the most frequent sets, which are chosen with noise.
 
     Half of epsilon pays for the choice, half for the counts. A row, a basket or a person changes the count of every
@@ -77,9 +77,8 @@ class NoisyRules(RulesOfBoth):
     @cached_property
     def mechanisms(self) -> tuple[Noise, Noise]:
         """Noise of the choice, and noise of the counts."""
-        settings = self.settings
-        half, replaced = exact(required(settings.epsilon, "rules.epsilon")) / 2, settings.adjacency == "replace"
-        choice = noisy_max(half, self.first * (1 + replaced), settings.adjacency, settings.together)
+        settings, half = self.settings, self.epsilon / 2
+        choice = noisy_max(half, self.first * (1 + self.replaced), settings.adjacency, settings.together)
         return choice, laplace(half, self.first + 1, settings.adjacency, settings.together)
 
     @property
@@ -90,7 +89,7 @@ class NoisyRules(RulesOfBoth):
 
     def _reveals(self, peer: str) -> list[str]:
         settings = self.settings
-        hides = hidden(self.at_most, settings.adjacency == "replace", self.is_grouped)
+        hides = hidden(self.at_most, self.replaced, self.is_grouped)
         return [
             f"We and {peer} both learn the {self.first} most frequent sets of at most {self.problem.max_length} values "
             f"in the {self.things} of both, in their order, and how many {self.things} have each and how many there "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from parties.jobs.kind import (
     exact,
     nothing_else_of_either,
 )
+from parties.jobs.spending import Noised
 from parties.jobs.tree import apart, leaf_rules
 from parties.jobs.tree.joint import JointTree, Levels
 from parties.jobs.tree.settings import Id3Settings
@@ -45,22 +45,11 @@ WITHOUT_NOISE = (  # settings of exact trees alone: exact row counts do not exis
 )
 
 
-class PrivateTree(JointTree):
+class PrivateTree(Noised, JointTree):
     """Task of `protocols.release.tree`; the state is a tuple of unfinished trees."""
 
     votes = True
     specified = ("epsilon", "adjacency", "quality", "stop", "leaf_epsilon", "trees", "max_depth", "max_rows", "splits")
-
-    @property
-    def epsilon(self) -> Fraction:
-        """Epsilon, exactly as written."""
-        assert self.settings.epsilon is not None
-        return exact(self.settings.epsilon)
-
-    @property
-    def replaced(self) -> bool:
-        """Whether neighbouring tables may differ by a replaced row."""
-        return self.settings.adjacency == "replace"
 
     @cached_property
     def problem(self) -> Problem:

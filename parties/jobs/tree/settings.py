@@ -57,9 +57,7 @@ class ExactSettings(TabularSettings):
     """Settings of exact trees, one or a forest."""
 
     target: str | None = public(None, "Target", "Class column", none="target in the schema", column=True)
-    columns: tuple[str, ...] | None = public(
-        None, "Columns", "Columns to predict from, comma-separated", none="all of the schema", column=True
-    )
+    columns: tuple[str, ...] | None = fields.predictors()
     tolerance: Annotated[float, Field(strict=True, gt=0, le=1, allow_inf_nan=False)] = public(
         0.001,
         "Tolerance",

@@ -86,7 +86,6 @@ class Error(Scoring):
                 **_shown(state, values, noise),
             },
             (values.from_zero.unit / _fineness(values)) ** 2,
-            subject=target,
             target=target,
         )
 

@@ -74,7 +74,6 @@ class Report(Scoring):
             [Part(number, rows, False, noise)],
             lambda counts: own_vector(known.count(counts)),
             lambda state: self.shown(state, known, noise),
-            subject=known.target,
             target=known.target,
         )
 

@@ -28,7 +28,6 @@ from typing_extensions import override
 
 from parties.base.settings import required
 from parties.jobs.kind import Description
-from parties.jobs.release.drawing import draw_svg
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import CONFIDENCE, Noise
 from parties.jobs.release.question import Part, Question, own_vector, plain, sums
@@ -59,7 +58,6 @@ class Correlation(Release):
     name = "release correlation"
     about = Description("Noisy correlation", "correlation", example="--numeric age,visits --epsilon 1")
     Settings = CorrelationSettings
-    draws = staticmethod(draw_svg)
     streamed = True
 
     @override

@@ -9,7 +9,6 @@ from typing import Any
 from typing_extensions import override
 
 from parties.jobs.kind import Description
-from parties.jobs.release.drawing import draw_svg
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Part, Question, number, own_vector, sums
 from parties.jobs.release.reading import Cells
@@ -34,7 +33,6 @@ class Count(Release):
     name = "release count"
     about = Description("Noisy count", "count", example="--where 'age in [young, middle]' --epsilon 1")
     Settings = CountSettings
-    draws = staticmethod(draw_svg)
     counts_several = True
 
     @override

@@ -26,7 +26,6 @@ from typing_extensions import override
 
 from parties.jobs.kind import Description
 from parties.jobs.kinds.release.sum import SumSettings
-from parties.jobs.release.drawing import draw_svg
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import CONFIDENCE, Noise
 from parties.jobs.release.question import Part, Question, own_vector, plain, sums
@@ -45,7 +44,6 @@ class Deviation(Release):
     name = "release deviation"
     about = Description("Noisy standard deviation", "deviation", example="--column visits --by sex --epsilon 1")
     Settings = SumSettings
-    draws = staticmethod(draw_svg)
     streamed = True
 
     @override
@@ -63,7 +61,6 @@ class Deviation(Release):
             lambda rows: own_vector(cells.sums(rows, below**2, 2 * above * below, above**2)),
             lambda state: cells.grouped(deviations(state, values, noise)),
             values.from_zero.unit**2,
-            subject=of,
             target=of,
         )
 

@@ -114,14 +114,14 @@ class Edges(Release):
             return Question(
                 learnt, sum(sizes), own_rows, lambda engine, numbers: _exact(engine, numbers, sizes, parts, rows),
                 lambda state: show(np.array(state).reshape(len(columns), -1).tolist()),
-                opens="group where an edge is", subject=columns[0], target=columns[0],
+                opens="group where an edge is", target=columns[0],
                 bits=(parts - 1) * sum(size.bit_length() for size in sizes),
             )  # fmt: skip
         ends = np.cumsum(sizes)[:-1]
         return sums(
             learnt, [Part(size, rows, False, noise) for size in sizes], own_rows,
             lambda state: show([cut(numbers, parts) for numbers in np.split(np.array(state, dtype=np.int64), ends)]),
-            subject=columns[0], target=columns[0],
+            target=columns[0],
         )  # fmt: skip
 
     @classmethod

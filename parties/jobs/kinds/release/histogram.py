@@ -10,7 +10,6 @@ import numpy as np
 from typing_extensions import override
 
 from parties.jobs.kind import Description
-from parties.jobs.release.drawing import draw_svg
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import Noise
 from parties.jobs.release.postprocessing import percentages
@@ -38,7 +37,6 @@ class Histogram(Release):
     name = "release histogram"
     about = Description("Noisy histogram", "histogram", example="--by outcome --epsilon 1")
     Settings: ClassVar[type[DrawnSettings]] = HistogramSettings
-    draws = staticmethod(draw_svg)
 
     @override
     def ask(self) -> Question:
@@ -49,7 +47,6 @@ class Histogram(Release):
             [Part(cells.number, rows, False, noise)],
             lambda counts: own_vector(cells.count(counts, cells.by[-1])),
             lambda state: self.shown(state, cells, noise),
-            subject=cells.by[-1],
             target=cells.by[-1],
         )
 

@@ -22,7 +22,6 @@ from typing_extensions import override
 
 from parties.jobs.kind import Description
 from parties.jobs.kinds.release.sum import SumSettings
-from parties.jobs.release.drawing import draw_svg
 from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import CONFIDENCE, Noise
 from parties.jobs.release.question import Part, Question, own_vector, plain, sums
@@ -39,7 +38,6 @@ class Mean(Release):
     name = "release mean"
     about = Description("Noisy mean", "mean", example="--column visits --by sex --epsilon 1")
     Settings = SumSettings
-    draws = staticmethod(draw_svg)
     streamed = True
 
     @override
@@ -55,7 +53,6 @@ class Mean(Release):
             lambda rows: own_vector(cells.sums(rows, values.from_zero.vector, values.below)),
             lambda state: cells.grouped(means(state, values, noise)),
             values.from_zero.unit,
-            subject=of,
             target=of,
         )
 

@@ -64,7 +64,6 @@ class Median(Release):
             lambda state: cells.grouped(candidates.fields(index) for index in state),
             () if noise is None else (noise,),
             f"choice {'without' if noise is None else 'with'} noise",
-            of,
-            of,
+            target=of,
             bits=groups * (len(candidates) - 1).bit_length() if noise is None else None,
         )

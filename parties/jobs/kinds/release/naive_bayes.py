@@ -21,7 +21,7 @@ from parties.jobs.release.postprocessing import consistent
 from parties.jobs.release.question import Part, Question, own_vector, sums
 from parties.jobs.release.reading import pairs
 from parties.jobs.release.settings import ApartSettings, GaussianSettings, default_delta, with_features
-from parties.jobs.settings import Columns, Fold, HeldOut, Name, fold, held_out, public
+from parties.jobs.settings import Columns, Fold, HeldOut, Name, fold, held_out, predictors, public
 from parties.tables.schema import Schema
 from protocols.arrays import Numbers
 from protocols.counts import Counts
@@ -40,9 +40,7 @@ class NaiveBayesSettings(GaussianSettings, ApartSettings):
     )
 
     target: Name | None = public(None, "Target", "Class column", none="target in the schema", column=True)
-    columns: Columns | None = public(
-        None, "Columns", "Columns to predict from, comma-separated", none="all of the schema", column=True
-    )
+    columns: Columns | None = predictors()
     held_out: HeldOut | None = held_out()
     fold: Fold | None = fold()
 
@@ -133,7 +131,6 @@ class NaiveBayes(Release):
             [Part(sum(sizes) * len(classes), self.rows_each, False, noise)],
             count,
             show,
-            subject=target,
             target=target,
         )
 

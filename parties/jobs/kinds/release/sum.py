@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing_extensions import override
 
 from parties.jobs.kind import Description
-from parties.jobs.release.drawing import draw_svg
 from parties.jobs.release.kind import Release
 from parties.jobs.release.question import Part, Question, number, own_vector, sums
 from parties.jobs.release.settings import DrawnSettings, GroupSettings
@@ -37,7 +36,6 @@ class Sum(Release):
     name = "release sum"
     about = Description("Noisy sum", "sum", example="--column visits --by sex --epsilon 1")
     Settings = SumSettings
-    draws = staticmethod(draw_svg)
     streamed = True
 
     @override
@@ -53,6 +51,5 @@ class Sum(Release):
             lambda rows: own_vector(cells.sums(rows, values.vector)),
             lambda state: cells.grouped(number(opened, reach, *bounds, values.unit) for opened in state),
             values.unit,
-            subject=of,
             target=of,
         )

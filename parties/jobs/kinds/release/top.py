@@ -72,8 +72,7 @@ class Top(Release):
             ),
             () if noise is None else (noise,),
             f"choice {'without' if noise is None else 'with'} noise",
-            of,
-            of,
+            target=of,
             program=lambda engine: count_top(engine, size, groups, first, width, law),
             bits=groups * first * (size - 1).bit_length() if noise is None else None,
         )

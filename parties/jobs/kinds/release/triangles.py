@@ -17,12 +17,11 @@ from parties.jobs.release.kind import Release
 from parties.jobs.release.noise import CONFIDENCE, laplace, private_bound, rungs
 from parties.jobs.release.question import Count, Question, number
 from parties.jobs.release.reading import pairs
-from parties.jobs.release.settings import Delta, GaussianSettings
-from parties.jobs.settings import Columns, public
+from parties.jobs.release.settings import NO_DELTA, Delta, GaussianSettings, failure
+from parties.jobs.settings import Columns, ManyGatesSettings, public
 from parties.tables.delimited import MISSING
 from protocols.arrays import Numbers
 from smc.errors import InputError
-from smc.recipes import OTKind
 
 if TYPE_CHECKING:
     from protocols.counts import Counts
@@ -32,26 +31,14 @@ if TYPE_CHECKING:
 COUNTABLE_PAIRS = 1 << 17  # pairs of 512 vertices
 
 
-class TrianglesSettings(GaussianSettings):
+class TrianglesSettings(ManyGatesSettings, GaussianSettings):
     """Settings of `smc release triangles`."""
 
     columns: Columns | None = public(
         None, "Ends", "Two columns of vertices: each row is an edge between its two vertices", column=True
     )
-    delta: Delta | None = public(
-        None,
-        "Delta",
-        "Probability that the guarantee of epsilon fails. With a delta, the result has an interval",
-        none="none; inexact sampling of the noise adds at most 2^-38",
-    )
+    delta: Delta | None = failure(". With a delta, the result has an interval", NO_DELTA)
     gives_no_row_away: ClassVar[bool] = True  # bound too small by k: probability delta e^(-(k - 1) epsilon / 2)
-    usual: ClassVar[str] = "gmw"
-    ot: OTKind = public(
-        "ferret",
-        "Oblivious transfer",
-        "Oblivious transfer, a building block of the engine. ferret sends the fewest bytes here",
-        advanced=True,
-    )
 
 
 class Triangles(Release):
@@ -116,6 +103,7 @@ class Triangles(Release):
                 lambda engine, numbers: [triangles.exact_triangles(engine, numbers.astype(np.uint8), size)],
                 lambda state: {**about, "numbers": [{"of": "graph", "value": state[0]}]},
                 opens="exact number",
+                subject="",
                 target=ends[1],
                 bits=(3 * comb(size, 3)).bit_length(),  # the opened number is three times the count
             )
@@ -138,6 +126,7 @@ class Triangles(Release):
             lambda engine, numbers: list(triangles.noisy_triangles(engine, numbers.astype(np.uint8), size, *privacy)),
             show,
             (private_bound(self.epsilon, exact(self.settings.delta), self.settings.adjacency, together),),
+            subject="",
             target=ends[1],
             program=lambda engine: triangles.foreseen(engine, size, self.epsilon, self.replaced, together),
         )
@@ -178,6 +167,7 @@ class Triangles(Release):
             ],
             show,
             (noise,),
+            subject="",
             target=target,
         )
 

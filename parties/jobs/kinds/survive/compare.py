@@ -73,7 +73,7 @@ class Compare(Release):
             f"differ in their survival, by {time} and {event}: a log-rank test of {len(known.bins)} bins at the level "
             f"{level:g}",
             int(np.prod(shape)), lambda counts: own_vector(known.count(counts)), decide, show,
-            opens="decision", bits=1, subject=time or "", target=time or "",
+            opens="decision", bits=1, target=time or "",
         )  # fmt: skip
 
     @classmethod

@@ -56,7 +56,6 @@ class Curve(Release):
             [Part(number, rows, False, noise)],
             lambda counts: own_vector(known.count(counts)),
             lambda state: self.shown(state, known, noise),
-            subject=known.cells.by[-1],
             target=known.cells.by[-1],
         )
 

@@ -81,7 +81,7 @@ class Chi2(Significance):
             rarest = counts.sum(axis=1).min() * counts.sum(axis=0).min()
             return float(rarest / max(counts.sum(), 1))
 
-        about = {"subject": columns[1], "target": columns[1]}
+        about = {"target": columns[1]}
         if self.settings.epsilon is not None:
             noise = self.noise(2 if self.replaced else 1)
             parts = [Part(rows * across, bound, False, noise)]

@@ -70,7 +70,7 @@ class Trend(Significance):
         yes = values.index(value)
         learnt = f"whether the share of {target} = {quoted(value)} {self.what} {by} in the rows of both tables"
         learnt += f"{self.rows_in_words} (level {self.settings.level:g})"
-        about: dict[str, Any] = {"subject": target, "target": target}
+        about: dict[str, Any] = {"target": target}
         weights = np.array(scores, dtype=np.int64)
 
         def by_group(counts: Any) -> Numbers:

@@ -64,7 +64,7 @@ class Welch(Significance):
         powers = np.array([values.ones, values.vector, values.vector**2])
         learnt = f"whether the mean of {column} differs between the groups of {by} in the rows of both tables"
         learnt += f"{self.rows_in_words} (Welch's test, level {self.settings.level:g})"
-        about: dict[str, Any] = {"subject": column, "target": column}
+        about: dict[str, Any] = {"target": column}
 
         def own(counts: Any) -> Numbers:
             """Return rows n, sum s and sum of squares q of this party's second group, then of its first group."""

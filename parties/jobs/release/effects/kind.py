@@ -149,7 +149,6 @@ class Effects(Release):
             self.shown,
             () if noise is None else (noise,),
             "exact number" if noise is None else "number with noise",
-            subject=self.outcome(settings)[0],
             target=self.outcome(settings)[0],
             program=lambda engine: self.run(engine, OwnScores(scoring, lambda: iter(())), None, lambda step: None),
             parts=(part,),

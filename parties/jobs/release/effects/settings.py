@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from parties.jobs.release.settings import Delta, DrawnSettings
-from parties.jobs.settings import AnyField, Columns, Fold, HeldOut, Name, fold, held_out, public
+from parties.jobs.release.settings import Delta, DrawnSettings, failure
+from parties.jobs.settings import AnyField, Columns, Fold, HeldOut, Name, fold, held_out, numbers, public
 
 USUAL_STEPS = 6
 
@@ -23,19 +23,8 @@ class EffectsSettings(DrawnSettings):
     columns: Columns | None = public(
         None, "Columns", "Columns whose effects are estimated, separated by commas", column=True
     )
-    numeric: Columns | None = public(
-        None,
-        "Columns of numbers",
-        "Those of the columns that are numbers. Their least and greatest values in the schema are public bounds",
-        none="those of the schema's types",
-        column=True,
-    )
-    delta: Delta | None = public(
-        None,
-        "Delta",
-        "Probability that the guarantee of epsilon fails",
-        none="the largest power of ten up to 1 / (2,000 max_rows)",
-    )
+    numeric: Columns | None = numbers("those of the schema's types")
+    delta: Delta | None = failure()
     steps: Annotated[int, Field(strict=True, ge=4, le=20)] = public(
         USUAL_STEPS,
         "Steps",

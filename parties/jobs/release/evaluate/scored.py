@@ -401,5 +401,5 @@ class Scoring(Release):
 
         return Question(
             learnt + self.where.words() + self.words_of_rows, numbers, count, decide, show, opens="decision", bits=1,
-            subject=known.target, target=known.target,
+            target=known.target,
         )  # fmt: skip

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from parties.base.settings import LocalPath
 from parties.jobs.release.columns import Ways
-from parties.jobs.release.settings import ApartSettings, Delta, NoisySettings
+from parties.jobs.release.settings import ApartSettings, Delta, NoisySettings, failure
 from parties.jobs.settings import Columns, ManyGatesSettings, output, public
 
 MOST_CELLS = 1 << 17
@@ -20,9 +20,7 @@ RowCount = Annotated[int, Field(strict=True, ge=1, le=2**31)]
 class SynthesiseSettings(ManyGatesSettings, NoisySettings, ApartSettings):
     """Settings of `smc synthesise`."""
 
-    delta: Delta | None = public(
-        None, "Delta", "Probability that the guarantee of epsilon fails. Choose it far below 1 / rows"
-    )
+    delta: Delta | None = failure(". Choose it far below 1 / rows", "")
     columns: Columns | None = public(
         None, "Columns", "Columns of the synthetic rows, separated by commas", none="all of the schema", column=True
     )

@@ -19,6 +19,7 @@ from parties.jobs import kinds
 from parties.jobs.inputs import Inputs
 from parties.jobs.release.noise import Noise
 from parties.jobs.release.predicates import parse
+from parties.jobs.release.settings import DrawnSettings
 from parties.jobs.result_files import picture as svg_of
 from smc.counting import forecast
 from smc.engines import Profile, engine_of
@@ -286,6 +287,15 @@ def test_the_cases_are_all_questions() -> None:
     assert sorted(ASKED) == NAMES
 
 
+def test_a_question_is_about_its_target_unless_it_names_others() -> None:
+    subjects = {name: asked(name, **about, epsilon=1.0).disclosure.subject for name, about in ASKED.items()}
+    others = {"count": "", "triangles": "", "correlation": "visits and outcome", "marginals": "'age', 'outcome', 'sex'"}
+    compared = {"risks": "sex", "rates": "sex", "difference": "sex"}
+    targets = {name: asked(name, **about, epsilon=1.0).query.target for name, about in ASKED.items()}
+    assert subjects == {**targets, **others, **compared}
+    assert (targets["mean"], targets["top"], targets["naive-bayes"]) == ("visits", "age", "outcome")
+
+
 @pytest.mark.parametrize("profile", [Profile("yao"), Profile("gmw")], ids=str)
 @pytest.mark.parametrize("exact", [False, True], ids=["noisy", "exact"])
 @pytest.mark.parametrize("name", NAMES)
@@ -333,10 +343,11 @@ def test_what_is_said_of_a_question(name: str) -> None:
         assert text.endswith("\n")
         assert ("exact, without noise" in text) == task.exact
         assert ("epsilon 1" in text) != task.exact
+        is_drawn = issubclass(task.Settings, DrawnSettings)
         picture = svg_of(type(task).files(), document)
-        assert (picture is not None) == (task.draws is not None)
+        assert (picture is not None) == is_drawn
         names = [file.name for file in type(task).files()]
-        assert (f"{task.about.noun}.svg" in names) == (task.draws is not None)
+        assert (f"{task.about.noun}.svg" in names) == is_drawn
 
 
 def test_percentages_within_a_column_add_up_to_100_there() -> None:
