@@ -602,6 +602,7 @@ class BySchema(Kind):
 
         engine.masked_numbers = True
         if isinstance(data, HiddenFile):
+            engine.session.note(f"hidden rows of session {data.terms.alignment} at both; else match anew")
             return self.own_rows(data.counts(engine, [*self.schema.features(self.target), self.target]))
         return self.own_rows(VerticalCounts(engine, self.layout, *data))
 
@@ -627,11 +628,7 @@ class BySchema(Kind):
 
     def matched_keys(self, inputs: Inputs) -> AlignedRows | HiddenFile:
         """Return the matched rows that this party's node has kept: their keys, which reads the table, or hidden."""
-        matching = inputs.matching(self.settings.alignment)
-        rows = aligned_in(matching.read(), "the kept alignment")
-        if isinstance(rows, HiddenFile) and rows.terms.alignment != getattr(matching.rows, "alignment", None):
-            raise InputError("alignment: the kept part is of another session; match the rows anew")
-        return rows
+        return aligned_in(inputs.matching(self.settings.alignment).read(), "the kept alignment")
 
     def opened_apart(self, inputs: Inputs, rows: AlignedRows | HiddenFile) -> Opened:
         """Return this party's columns of matched rows, and their fingerprint.

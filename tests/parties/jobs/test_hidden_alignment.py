@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from parties.base.settings import merge
-from parties.jobs.hidden_rows import HiddenFile
-from parties.jobs.inputs import Inputs, Matching
+from parties.jobs.aligned import IDENTIFIER_BYTES
 from parties.jobs.kinds.align.exact import AlignExact
 from parties.jobs.kinds.align.hidden import AlignHidden
 from parties.tables.schema import Schema
 from smc.engines import Profile, engine_of
-from smc.errors import InputError
+from smc.errors import InputError, SmcError
 from smc.local import run_local
 from smc.session import Session
 from tests.support.columns_apart import CLEAR, Two, people
@@ -87,18 +85,12 @@ def test_rules_bound_the_keys_that_a_peer_can_enter(two: Two) -> None:
         assert (bounded["listener_keys"], bounded["keys"]) == task.sizes == expected
 
 
-def test_the_part_of_another_session_is_a_line(two: Two) -> None:
+def test_parts_of_two_sessions_are_a_line(two: Two) -> None:
     document = hide(two)[0]
-    task = two.kind.alone(two.settings(0, plain=True), 0)[0]
-    terms = HiddenFile.parsed(document["own"], "").terms
-    for alignment, is_other in ((terms.alignment, False), ("00", True)):
-        kept = Matching("ab" * 16, replace(terms, alignment=alignment), lambda: str(document["own"]))
-        inputs = Inputs(0, matching=lambda name, kept=kept: kept)
-        if is_other:
-            with pytest.raises(InputError, match="the kept part is of another session; match the rows anew"):
-                task.matched_keys(inputs)
-        else:
-            assert task.matched_keys(inputs).text() == document["own"]
+    other = document["own"].replace(document["alignment"], "00" * IDENTIFIER_BYTES)
+    (two.directory / "aligned0.csv").write_text(other)
+    with pytest.raises(SmcError, match=r"hidden rows of session [0-9a-f]{16} at both; else match anew"):
+        two.run(CLEAR, plain=True)
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,10 @@ class AlignHidden(KeyAlignment):
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
-        """Match the keys. The result is public; this party's part of the rows is kept apart."""
+        """Match the keys. The result is public; this party's part of the rows is kept apart.
+
+        Nodes repeat a session whose end one of them has lost. The result must not change, so it names no session.
+        """
         table, keep = data
         on_step(Step(0, sum(self.terms.sizes), start, "matching keys"))
         rows = match_hidden(engine, self.terms, tokens(table.keys, engine.party), table.values)
@@ -171,16 +174,16 @@ class AlignHidden(KeyAlignment):
         text = HiddenFile("", engine.party, self.matched_rows(state), rows).text()
         if keep is None:
             self._own = text  # a command writes it
-        else:
-            keep(text)
-        return state
+            return state
+        keep(text)
+        return {}
 
     # Result.
 
     @override
     def matched_rows(self, state: State) -> HiddenTerms:
         listener, holder = tuple(self._own_columns[0]), LISTENS[self.terms.holder]
-        return HiddenTerms(state["alignment"], self.schema, listener, holder, self.terms.bins)
+        return HiddenTerms(state.get("alignment", ""), self.schema, listener, holder, self.terms.bins)
 
     @override
     def document(self, state: State) -> dict[str, Any]:

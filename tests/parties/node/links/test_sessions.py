@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from parties.jobs.tabular import aligned_in
 from parties.link.channel import GrpcChannel
 from parties.link.identity import Identity
 from parties.link.listening import RefusedError
@@ -22,8 +23,10 @@ from parties.link.transport import Stream
 from parties.node.exchanges.counting import PastBitsError
 from parties.node.links import executor, sessions, validity
 from parties.node.links.progress import Running
+from parties.node.offers import Offer
 from parties.node.prediction import predicted
-from parties.sources.settings import BudgetSettings
+from parties.sources.settings import BudgetSettings, TableSettings
+from parties.tables.schema import Schema
 from smc.errors import InputError, JobMismatchError, LinkError, MachineError, ProtocolError
 from smc.meter import Cost
 from tests.support.ledgers import STAGES, TASK, TREE, Pair, agreed, paired, propose
@@ -48,6 +51,69 @@ def test_a_job_from_begin_to_signatures(
 
         eventually(done)
         eventually(lambda: not nodes.run(job))
+
+
+@pytest.mark.parametrize("loser", [0, 1])
+@pytest.mark.parametrize("kind", ["exact", "hidden"])
+def test_a_matching_whose_end_one_node_has_lost_opens_nothing_twice(
+    tmp_path: Path,
+    parties: Any,
+    identities: dict[str, Identity],
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    loser: int,
+) -> None:
+    """As after a crash. Hidden rows are matched anew, to parts of one session; an exact job says why it ends."""
+    monkeypatch.setattr(sessions, "SHORTEST_PAUSE", 0.01)
+    with running(tmp_path, parties, identities) as (pair, nodes):
+        offer_columns(pair, tmp_path)
+        runs, lost = pair.parties[loser].ledger.runs, []
+        computed = runs.computed
+
+        def loses(*given: Any) -> None:
+            if not lost:
+                lost.append(given)
+                raise LinkError("a crash")
+            computed(*given)
+
+        monkeypatch.setattr(runs, "computed", loses)
+        asked = {"protocol": f"align {kind}", "by": ["tax"], "table": "days"}
+        job = pair.parties[0].ledger.decisions.propose(asked).id
+        pair.deliver()
+        pair.parties[1].ledger.decisions.decide(job, "approved")
+        pair.deliver()
+        nodes.bob.start()
+
+        def ended() -> bool:
+            pair.deliver()
+            return {*nodes.states(job)} <= {"done", "failed"}
+
+        eventually(ended)
+        assert lost
+        records = [party.ledger.jobs.get(job) for party in pair.parties]
+        assert [len(record.bits) for record in records] == [int(kind == "exact")] * 2
+        if kind == "exact":
+            assert nodes.states(job) == ["failed", "failed"]
+            line = "products of an earlier session of this job may have left: propose the job anew"
+            assert any(record.ours.why == line for record in records)
+            return
+        assert nodes.states(job) == ["done", "done"], [record.note for record in records]
+        kept = [party.ledger.matchings.find(party.who.peer_name, "days", job).read() for party in pair.parties]
+        ours, theirs = (aligned_in(text, "") for text in kept)
+        assert ours.settings["alignment"] == theirs.settings["alignment"] != ""
+
+
+def offer_columns(pair: Pair, directory: Path) -> None:
+    """Give both nodes a table of three people, each with a column of its own."""
+    schemas = [Schema({name: ("no", "yes")}) for name in ("rain", "play")]
+    for party, schema in enumerate(schemas):
+        schema.save(directory / f"{party}.toml")
+    for number, party in enumerate(pair.parties):
+        rows = directory / f"{number}.csv"
+        rows.write_text(f"tax,{next(iter(schemas[number].attributes))}\n7,no\n8,yes\n{number},no\n")
+        place = {"source": str(rows), "schema": directory / f"{number}.toml", "max_rows": 9}
+        table = TableSettings.model_validate({**place, "beside": directory / f"{1 - number}.toml"})
+        cast("dict[str, Offer]", party.offers.tables)["days"] = Offer(table, schemas[number])
 
 
 def test_no_more_than_there_is_room_for(tmp_path: Path, parties: Any, identities: dict[str, Identity]) -> None:
