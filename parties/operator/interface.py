@@ -82,9 +82,9 @@ class Asked(View):
 class JobView(View):
     """A job as one party sees it.
 
-    State `waiting` waits for a consent. `queued` has both consents, and runs as soon as it can. `interrupted` goes on
-    when the peer is back. `why` is the reason of a refusal, end or interruption, or why it does not run now. Times are
-    ISO 8601, UTC.
+    State `waiting` waits for a consent. `queued` has both consents, and runs as soon as it can. `running` lasts until
+    the peer's signature is here or late. `interrupted` goes on when the peer is back. `why` is the reason of a refusal,
+    end or interruption, or why it does not run now. Times are ISO 8601, UTC.
     """
 
     id: str  # 32 hexadecimal digits; any unambiguous beginning of at least four names the job

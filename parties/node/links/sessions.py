@@ -68,6 +68,7 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 0.5, 15.0  # before a session is tried again
 SHORTEST_TABLE_PAUSE, LONGEST_TABLE_PAUSE = 2.0, 60.0  # before a table that was away is opened again
 LOOK_SECONDS = 1.0
 WORD_SECONDS = 1.0  # for the statement of a peer that dials already
+SIGNATURE_SECONDS = 0.5  # after a session, for the peer's signature; until then the job is running
 MOST_BELIEVED = 1000  # sessions of a job that are no tries because the peer told of a trouble of its machine
 SMALL_BYTES = 1 << 20  # largest session on the standing link's connection, both ways: it delays nothing there
 
@@ -405,12 +406,19 @@ class Sessions:
         )
 
     def _end(self, identifier: str) -> None:
+        with self._news:
+            self._news.wait_for(lambda: not self._awaits_signature(identifier), SIGNATURE_SECONDS)
         with self._idle:
             doors = self._running.pop(identifier).doors
             self._idle.notify_all()
         for door in doors.values():
             door.close()
         self._runs.over(identifier)
+
+    def _awaits_signature(self, identifier: str) -> bool:
+        record = self._jobs.known(identifier)
+        is_computed = record is not None and record.ours.end == "computed" and not self._jobs.has_ended(record)
+        return is_computed and self._connected()
 
     def _heard(self, identifier: str, session: Running, event: Event) -> None:
         """Pass a worker's event on to the ledger. An error raised here ends the session."""

@@ -53,6 +53,31 @@ def test_a_job_from_begin_to_signatures(
         eventually(lambda: not nodes.run(job))
 
 
+@pytest.mark.parametrize(("late", "state"), [(False, "running"), (True, "interrupted")])
+def test_a_job_runs_until_the_signature_is_here_or_late(
+    tmp_path: Path,
+    parties: Any,
+    identities: dict[str, Identity],
+    monkeypatch: pytest.MonkeyPatch,
+    late: bool,
+    state: str,
+) -> None:
+    monkeypatch.setattr(executor, "run", finds(TREE))
+    monkeypatch.setattr(sessions, "SIGNATURE_SECONDS", 0.01 if late else PATIENCE)
+    monkeypatch.setattr(sessions, "SHORTEST_PAUSE", PATIENCE)
+    with running(tmp_path, parties, identities) as (pair, nodes):
+        job = agreed(pair)
+        nodes.bob.start()
+        eventually(lambda: all(party.ledger.jobs.find(job).ours.signed for party in pair.parties))
+        workers = [thread for thread in threading.enumerate() if thread.name == f"smc-job-{job[:8]}"]
+        for thread in workers:
+            thread.join(PATIENCE if late else 0.3)  # the streams have ended
+        assert nodes.states(job) == [state, state]
+        pair.deliver()
+        eventually(lambda: not nodes.run(job))
+        assert nodes.states(job) == ["done", "done"]
+
+
 @pytest.mark.parametrize("loser", [0, 1])
 @pytest.mark.parametrize("kind", ["exact", "hidden"])
 def test_a_matching_whose_end_one_node_has_lost_opens_nothing_twice(
@@ -65,6 +90,7 @@ def test_a_matching_whose_end_one_node_has_lost_opens_nothing_twice(
 ) -> None:
     """As after a crash. Hidden rows are matched anew, to parts of one session; an exact job says why it ends."""
     monkeypatch.setattr(sessions, "SHORTEST_PAUSE", 0.01)
+    monkeypatch.setattr(sessions, "SIGNATURE_SECONDS", 0.01)
     with running(tmp_path, parties, identities) as (pair, nodes):
         offer_columns(pair, tmp_path)
         runs, lost = pair.parties[loser].ledger.runs, []
