@@ -37,7 +37,6 @@ class Matchings:
         Raises:
             InputError: No such job, or more than one, has matched rows for both parties, or they are kept no longer.
         """
-        self.expire()
         records = self._jobs.all() if len(job) != WHOLE else filter(None, [self._jobs.known(job)])
         named = ((one, self._rows(one, peer, table)) for one in records if job in (LATEST, one.id[: len(job)]))
         fitting = list(islice(((one, rows) for one, rows in named if rows is not None), 1 if job == LATEST else 2))
@@ -47,6 +46,7 @@ class Matchings:
                 "table and of the peer's for both parties; name one job of smc align"
             )
         record, rows = fitting[0]
+        self._expire(record)
         if not self._place.own_result(record.id).exists():
             raise InputError(
                 f"alignment: the rows that job {record.id[:8]} has matched are kept no longer; propose "
@@ -56,12 +56,14 @@ class Matchings:
 
     def expire(self) -> None:
         """Remove the rows of jobs that ended more than `aligned_hours` ago."""
-        oldest = datetime.now(UTC) - timedelta(hours=self._offers.aligned_hours)
         for path in self._place.own_result("").parent.glob("*.csv"):
-            record = self._jobs.known(path.stem)
-            ended_at = None if record is None else record.ended_at
-            if ended_at is not None and datetime.fromisoformat(ended_at) < oldest:
-                self._place.remove_own_result(path.stem)
+            if (record := self._jobs.known(path.stem)) is not None:
+                self._expire(record)
+
+    def _expire(self, record: Record) -> None:
+        oldest = datetime.now(UTC) - timedelta(hours=self._offers.aligned_hours)
+        if record.ended_at is not None and datetime.fromisoformat(record.ended_at) < oldest:
+            self._place.remove_own_result(record.id)
 
     def _rows(self, record: Record, peer: str, table: str) -> int | HiddenTerms | None:
         """Return the number of rows that a job has matched for both parties; None if it has not, or not of these."""

@@ -111,6 +111,16 @@ def test_rows_are_removed_some_hours_after_the_job(kept: Kept) -> None:
     assert not kept.place.own_result(JOB).exists()
 
 
+def test_a_look_at_one_job_touches_no_rows_of_another(kept: Kept) -> None:
+    long_ago = (datetime.now(UTC) - timedelta(hours=3)).isoformat()
+    kept.records[OTHER] = SimpleNamespace(**vars(kept.record) | {"id": OTHER, "ended_at": long_ago})
+    kept.place.write_own_result(OTHER, CSV.encode())
+    kept.matchings.find("bob", "days", JOB)
+    assert kept.place.own_result(OTHER).exists()
+    kept.matchings.expire()
+    assert [kept.place.own_result(job).exists() for job in (JOB, OTHER)] == [True, False]
+
+
 @pytest.mark.parametrize(
     ("rows", "is_other"),
     [
