@@ -2122,7 +2122,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ('or record.said_by("peer").withdrawn is not None', ""),
             (".hex() != record.fingerprint", ".hex() == ''"),
             ("1 if job == LATEST else 2", "1"),
-            ("datetime.fromisoformat(ended_at) < oldest", "False"),
+            ("datetime.fromisoformat(record.ended_at) < oldest", "False"),
         ],
     ),
     (
@@ -2141,9 +2141,14 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
             ("            if party != rows.party:", "            if False:"),
             ("elif isinstance(own, HiddenFile) and", "elif False and"),
             ('{"max_rows": 0} if hidden', "{} if hidden"),
-            ("if isinstance(rows, HiddenFile) and rows.terms", "if False and rows.terms"),
+            ("hidden rows of session {data.terms.alignment} at both", "hidden rows at both"),
             ("*([MEMBERSHIP] if hidden and self.disclosure.past_budget else []),", ""),
         ],
+    ),
+    (
+        "parties/jobs/kinds/align/hidden.py",
+        ("tests/parties/node/links/test_sessions.py",),
+        [("        return {}", "        return state")],
     ),
     (
         "parties/jobs/kinds/align/exact.py",
