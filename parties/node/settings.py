@@ -69,7 +69,7 @@ from parties.base.address import parse_address
 from parties.base.settings import LocalPath, Seconds, Settings
 from parties.base.text import quoted
 from parties.jobs.settings import public_parameters
-from parties.link.settings import Here, There, link_shape
+from parties.link.settings import Here, There, link_shape, port_range
 from parties.node.notify import NotifySettings
 from parties.node.point.settings import DecisionSettings
 from parties.node.policy.rules import Rule, check_names
@@ -255,12 +255,15 @@ class NodeFile(CommandTables):
         return {key: address for key, address in addresses.items() if address is not None}
 
     def shared_ports(self) -> dict[str, str]:
-        """Return a message for each port setting whose address an earlier one has, too; port 0 may be set twice."""
+        """Return a message for each port setting whose port an earlier one has, too; port 0 may be set twice."""
         first: dict[str, str] = {}
         wrong = {}
+        data_ports = self.link.data_ports if (self.node.listen or self.link.listen) is not None else None
         for key, address in self.ports().items():
             if address in first and not address.endswith(":0"):
                 wrong[key] = f"{address} is {first[address]} as well: give each its own port"
+            elif data_ports is not None and parse_address(address, lowest_port=0).port in port_range(data_ports):
+                wrong[key] = f"{address} has a port of link.data_ports, {data_ports}: give each its own port"
             first.setdefault(address, key)
         return wrong
 

@@ -313,6 +313,10 @@ def test_each_thing_that_is_wrong_has_its_line(
     assert found["identity"][0]
     ok, text = checked(capsys)[1]["port node.web"]
     assert (ok, text) == (False, f"127.0.0.1:{port} is link.listen as well: give each its own port")
+    data_ports = f'listen = "127.0.0.1:0"\ndata_ports = "{port}"'
+    party_file(alice, identities["bob"], data_ports, (port, 0, 0))
+    ok, text = checked(capsys)[1]["port node.web"]
+    assert (ok, text) == (False, f"127.0.0.1:{port} has a port of link.data_ports, {port}: give each its own port")
 
 
 @pytest.mark.parametrize(

@@ -384,6 +384,10 @@ def test_a_peer_more_beside_that_of_the_short_form(party_file: Path) -> None:
     [
         ('metrics = "127.0.0.1:7080"', "^node.metrics: 127.0.0.1:7080 is node.web as well: give each its own port$"),
         (
+            'data_ports = "7079-7081"',
+            "^node.web: 127.0.0.1:7080 has a port of link.data_ports, 7079-7081: give each its own port$",
+        ),
+        (
             'state = "alice.key"',
             r"^node.state: cannot open \S+/alice.key/node.sqlite: a file stands where its directory",
         ),
@@ -392,7 +396,8 @@ def test_a_peer_more_beside_that_of_the_short_form(party_file: Path) -> None:
 )
 def test_what_keeps_a_node_from_starting_names_its_key(party_file: Path, node: str, said: str) -> None:
     lines = [line for line in TWO.splitlines() if line.partition("=")[0] != node.partition("=")[0]]
-    party_file.write_text("\n".join(lines).replace("[node]", f"[node]\n{node}", 1))
+    table = "[link]" if node.startswith("data_ports") else "[node]"
+    party_file.write_text("\n".join(lines).replace(table, f"{table}\n{node}", 1))
     with pytest.raises(InputError, match=said):
         Node(load(party_file), cast("Any", None))
 
