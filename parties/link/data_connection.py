@@ -217,12 +217,22 @@ def _accepted(control: GrpcChannel, options: LinkOptions) -> tuple[socket.socket
             listener.settimeout(remaining)
             with suppress(OSError):
                 connection, _ = listener.accept()
-                connection.settimeout(TOKEN_SECONDS)
-                if hmac.compare_digest(connection.recv(KEY_BYTES), _shown(token)):
+                if hmac.compare_digest(_token_from(connection), _shown(token)):
                     control.send(STEP, b"")
                     return connection, (ours, theirs)
                 connection.close()
     raise LinkError(f"{common_name(options.peer)} has connected to port {port}, but another program answers there")
+
+
+def _token_from(connection: socket.socket) -> bytes:
+    """Return the bytes that a caller shows, perhaps in pieces; fewer if it ends. Raise OSError if it is late."""
+    shown, deadline = b"", time.monotonic() + TOKEN_SECONDS
+    while len(shown) < KEY_BYTES:
+        connection.settimeout(max(0.001, deadline - time.monotonic()))
+        if not (piece := connection.recv(KEY_BYTES - len(shown))):
+            break
+        shown += piece
+    return shown
 
 
 def _listener(options: LinkOptions) -> socket.socket:

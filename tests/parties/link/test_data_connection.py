@@ -89,6 +89,26 @@ def test_strangers_at_the_port_are_turned_away(parties, monkeypatch):
         stranger.close()
 
 
+def test_a_token_that_arrives_in_pieces_is_taken(parties, monkeypatch):
+    real = socket.create_connection
+
+    class Dripping(socket.socket):
+        """Its sendall leaves the second half of a token for later, as a network may."""
+
+        def sendall(self, data: Any, *flags: int) -> None:
+            now = data[:16] if len(data) == data_connection.KEY_BYTES else data
+            super().sendall(now)
+            if now != data:
+                threading.Timer(0.05, super().sendall, (data[16:],)).start()
+
+    def dripping(address: Any, timeout: float) -> socket.socket:
+        other = real(address, timeout)
+        return Dripping(other.family, other.type, other.proto, other.detach())
+
+    monkeypatch.setattr(data_connection.socket, "create_connection", dripping)
+    assert parties.run(is_over_it, is_over_it, data_ports=ANY_PORT) == (True, True)
+
+
 def test_a_peer_that_never_shows_the_token_is_one_line(parties, monkeypatch):
     monkeypatch.setattr(data_connection, "CONNECT_SECONDS", 0.3)
     monkeypatch.setattr(data_connection.hmac, "compare_digest", lambda *_: False)
