@@ -86,75 +86,75 @@ def command_of(name: str) -> click.Command:
         if node is not None:
             config_file = find_party_file(config_file)
         file, link = file_and_link(config_file, flags)
-        in_file: Any = file.of_kind(kind.name)
-        if on_rows:
-            from parties.commands.own_table import check_file, check_has_tables, on_table
-            from parties.jobs.tabular import own_table
-
-            in_file = on_table(in_file, table, read.get("data") is not None, file.tables)
-        settings = merge(in_file, {option.key: read[option.key] for option in options})
-        if on_rows and settings.own_table is None:
-            check_file(settings.data, file.tables)
-            if table is not None and settings.data is not None:
-                check_has_tables(settings.data)
-                sheet = own_table(settings).model_copy(update={"table": table})
-                settings = settings.model_copy(update={"own_table": sheet})
-        if on_rows and settings.own_table is not None:
-            settings.own_table.owned_by(link.identity)  # merging drops the identity, and a flag may set it
-        outputs = Outputs.of(kind, settings)
-        if flags["ray"] is not None and (getattr(settings, "shards", None) or 1) < 2:
-            raise InputError("--ray: goes with shards; add --shards N if the job has it, else remove --ray")
-        givers = None
-        if on_rows:
-            givers = givers_of(flags, link, getattr(settings, "max_rows", 0))
-            if givers is not None:
-                from parties.jobs.tabular import with_holders
-
-                settings = with_holders(settings, givers.number)
-            if flags["compute_only"] and (read.get("data") is not None or table is not None):
-                raise InputError("--compute-only: the two that compute have no rows; remove --data or --table")
-        if givers is not None and alone:
-            raise InputError("--alone: uses only your rows; remove --holders")
-        if alone and getattr(settings, "listener_columns", None) is not None:
-            raise InputError("--alone: cannot be combined with --listener-columns; remove one of them")
-        if alone:
-            without = {**flags, "report": settings.report}
-            if on_rows and settings.own_table is not None and settings.own_table.person is not None:
-                del without["identity"]  # its key chooses the rows of each person
-            _check_unlinked("--alone: there is no peer and no link", without)
-        if node is not None:
-            from parties.commands.through_node import ask
-
-            _check_unlinked("--node: the node has its own link", {**flags, "wait": None})
-            with missing_by_flag(options):
-                task, _, _ = kind.alone(settings, 0)
-            outputs.check([], config_file, force)
-            answer = ask(task, settings, config_file, node, purpose, link.wait)
-            _output(outputs, kind, answer.document, answer.party, answer.cost, as_json)
-            return
-        if purpose is not None:
-            raise InputError("--purpose: goes with --node; add --node")
-        if not alone and link.listen is not None:
-            shards = getattr(settings, "shards", None) or 1
-            fixed = shards > 1 and link.ray is None and link.shard_ports is None
-            require_free(link.listen, shards if fixed else 0)
-        if givers is not None:
-            require_free(givers.address)
-        inputs = [option.of(settings) for option in options if option.role == "file"]
-        outputs.check([*inputs, link.identity, link.certificate, link.peer], config_file, force)
         from parties.jobs.execution.running import Connection, declining  # loads what reads keys: --help does without
 
-        party = 0 if link.listen is not None else 1
-        telling = nullcontext() if alone else declining(link)
-        with missing_by_flag(options), telling, console.progress("reading"):
-            if givers is not None and flags["compute_only"]:
-                task = kind.planned(settings)
-                task.check_part(party)
-                data, remarks = task.of_nobody(), list[str]()
-            else:
-                task, data, remarks = kind.alone(settings, party)
+        with nullcontext() if alone or node is not None else declining(link):
+            in_file: Any = file.of_kind(kind.name)
+            if on_rows:
+                from parties.commands.own_table import check_file, check_has_tables, on_table
+                from parties.jobs.tabular import own_table
+
+                in_file = on_table(in_file, table, read.get("data") is not None, file.tables)
+            settings = merge(in_file, {option.key: read[option.key] for option in options})
+            if on_rows and settings.own_table is None:
+                check_file(settings.data, file.tables)
+                if table is not None and settings.data is not None:
+                    check_has_tables(settings.data)
+                    sheet = own_table(settings).model_copy(update={"table": table})
+                    settings = settings.model_copy(update={"own_table": sheet})
+            if on_rows and settings.own_table is not None:
+                settings.own_table.owned_by(link.identity)  # merging drops the identity, and a flag may set it
+            outputs = Outputs.of(kind, settings)
+            if flags["ray"] is not None and (getattr(settings, "shards", None) or 1) < 2:
+                raise InputError("--ray: goes with shards; add --shards N if the job has it, else remove --ray")
+            givers = None
+            if on_rows:
+                givers = givers_of(flags, link, getattr(settings, "max_rows", 0))
+                if givers is not None:
+                    from parties.jobs.tabular import with_holders
+
+                    settings = with_holders(settings, givers.number)
+                if flags["compute_only"] and (read.get("data") is not None or table is not None):
+                    raise InputError("--compute-only: the two that compute have no rows; remove --data or --table")
+            if givers is not None and alone:
+                raise InputError("--alone: uses only your rows; remove --holders")
+            if alone and getattr(settings, "listener_columns", None) is not None:
+                raise InputError("--alone: cannot be combined with --listener-columns; remove one of them")
+            if alone:
+                without = {**flags, "report": settings.report}
+                if on_rows and settings.own_table is not None and settings.own_table.person is not None:
+                    del without["identity"]  # its key chooses the rows of each person
+                _check_unlinked("--alone: there is no peer and no link", without)
+            if node is not None:
+                from parties.commands.through_node import ask
+
+                _check_unlinked("--node: the node has its own link", {**flags, "wait": None})
+                with missing_by_flag(options):
+                    task, _, _ = kind.alone(settings, 0)
+                outputs.check([], config_file, force)
+                answer = ask(task, settings, config_file, node, purpose, link.wait)
+                _output(outputs, kind, answer.document, answer.party, answer.cost, as_json)
+                return
+            if purpose is not None:
+                raise InputError("--purpose: goes with --node; add --node")
+            if not alone and link.listen is not None:
+                shards = getattr(settings, "shards", None) or 1
+                fixed = shards > 1 and link.ray is None and link.shard_ports is None
+                require_free(link.listen, shards if fixed else 0)
             if givers is not None:
-                task.take_shares()
+                require_free(givers.address)
+            inputs = [option.of(settings) for option in options if option.role == "file"]
+            outputs.check([*inputs, link.identity, link.certificate, link.peer], config_file, force)
+            party = 0 if link.listen is not None else 1
+            with missing_by_flag(options), console.progress("reading"):
+                if givers is not None and flags["compute_only"]:
+                    task = kind.planned(settings)
+                    task.check_part(party)
+                    data, remarks = task.of_nobody(), list[str]()
+                else:
+                    task, data, remarks = kind.alone(settings, party)
+                if givers is not None:
+                    task.take_shares()
         connection = None if alone else Connection(link)
         weak = [
             line

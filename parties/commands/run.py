@@ -15,7 +15,7 @@ from parties.base.settings import merge
 from parties.commands.kinds import options_of, read_flags
 from parties.commands.options import ProgramCommand, file_and_link, json_option, link_options, program_arguments
 from parties.commands.signature import by_signature
-from parties.jobs.execution.running import Connection
+from parties.jobs.execution.running import Connection, declining
 from parties.jobs.kind import KindSettings
 from parties.jobs.settings import ENGINE, AnyEngine, engine_field, parameters
 from parties.jobs.small.programs import arguments_of, check_arguments, load_program, public_arguments
@@ -64,22 +64,23 @@ def run(
     reveals.
     """
     _, link = file_and_link(config_file, flags)
-    if flags["ray"] is not None:
-        raise InputError("--ray: goes with shards, which a program does not have; remove --ray")
-    if link.listen is not None:
-        require_free(link.listen)
-    read = read_flags(PROFILE, flags)
-    settings = merge(RunSettings.model_construct(), {option.key: read[option.key] for option in PROFILE})
-    function, inputs = load_program(program), arguments_of(arguments)
-    check_arguments(function, inputs)
-    engine = {"engine": "auto"} if settings.engine == "auto" else {name: getattr(settings, name) for name in ENGINE}
-    specification = {
-        "protocol": "run",
-        "program": program,
-        "code": code_digest(program.partition(":")[0]),
-        "arguments": public_arguments(function, inputs, own_names),
-        **{k: v for k, v in engine.items() if v is not None},
-    }
+    with declining(link):
+        if flags["ray"] is not None:
+            raise InputError("--ray: goes with shards, which a program does not have; remove --ray")
+        if link.listen is not None:
+            require_free(link.listen)
+        read = read_flags(PROFILE, flags)
+        settings = merge(RunSettings.model_construct(), {option.key: read[option.key] for option in PROFILE})
+        function, inputs = load_program(program), arguments_of(arguments)
+        check_arguments(function, inputs)
+        engine = {"engine": "auto"} if settings.engine == "auto" else {name: getattr(settings, name) for name in ENGINE}
+        specification = {
+            "protocol": "run",
+            "program": program,
+            "code": code_digest(program.partition(":")[0]),
+            "arguments": public_arguments(function, inputs, own_names),
+            **{k: v for k, v in engine.items() if v is not None},
+        }
     connection = Connection(link)
 
     def counted() -> Program:

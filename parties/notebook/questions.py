@@ -19,7 +19,7 @@ from typing import Any
 from parties.base.settings import validated
 from parties.base.text import instead
 from parties.jobs import kinds
-from parties.jobs.execution.running import Connection
+from parties.jobs.execution.running import Connection, declining
 from parties.jobs.kind import Kind
 from parties.jobs.tabular import BySchema
 from parties.notebook import coded
@@ -102,7 +102,8 @@ def _of_values(kind: type[Kind]) -> Callable[..., dict[str, Any]]:
         if (link := coded.link_to(peer)) is None:
             raise InputError(f"peer: is missing; {kind.name} needs two parties: give a party.toml or your node")
         connection = Connection(link)
-        task, data, _ = kind.alone(validated(kind.Settings, settings), connection.party)
+        with declining(link):
+            task, data, _ = kind.alone(validated(kind.Settings, settings), connection.party)
         return task.document(connection.run_task(task, data, Log())[0])
 
     ask.__doc__ = f"{inspect.getdoc(kind)}\n\nTakes the settings of `smc {kind.name}` and `peer`. Returns the result."

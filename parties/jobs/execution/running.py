@@ -156,7 +156,7 @@ class Connection:
         """Inform a waiting peer that this party gives up because of its own input, without the reason."""
         from parties.link.opening import decline
 
-        decline(replace(self._options(), wait=DECLINE_SECONDS, shape=None))
+        decline(replace(self._options(), wait=min(DECLINE_SECONDS, self._link.wait), shape=None))
 
     @contextmanager
     def agreed(

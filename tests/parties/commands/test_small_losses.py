@@ -50,10 +50,18 @@ def link(own: Identity, peer: Identity, way: str, port: int, wait: float = 60) -
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("wrong", ["listen", "connect"])
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ("listen", ["--data", "bad.csv"]),
+        ("connect", ["--data", "bad.csv"]),
+        ("connect", ["--data", "days.csv", "--out", "schema.toml"]),
+    ],
+)
 def test_a_peer_who_waits_is_told_that_the_input_is_wrong_and_no_more(
-    wrong: str, identities: dict[str, Identity], capfd: pytest.CaptureFixture[str]
+    wrong: str, words: list[str], identities: dict[str, Identity], capfd: pytest.CaptureFixture[str]
 ) -> None:
+    """Whether the reason depends on rows does not show."""
     alice, bob, port = identities["alice"], identities["bob"], free_port()
     sides = {"listen": (alice, bob), "connect": (bob, alice)}
     waiting = next(way for way in sides if way != wrong)
@@ -62,7 +70,7 @@ def test_a_peer_who_waits_is_told_that_the_input_is_wrong_and_no_more(
     thread = threading.Thread(target=lambda: codes.append(run(good)))
     thread.start()
     while thread.is_alive():  # who is wrong tries once; the other may still be loading
-        assert run(["id3", "--data", "bad.csv", *link(*sides[wrong], wrong, port)]) == 2
+        assert run(["id3", *words, *link(*sides[wrong], wrong, port)]) == 2
     thread.join()
     assert codes == [3]
     said = [line for line in capfd.readouterr().err.splitlines() if "gave up" in line]
