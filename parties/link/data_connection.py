@@ -168,7 +168,9 @@ class DataStream(Stream):
         with suppress(OSError):  # the connection has no room, or has ended
             done = self._connection.sendmsg([size, record], (), socket.MSG_DONTWAIT)
         rest = memoryview(record)[done - SIZE_BYTES :] if done >= SIZE_BYTES else memoryview(size + record)[done:]
-        if not rest or threading.current_thread() is self._sender:
+        if not rest:
+            sent()
+        elif threading.current_thread() is self._sender:
             self._finish(rest, sent)
         else:
             self._finisher = threading.Thread(target=self._finish, args=(rest, sent), daemon=True)

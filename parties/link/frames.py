@@ -15,7 +15,7 @@ from smc.errors import ProtocolError
 CHUNK_BYTES = 1024 * 1024  # the fastest size measured: as large as a message of tables, which then travels uncut
 MAX_FRAME_BYTES = 2 * 1024 * 1024  # gRPC itself refuses larger ones
 MAX_STEP_CHARACTERS = 200
-SHORT_BYTES = 4096  # a message of this size is always one frame
+SHORT_BYTES = 4096  # a rest of this size is no frame of its own
 SMALL_FRAME_BYTES = 16 * 1024  # up to this size a copy is quicker than a search for the payload
 MAX_FIELDS_BYTES = 1024  # of a frame without its payload
 _KINDS = (DATA, HELLO, ABORT, GOODBYE)
@@ -37,8 +37,13 @@ def _varint(number: int) -> bytes:
 
 
 @lru_cache(maxsize=4096)
-def _data_at(step: str) -> bytes:
-    return Frame(kind=DATA, step=step).SerializeToString()
+def _data_at(step: str, more: bool) -> bytes:
+    return Frame(kind=DATA, step=step, more=more).SerializeToString()
+
+
+def _head(number: int, step: str, size: int, more: bool) -> bytes:
+    """Return data frame `number` without its payload of `size` bytes: built by hand, which takes half the time."""
+    return b"".join((_SEQUENCE_TAG, _varint(number), _data_at(step, more), _PAYLOAD_TAG, _varint(size)))
 
 
 class FrameWriter:
@@ -61,23 +66,21 @@ class FrameWriter:
         return frame.SerializeToString()
 
     def cut(self, step: str, payload: Buffer) -> Iterator[bytes]:
-        """Yield the frames of one message: pieces of `CHUNK_BYTES`, the last one shorter; one frame if it is empty.
+        """Yield the frames of one message: pieces of `CHUNK_BYTES`, and the rest in the last one.
+
+        A rest of up to `SHORT_BYTES` is part of the piece before it: so a message of OTs and their check travels uncut.
 
         Args:
             step: Label of the step.
             payload: The message.
         """
         view = memoryview(payload).cast("B")
-        if len(view) <= SHORT_BYTES:  # most messages: building their frame by hand takes half the time
-            number, size = _varint(self._sequence), _varint(len(view))
-            self._sequence += 1
-            yield b"".join((_SEQUENCE_TAG, number, _data_at(step), _PAYLOAD_TAG, size, view))
-            return
-        last = max(0, (len(view) - 1) // CHUNK_BYTES * CHUNK_BYTES)
+        last = max(0, (len(view) - 1 - SHORT_BYTES) // CHUNK_BYTES * CHUNK_BYTES)
         for start in range(0, last + 1, CHUNK_BYTES):
-            piece = view[start : start + CHUNK_BYTES]
+            piece = view[start : start + CHUNK_BYTES] if start < last else view[start:]
+            self._sequence += 1
             # Protocol buffers may be concatenated field by field: so the payload is copied once, not three times.
-            yield b"".join((self.write(DATA, step, more=start < last), _PAYLOAD_TAG, _varint(len(piece)), piece))
+            yield b"".join((_head(self._sequence - 1, step, len(piece), start < last), piece))
 
 
 class Received(NamedTuple):
@@ -94,6 +97,14 @@ class FrameReader:
 
     def __init__(self) -> None:
         self._sequence = 0
+
+    def whole(self, step: str, size: int, data: bytes) -> memoryview | None:
+        """Return the message at `step` of `size` bytes if `data` is its only frame, as `cut` writes it; else None."""
+        head = _head(self._sequence, step, size, False)
+        if len(data) != len(head) + size or not data.startswith(head):
+            return None
+        self._sequence += 1
+        return memoryview(data)[len(head) :]
 
     def read(self, data: bytes) -> Received:
         """Return the frame that serialised bytes contain. Raise ProtocolError if there is none, or not the next one."""

@@ -7,7 +7,7 @@ from google.protobuf.message import DecodeError
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from parties.link.exchange_pb2 import DATA, Frame
+from parties.link.exchange_pb2 import ABORT, DATA, Frame
 from parties.link.frames import (
     CHUNK_BYTES,
     MAX_FRAME_BYTES,
@@ -21,7 +21,7 @@ from smc.errors import ProtocolError
 
 pytestmark = pytest.mark.slow
 
-BOUNDS = (SHORT_BYTES, SMALL_FRAME_BYTES, CHUNK_BYTES)
+BOUNDS = (SHORT_BYTES, SMALL_FRAME_BYTES, CHUNK_BYTES, CHUNK_BYTES + SHORT_BYTES)
 edges = st.sampled_from([0, 1, 3 * CHUNK_BYTES, *(bound + beyond for bound in BOUNDS for beyond in (-1, 0, 1))])
 messages = st.lists(st.tuples(st.text(st.characters(codec="ascii", categories=["L", "N"])), edges), max_size=4)
 
@@ -40,10 +40,29 @@ def test_what_is_cut_is_assembled_again(sent):
     payloads = [bytes([i + 1]) * size for i, (_, size) in enumerate(sent)]
     frames = [f for (step, _), payload in zip(sent, payloads, strict=True) for f in writer.cut(step, payload)]
     assert all(len(frame) < MAX_FRAME_BYTES for frame in frames)
-    assert len(frames) == sum(max(1, -(-size // CHUNK_BYTES)) for _, size in sent)
+    assert len(frames) == sum(max(1, -(-(size - SHORT_BYTES) // CHUNK_BYTES)) for _, size in sent)
     next_frame = through(frames)
     for (step, size), payload in zip(sent, payloads, strict=True):
         assert assemble(step, size, next_frame) == payload
+
+
+@given(messages)
+def test_only_the_next_frame_of_the_expected_message_is_taken_whole(sent):
+    """Every other frame is left to be read, and refused there with its reason."""
+    writer, reader = FrameWriter(), FrameReader()
+    for number, (label, size) in enumerate(sent):
+        frames = list(writer.cut(label, bytes([number + 1]) * size))
+        for wrong_step, wrong_size in ((label + "z", size), (label, size + 1), (label, max(0, size - 1) or 7)):
+            assert reader.whole(wrong_step, wrong_size, frames[0]) is None
+        assert FrameReader().whole(label, size, FrameWriter(1).write(ABORT, label, b"why")) is None
+        payload = reader.whole(label, size, frames[0])
+        if len(frames) > 1:
+            assert payload is None
+            assert assemble(label, size, map(reader.read, frames).__next__) == bytes([number + 1]) * size
+        else:
+            assert payload == bytes([number + 1]) * size
+            assert payload.readonly
+            assert reader.whole(label, size, frames[0]) is None  # a frame that is repeated
 
 
 @given(st.binary(max_size=200))
