@@ -52,10 +52,10 @@ class RecordKeys:
         self._key, self._number = key, 0
         self._cipher: AESGCM
 
-    def seal(self, frame: bytes) -> bytes:
-        """Return the next record of this direction."""
+    def seal(self, frame: bytes, record: memoryview) -> None:
+        """Write the next record of this direction to `record`, which is `TAG_BYTES` longer than the frame."""
         nonce = self._next()
-        return self._cipher.encrypt(nonce, frame, None)
+        self._cipher.encrypt_into(nonce, frame, None, record)
 
     def open(self, record: memoryview) -> bytes:
         """Return the frame in the next record of this direction. Raise InvalidTag if it is another record."""
@@ -80,7 +80,8 @@ class DataStream(Stream):
         super().__init__(iter(()), outbox, self._cut, address=control.address, tls=control.tls, group=control.group)
         self._control, self._connection = control, connection
         self._sealing, self._opening = map(RecordKeys, keys)
-        self._buffer = memoryview(bytearray(SIZE_BYTES + MAX_FRAME_BYTES + TAG_BYTES + AHEAD_BYTES))
+        self._sealed = memoryview(bytearray(SIZE_BYTES + MAX_FRAME_BYTES + TAG_BYTES))
+        self._buffer = memoryview(bytearray(len(self._sealed) + AHEAD_BYTES))
         self._start = self._stop = 0  # of the bytes in the buffer that are not used yet
         connection.settimeout(None)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -162,12 +163,12 @@ class DataStream(Stream):
 
     def _send(self, frame: bytes, sent: Callable[[], object]) -> None:
         """Send a frame, of which one is under way at a time; only the sending thread waits for room."""
-        record = self._sealing.seal(frame)
-        size = len(record).to_bytes(SIZE_BYTES, "big")
-        done = 0
+        size = len(frame) + TAG_BYTES
+        rest = self._sealed[: SIZE_BYTES + size]
+        rest[:SIZE_BYTES] = size.to_bytes(SIZE_BYTES, "big")
+        self._sealing.seal(frame, rest[SIZE_BYTES:])
         with suppress(OSError):  # the connection has no room, or has ended
-            done = self._connection.sendmsg([size, record], (), socket.MSG_DONTWAIT)
-        rest = memoryview(record)[done - SIZE_BYTES :] if done >= SIZE_BYTES else memoryview(size + record)[done:]
+            rest = rest[self._connection.send(rest, socket.MSG_DONTWAIT) :]
         if not rest:
             sent()
         elif threading.current_thread() is self._sender:

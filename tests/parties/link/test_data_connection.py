@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from parties.link import data_connection
-from parties.link.data_connection import DataStream, RecordKeys
+from parties.link.data_connection import TAG_BYTES, DataStream, RecordKeys
 from parties.link.outbox import Outbox
 from parties.link.transport import Stream
 from smc.errors import LinkError, MachineError
@@ -144,9 +145,16 @@ class _Recorded(socket.socket):
         super().sendall(data, *flags)
 
 
+def sealed(keys: RecordKeys, frame: bytes) -> bytes:
+    record = bytearray(len(frame) + TAG_BYTES)
+    keys.seal(frame, memoryview(record))
+    return bytes(record)
+
+
 def test_records_open_once_in_order_and_unchanged():
     sealing = RecordKeys(KEY)
-    first, second = sealing.seal(b"one"), sealing.seal(b"two")
+    first, second = sealed(sealing, b"one"), sealed(sealing, b"two")
+    assert first == AESGCM(sealing._key).encrypt((1).to_bytes(12, "big"), b"one", None)
     assert [RecordKeys(KEY).open(memoryview(first))] == [b"one"]
     for records in ([second], [first, first], [first, second[:-1] + bytes([second[-1] ^ 1])], [b"x" * 16]):
         opening = RecordKeys(KEY)
@@ -161,7 +169,7 @@ def test_keys_are_renewed_at_both_ends(monkeypatch):
     sealing, opening = RecordKeys(KEY), RecordKeys(KEY)
     keys = []
     for number in range(5):
-        assert opening.open(memoryview(sealing.seal(bytes([number])))) == bytes([number])
+        assert opening.open(memoryview(sealed(sealing, bytes([number])))) == bytes([number])
         keys.append(sealing._key)
     assert [keys.index(key) for key in keys] == [0, 0, 2, 2, 4]
     assert KEY not in keys
