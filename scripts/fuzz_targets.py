@@ -69,9 +69,9 @@ def _frames(data: bytes) -> None:
         size = int.from_bytes(data[:2], "big")
         pieces.append(data[2 : 2 + size])
         data = data[2 + size :]
-    frames = map(reader.read, pieces)
+    arrived = iter(pieces)
     for _ in range(len(pieces)):
-        message = assemble("step", 3, lambda: next(frames))
+        message = assemble("step", 3, lambda step, left: reader.read(next(arrived), step, left))
         assert len(message) == 3
 
 

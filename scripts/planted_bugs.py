@@ -85,10 +85,10 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         "parties/link/frames.py",
         ("tests/parties/link/test_frames.py",),
         [
-            ("if after + value == len(data)", "if after + value <= len(data)"),
-            ("(data[:position], memoryview(data)[after:])", "(data[:position], memoryview(data)[position:])"),
-            ("frame.payload if payload is None else payload", "frame.payload"),
-            ("position = after + value", "position = after"),
+            ("if len(data) == len(head) + size and data.startswith(head):", "if data.startswith(head):"),
+            ("memoryview(data)[len(head) :], more)", "memoryview(data)[len(head) :], False)"),
+            ("head = _head(self._sequence,", "head = _head(data[1] if len(data) > 1 else 0,"),
+            ("if left > CHUNK_BYTES + SHORT_BYTES else", "if left > CHUNK_BYTES else"),
         ],
     ),
     (

@@ -6,7 +6,6 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from itertools import chain
 
 from google.protobuf.message import DecodeError
 from typing_extensions import override
@@ -105,11 +104,7 @@ class GrpcChannel(Channel):
     @override
     def receive(self, step: str, size: int) -> Buffer:
         self._step = step
-        data = self._next_data()
-        if (payload := self._reader.whole(step, size, data)) is not None:
-            return payload
-        frames = map(self._read, chain((data,), iter(self._next_data, None)))
-        return assemble(step, size, frames.__next__)
+        return assemble(step, size, self._next_frame)
 
     @property
     def ended(self) -> threading.Event:
@@ -181,19 +176,13 @@ class GrpcChannel(Channel):
         with self._order:
             self._stream.outbox.append(self._writer.write(kind, self._step, payload))
 
-    def _next_frame(self) -> Received:
-        return self._read(self._next_data())
-
-    def _next_data(self) -> bytes:
+    def _next_frame(self, step: str = "", left: int = 0) -> Received:
         self._watchdog.arm(self._limit)
         data = self._stream.take()
         self._watchdog.disarm()
         if data is None:
             raise self._lost()
-        return data
-
-    def _read(self, data: bytes) -> Received:
-        frame = self._reader.read(data)
+        frame = self._reader.read(data, step, left)
         if frame.kind == ABORT:
             self._last_word.acquire(blocking=False)
             reason = one_line(bytes(frame.payload).decode(errors="replace"))

@@ -16,8 +16,6 @@ CHUNK_BYTES = 1024 * 1024  # the fastest size measured: as large as a message of
 MAX_FRAME_BYTES = 2 * 1024 * 1024  # gRPC itself refuses larger ones
 MAX_STEP_CHARACTERS = 200
 SHORT_BYTES = 4096  # a rest of this size is no frame of its own
-SMALL_FRAME_BYTES = 16 * 1024  # up to this size a copy is quicker than a search for the payload
-MAX_FIELDS_BYTES = 1024  # of a frame without its payload
 _KINDS = (DATA, HELLO, ABORT, GOODBYE)
 _VARINT, _LENGTH_DELIMITED = 0, 2  # wire types of protocol buffers
 
@@ -41,9 +39,14 @@ def _fields(step: str, size: int, more: bool) -> bytes:
     return b"".join((Frame(kind=DATA, step=step, more=more).SerializeToString(), _PAYLOAD_TAG, _varint(size)))
 
 
-def _head(number: int, step: str, size: int, more: bool = False) -> bytes:
+def _head(number: int, step: str, size: int, more: bool) -> bytes:
     """Return data frame `number` without its payload of `size` bytes: built by hand, which takes half the time."""
     return _SEQUENCE_TAG + _varint(number) + _fields(step, size, more)
+
+
+def _next_piece(left: int) -> tuple[int, bool]:
+    """Return the size of a message's next piece, if `left` bytes remain, and whether more pieces follow."""
+    return (CHUNK_BYTES, True) if left > CHUNK_BYTES + SHORT_BYTES else (left, False)
 
 
 class FrameWriter:
@@ -52,16 +55,15 @@ class FrameWriter:
     def __init__(self, first: int = 0) -> None:
         self._sequence = first
 
-    def write(self, kind: Kind, step: str, payload: bytes = b"", more: bool = False) -> bytes:
+    def write(self, kind: Kind, step: str, payload: bytes = b"") -> bytes:
         """Return the next frame as bytes.
 
         Args:
             kind: Kind of frame.
             step: Label of the step.
             payload: Content.
-            more: Whether further frames of the message follow.
         """
-        frame = Frame(sequence=self._sequence, kind=kind, step=step, payload=payload, more=more)
+        frame = Frame(sequence=self._sequence, kind=kind, step=step, payload=payload)
         self._sequence += 1
         return frame.SerializeToString()
 
@@ -74,13 +76,13 @@ class FrameWriter:
             step: Label of the step.
             payload: The message.
         """
-        view = memoryview(payload).cast("B")
-        last = max(0, (len(view) - 1 - SHORT_BYTES) // CHUNK_BYTES * CHUNK_BYTES)
-        for start in range(0, last + 1, CHUNK_BYTES):
-            piece = view[start : start + CHUNK_BYTES] if start < last else view[start:]
+        rest, more = memoryview(payload).cast("B"), True
+        while more:
+            size, more = _next_piece(len(rest))
             self._sequence += 1
             # Protocol buffers may be concatenated field by field: so the payload is copied once, not three times.
-            yield b"".join((_head(self._sequence - 1, step, len(piece), start < last), piece))
+            yield b"".join((_head(self._sequence - 1, step, size, more), rest[:size]))
+            rest = rest[size:]
 
 
 class Received(NamedTuple):
@@ -98,19 +100,27 @@ class FrameReader:
     def __init__(self) -> None:
         self._sequence = 0
 
-    def whole(self, step: str, size: int, data: bytes) -> memoryview | None:
-        """Return the message at `step` of `size` bytes if `data` is its only frame, as `cut` writes it; else None."""
-        head = _head(self._sequence, step, size)
-        if len(data) != len(head) + size or not data.startswith(head):
-            return None
-        self._sequence += 1
-        return memoryview(data)[len(head) :]
+    def read(self, data: bytes, step: str = "", left: int = 0) -> Received:
+        """Return the frame that serialised bytes contain, which must be the next one.
 
-    def read(self, data: bytes) -> Received:
-        """Return the frame that serialised bytes contain. Raise ProtocolError if there is none, or not the next one."""
-        fields, payload = _parted(data)
+        A piece of the expected message, as `FrameWriter.cut` writes it, is recognised by its first bytes. It is not
+        parsed, and its payload is a view of `data`.
+
+        Args:
+            data: The bytes.
+            step: Label of the expected message.
+            left: Bytes of that message that are due.
+
+        Raises:
+            ProtocolError: The bytes are no frame, or not the next one.
+        """
+        size, more = _next_piece(left)
+        head = _head(self._sequence, step, size, more)
+        if len(data) == len(head) + size and data.startswith(head):
+            self._sequence += 1
+            return Received(DATA, step, memoryview(data)[len(head) :], more)
         try:
-            frame = Frame.FromString(fields)
+            frame = Frame.FromString(data)
         except DecodeError:
             raise ProtocolError("the peer sent bytes that are not a frame") from None
         kind, step = frame.kind, frame.step
@@ -124,53 +134,23 @@ class FrameReader:
                 "one was lost, repeated or reordered"
             )
         self._sequence += 1
-        return Received(kind, step, frame.payload if payload is None else payload, frame.more)
+        return Received(kind, step, frame.payload, frame.more)
 
 
-def _parted(data: bytes) -> tuple[bytes, memoryview | None]:
-    """Return a frame without its payload, and the payload as a view, if it comes last as `FrameWriter.cut` writes it.
-
-    So a large payload is not copied. Any other frame is returned whole, with None. If the other fields can be parsed,
-    the payload is the one that a parser of the whole frame would find.
-    """
-    position = 0 if len(data) > SMALL_FRAME_BYTES else len(data)
-    while position < min(len(data), MAX_FIELDS_BYTES):
-        tag = data[position]
-        value, after = _read_varint(data, position + 1)
-        if tag == _PAYLOAD_TAG[0]:
-            return (data[:position], memoryview(data)[after:]) if after + value == len(data) else (data, None)
-        if tag & 7 == _LENGTH_DELIMITED:
-            position = after + value
-        elif tag & 7 == _VARINT:
-            position = after
-        else:
-            break
-    return data, None
-
-
-def _read_varint(data: bytes, start: int) -> tuple[int, int]:
-    """Return a number and the position after it; an unfinished or overlong number as far as it was read."""
-    number = shift = 0
-    for position in range(start, min(len(data), start + 10)):
-        number |= (data[position] & 0x7F) << shift
-        if data[position] < 0x80:
-            return number, position + 1
-        shift += 7
-    return number, len(data)
-
-
-def assemble(step: str, size: int, next_frame: Callable[[], Received]) -> Buffer:
+def assemble(step: str, size: int, next_frame: Callable[[str, int], Received]) -> Buffer:
     """Return one message from as many frames as it takes.
 
     Args:
         step: Label of the step.
         size: Exact size of the message, in bytes.
-        next_frame: Returns the next frame.
+        next_frame: Returns the next frame, from the label and the bytes that are due.
 
     Raises:
         ProtocolError: The frames are not that message.
     """
-    first = next_frame()
+    first = next_frame(step, size)
+    if first.kind == DATA and first.step == step and len(first.payload) == size and not first.more:
+        return first.payload
     with refused(first.step, first.payload):
         payload, more = _piece(first, step, size)
         if not more:
@@ -186,7 +166,7 @@ def assemble(step: str, size: int, next_frame: Callable[[], Received]) -> Buffer
             done += len(payload)
             if not more:
                 return whole.toreadonly()
-            payload, more = _piece(next_frame(), step, size - done)
+            payload, more = _piece(next_frame(step, size - done), step, size - done)
 
 
 def _piece(frame: Received, step: str, left: int) -> tuple[Buffer, bool]:
