@@ -34,6 +34,8 @@ CODE_PAGES = (
     *("iso8859-2", "iso8859-15", "mac_roman", "cp850", "cp437", "cp852"),
     *("gb18030", "big5", "shift_jis", "euc_jp", "euc_kr"),
 )
+# those proposed if no language has the letters of all words, as for names from many countries
+COMMON = ("cp1252", "cp1250", "mac_roman", "cp850", "cp437")
 ALPHABETS = (  # sets of non-ASCII letters that occur together in one language or group of languages
     "äöüßàâæçéèêëîïôœùûìíòóúáñ",  # German, French, Italian, Spanish
     *("áàâãçéêíóôõúü", "æøåéèêòôü", "åäöéü", "áðéíóúýþæö"),  # Portuguese, Nordic
@@ -306,22 +308,36 @@ _BETWEEN = re.compile(rb"[\s,;|\"\x00-\x20]+")  # separators of words
 
 
 def _code_page(path: Path, words: bytes, choices: Choices) -> tuple[str, list[str]]:
-    """Return the code page under which a file's non-ASCII words look like words; the operator chooses if several do."""
-    texts: dict[str, str] = {}
+    """Return the code page under which a file's non-ASCII words look like words; the operator chooses if several do.
+
+    If no language has the letters of all words, the operator chooses among the `COMMON` ones.
+    """
+    decoded: dict[str, str] = {}
     for name in CODE_PAGES:
-        text = _decoded(words, name)
-        if text is not None and _are_words(text, name) and text not in texts.values():
-            texts[name] = text
-    examples = {name: listed(list(dict.fromkeys(text.split()))[:3]) for name, text in texts.items()}
+        if (text := _decoded(words, name)) is not None and text not in decoded.values():
+            decoded[name] = text
+    fits = {name: text for name, text in decoded.items() if _are_words(text, name)}
+    some = {name: decoded[name] for name in COMMON if _share_of_words(decoded.get(name, "").split()) >= 0.75}
+    examples = _examples(fits or some)
     if not examples:
         raise InputError(
-            f"{path}: neither UTF-8 nor UTF-16 nor a known code page: name its encoding, as --reading '*=cp437', "
+            f"{path}: neither UTF-8 nor UTF-16 nor a known code page: name its encoding, as --reading '*=cp1252', "
             "or save it as UTF-8"
         )
     chosen = next(iter(examples))
-    if len(examples) > 1:
+    if len(fits) != 1:
         chosen = choices.choose(Question(str(path), "*", examples))
     return chosen, [f"read as {chosen}: {examples[chosen]}"]
+
+
+def _examples(texts: dict[str, str]) -> dict[str, str]:
+    """Return three words of each code page's text, and more if needed to tell several apart; the best come first."""
+    shown: list[tuple[str, ...]] = []
+    readings = dict.fromkeys(zip(*(text.split(" ") for text in texts.values()), strict=False))
+    for word in sorted(readings, key=lambda word: -len({*word})):
+        if word[0] and (len(shown) < 3 or len({*zip(*shown, word, strict=True)}) > len({*zip(*shown, strict=True)})):
+            shown.append(word)
+    return {name: listed(words) for name, words in zip(texts, zip(*shown, strict=True), strict=True)}
 
 
 def _decoded(words: bytes, name: str) -> str | None:
@@ -334,7 +350,7 @@ def _decoded(words: bytes, name: str) -> str | None:
 def _are_words(text: str, name: str) -> bool:
     """Return True if text decoded by the code page `name` looks like words: of one script and its frequent letters."""
     words = list(dict.fromkeys(text.split()))
-    if sum(map(_is_word, words)) < 0.9 * len(words):
+    if _share_of_words(words) < 0.9:
         return False
     letters = [letter for letter in "".join(words).lower() if ord(letter) > 127 and letter.isalpha()]
     latin = {letter for letter in letters if _script(letter) == "LATIN"}
@@ -347,6 +363,10 @@ def _are_words(text: str, name: str) -> bool:
     han = [letter.encode(name)[:1] for letter in letters if _script(letter) == "CJK"]
     low, high = HAN.get(name, (b"\x80", b"\xff"))
     return sum(low <= first <= high for first in han) >= 0.7 * len(han)
+
+
+def _share_of_words(words: Sequence[str]) -> float:
+    return sum(map(_is_word, words)) / max(1, len(words))
 
 
 def _is_word(word: str) -> bool:

@@ -105,6 +105,16 @@ FILES: dict[str, tuple[bytes, set[str] | str]] = {
     ),
     "Hungarian": (towns("cp1250", "Gy\u0151r", "H\u0171v\u00f6s"), {"Gy\u0151r", "H\u0171v\u00f6s"}),
     "Turkish": (towns("cp1254", "\u0130stanbul", "Diyarbak\u0131r"), "?cp1252 ("),
+    "told apart late": (
+        towns("cp1254", "K\u00f6ln", "\u00d6l", "H\u00f6he", "\u0130stanbul"),
+        "?cp1252 ('\u00ddstanbul', 'K\u00f6ln', '\u00d6l') or cp1254 ('\u0130stanbul', ",
+    ),
+    "of many languages": (
+        towns("latin-1", "M\u00fcller", "\u00deorr", "\u00d1and\u00fa", "\u00d8st"),
+        "?cp1252 ('\u00deorr', '\u00d1and\u00fa', '\u00d8st') or cp1250 ("
+        "'\u0162orr', '\u0143and\u00fa', '\u0158st') or cp850 ('\u00ccorr', '\u00d0and\u00b7', "
+        "'\u00cfst'): choose with --reading '*=cp1252', or give --guess",
+    ),
     "Icelandic": (
         towns("cp1252", "\u00de\u00f3r\u00f0ur", "\u00cdsafj\u00f6r\u00f0ur"),
         {"\u00de\u00f3r\u00f0ur", "\u00cdsafj\u00f6r\u00f0ur"},
