@@ -17,7 +17,7 @@ from parties.base import console, files
 from parties.base.address import parse_address, taken
 from parties.base.extras import install_line, installed
 from parties.base.settings import MOST_SECONDS, required
-from parties.base.text import quoted, visible
+from parties.base.text import listed, quoted, visible
 from parties.commands import doctor
 from parties.commands.doctor import Finding
 from parties.commands.options import Between, json_option, party_config, required_party_file
@@ -91,7 +91,9 @@ def findings(file: NodeFile, path: Path, wait: float) -> Iterator[Finding]:
     yield from doctor.machine(file.node.state)
     identity: Identity | None = None
     try:
-        identity = _identity(file)
+        link = file.link
+        paths = required(link.identity, "link.identity"), required(link.certificate, "link.certificate")
+        identity = load_identity(*paths)
         if any(link.connect is None for link, _, _ in entries(file)):
             identity.require_file()
         yield Finding(True, "identity", _of(identity.certificate, "make a new one soon: smc identity create"))
@@ -164,11 +166,6 @@ def _successor(path: Path, name: str, former: x509.Certificate) -> tuple[x509.Ce
     return successor.certificate, Finding(True, what, f"{_of(successor.certificate, 'ask for a new one soon')}{until}")
 
 
-def _identity(file: NodeFile) -> Identity:
-    link = file.link
-    return load_identity(required(link.identity, "link.identity"), required(link.certificate, "link.certificate"))
-
-
 def _of(certificate: x509.Certificate, what: str) -> str:
     """Return the text of a finding about a certificate, with the remedy `what` if it expires soon."""
     until = certificate.not_valid_after_utc
@@ -213,7 +210,7 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
     """Open and count each table, as a session would."""
     from parties.node.budget import same_rows
     from parties.node.offers import check_beside
-    from parties.sources.opening import open_table
+    from parties.sources.opening import open_rows, open_table
     from parties.tables import schema as schemas
 
     tables = file.tables
@@ -236,6 +233,10 @@ def _tables(file: NodeFile) -> Iterator[Finding]:
                 raise InputError(f"all its rows are rows of tables.{twin} too, and rows have one budget: {how}")
             fit = f"{count:,} rows fit the schema (digest {schema.digest()[:16]}…)"
             text = f"{fit}{left_out_phrase(left_out)}{_people(table)}"
+            if keys := [name for name in (*table.columns, *table.derived) if name not in schema.attributes]:
+                with open_rows(table) as rows:
+                    rows.select([table.renamed.get(key, key) for key in keys])
+                text += f"; not in the schema, so keys of smc align: {listed(keys)}"
             yield Finding(True, f"table {name}", text)
         except InputError as error:
             yield Finding(False, f"table {name}", str(error))

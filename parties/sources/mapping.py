@@ -318,10 +318,12 @@ def rules(
     Raises:
         InputError: The settings of any attribute do not fit the schema; the message names the key under `columns`.
     """
-    for name in columns:
-        if name not in schema.attributes:
+    for name, settings in columns.items():
+        is_key = settings.model_fields_set == {"column"} and not did_you_mean(name, schema.attributes)
+        if name not in schema.attributes and not is_key:
             there = instead(name, schema.attributes)
-            raise InputError(f"columns: {quoted(name)} is not an attribute of the schema{there}")
+            as_key = f"; if it is a key of smc align, set derived.{toml_key(name)} instead" if settings.column else ""
+            raise InputError(f"columns: {quoted(name)} is not an attribute of the schema{there}{as_key}")
     mapped = {
         name: _rule(name, categories, columns.get(name, ColumnSettings()), spelling)
         for name, categories in schema.attributes.items()

@@ -341,6 +341,28 @@ def test_the_peers_columns_are_checked(
     assert (line or "rows fit the schema") in found
 
 
+@pytest.mark.parametrize(
+    ("key", "fits", "text"),
+    [
+        ('columns.tax]\ncolumn = "Wind"\n', True, "; not in the schema, so keys of smc align: 'tax'"),
+        ('derived]\ntax = { first = ["Wind", 2] }\n', True, "; not in the schema, so keys of smc align: 'tax'"),
+        ('columns.tax]\ncolumn = "Storm"\n', False, "days.csv: there is no column 'Storm'; there are 'Wind', 'play'"),
+        ('columns.paly]\ncolumn = "play"\n', False, "columns: 'paly' is not an attribute of the schema (did you mean"),
+    ],
+)
+def test_a_key_under_another_name_is_no_typing_error(
+    key: str, fits: bool, text: str, identities: dict[str, Identity], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Schema({"play": ("yes", "no")}, "play").save(Path("schema.toml"))
+    Path("days.csv").write_text("Wind,play\nweak,yes\nstrong,no\n")
+    party_file(identities["alice"], identities["bob"], 'connect = "127.0.0.1:1"')
+    with Path("party.toml").open("a") as file:
+        file.write(f"\n[tables.days.{key}")
+    found = checked(capsys)[1]["table days"]
+    assert found[0] == fits
+    assert text in found[1]
+
+
 def test_a_node_that_lets_us_not_in_leaves_the_other_lines(
     identities: dict[str, Identity], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -30,7 +30,7 @@ def offers(tmp_path: Path) -> Offers:
 
 def test_a_file_that_does_not_fit_is_refused_as_the_node_begins(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"^tables\.days: columns: 'hail' is not an attribute of the schema"):
-        of(tmp_path, '[tables.days.columns.hail]\ncolumn = "h"\n')
+        of(tmp_path, '[tables.days.columns.hail]\nmissing = "?"\n')
     (tmp_path / "schema.toml").unlink()
     with pytest.raises(InputError, match=r"^tables\.days: .*schema\.toml"):
         Offers.of(load(tmp_path / "party.toml"))

@@ -95,6 +95,14 @@ def test_settings_must_fit_the_schema() -> None:
     assert "no category for a range" in refusal("gone", edges=[])
 
 
+def test_a_renamed_key_beside_the_schema_is_no_typing_error() -> None:
+    assert [rule.attribute for rule in rules({"tax": ColumnSettings(column="Steuer Nr.")}, SCHEMA, ["age"])] == ["age"]
+    known = "(did you mean 'age'?); there are 'age', 'sex', 'gone'"
+    as_key = "if it is a key of smc align, set derived.agee instead"
+    assert refusal("agee", column="x") == f"columns: 'agee' is not an attribute of the schema {known}; {as_key}"
+    assert "columns: 'tax' is not an attribute of the schema; there are" in refusal("tax", column="x", edges=[1])
+
+
 def test_rules_come_in_the_order_that_is_asked_for() -> None:
     found = rules({"age": ColumnSettings(edges=(1, 2))}, SCHEMA, ["sex", "age"])
     assert [rule.attribute for rule in found] == ["sex", "age"]
