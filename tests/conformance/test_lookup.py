@@ -11,6 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from parties.jobs.align import kept_list
+from parties.jobs.align.settings import LookupSettings
+from parties.jobs.kinds.align.lookup import AlignLookup
 from smc.errors import InputError
 from tests.support.nodes import Nodes, cost_as_predicted
 from tests.support.processes import Done, Processes, here
@@ -102,6 +105,25 @@ def test_a_kept_list_that_does_not_fit_is_a_line(processes: Processes, tmp_path:
     assert "k: the list is 31 days old, 30 are allowed; agree on --list sent" in refused("--kept", "k")
     (tmp_path / "k").chmod(0o644)
     assert "can be read by other users" in refused("--kept", "k")
+
+
+def test_a_command_plans_a_lookup_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "asked.csv").write_text(ASKED)
+    settings = LookupSettings.model_validate(
+        {"by": ("tax",), "learns": "dialler", "list": "kept", "data": tmp_path / "asked.csv"}
+    )
+    planned, lists = AlignLookup.planned, ["list of the owner", "list of the party that asks"]
+    plans: list[object] = []
+
+    def counted(settings: LookupSettings) -> AlignLookup:
+        plans.append(settings)
+        return planned(settings)
+
+    monkeypatch.setattr(AlignLookup, "planned", counted)
+    monkeypatch.setattr(kept_list, "read", lambda settings, terms, is_owner: (lists[not is_owner], "2026-01-31"))
+    for party in (0, 1):
+        task, data, _ = AlignLookup.alone(settings, party)
+        assert (task._kept, len(plans), data[0] is None) == (lists[party], 1 + party, party == 0)
 
 
 @pytest.mark.parametrize(

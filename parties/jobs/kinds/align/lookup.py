@@ -110,15 +110,13 @@ class AlignLookup(KeyAlignment):
     @override
     def alone(cls, settings: Any, party: int) -> tuple[Self, Any, list[str]]:
         """Return the task with this party's keys, or for the owner of a kept list without them."""
-        if settings.list_ == "sent":
-            return super().alone(settings, party)
-        task, data, remarks = cls.planned(settings), (None, None), list[str]()
-        if asks := task.learns_rows(party):
-            task, data, remarks = super().alone(settings, party)
-        elif settings.aligned is not None:
+        owns_kept = settings.list_ == "kept" and settings.learns == LISTENS[1 - party]
+        if owns_kept and settings.aligned is not None:
             raise InputError("--aligned: this party learns no rows; remove it")
-        task._kept, task._made = kept_list.read(settings, task.terms, is_owner=not asks)
-        return task, data, remarks
+        made = (cls.planned(settings), (None, None), []) if owns_kept else super().alone(settings, party)
+        if settings.list_ == "kept":
+            made[0]._kept, made[0]._made = kept_list.read(settings, made[0].terms, owns_kept)
+        return made
 
     @override
     def run(self, engine: Engine, data: Any, start: State, on_step: OnStep) -> State:
