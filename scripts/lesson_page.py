@@ -289,12 +289,12 @@ message: here the first byte of SHA-256. Their f is the public-key permutation, 
 of 24 bits is insecure, because it can be factored. So you must ask for it with `--toy`. Without
 `--toy` the modulus has 3072 bits.
 
-Only A can invert f. The inverse undoes f: f^-1(f(b)) = b. Below, B draws 4496456 for its choice 3
-and sends f(4496456) = 6741120. A inverts 6741120 and gets 4496456 back, so both know this number. A
-computes e(4496456) = 64 and sends c3 = 30 xor 64 = 94. B computes 94 xor 64 = 30, its message. The
-other three values were sent as drawn. A's inverses of these are numbers that B cannot compute, so
-the other messages stay hidden. A sees four random-looking values, and cannot tell which one is f of
-something.
+Only A can invert f. The inverse undoes f: f^-1(f(b)) = b. Below, B draws 5742747 for its choice 3
+and sends f(5742747) = 1086503. A inverts 1086503 and gets 5742747 back, so both know this number. A
+computes e(5742747) = 141 and sends c3 = 30 xor 141 = 147. B computes 147 xor 141 = 30, its message.
+The other three values were sent as drawn. A's inverses of these are numbers that B cannot compute,
+so the other messages stay hidden. A sees four random-looking values, and cannot tell which one is f
+of something.
 
 A receiver that applies f to all four values reads all four messages. So the protocol is secure only
 against a semi-honest receiver. The [transfer of the engine](protocols-engines.md) prevents this:
@@ -311,10 +311,9 @@ not disclose the bits. XOR gates need no table.
 H a hash. Here a, b and c are labels. Party 1 computes c = H(a) + H(b). If a has colour 1, it also
 adds row 1. If b has colour 1, it also adds (row 2 + a). Party 0 knows all labels, and makes the
 rows so that each pair of labels gives the right label of c
-([paper](https://eprint.iacr.org/2014/756)). In the run below both colours are
-0, so party 1 adds no row. H depends on the session and on the number of the gate too. So you cannot
-recompute c from this page. To get the other label of c, party 1 would need an input label that it
-does not have.
+([paper](https://eprint.iacr.org/2014/756)). In the run below both colours are 1, so party 1 adds
+both. H depends on the session and on the number of the gate too. So you cannot recompute c from
+this page. To get the other label of c, party 1 would need an input label that it does not have.
 
 The label of c becomes a bit by its colour: party 0 knows the colour of the label for 0. The bit is
 the XOR of this colour and that of party 1's label.""",
@@ -455,7 +454,7 @@ def exhausted(times: int = 2) -> str:
         right.write_text(example.demo().clinic_b.read_text().rstrip() + f"\n{EXTRA_ROW}" * times)
         pair = run_local(
             lambda session: decision_tree(make_engine(session, "yao"), str(right) if session.party else ""),
-            seed=b"lesson 9",
+            seed=b"data separation",
         )
     lines = []
     for party, view in enumerate(pair):
@@ -484,7 +483,7 @@ def costs() -> str:
 
     trees = []
     for delta in DELTAS:
-        (tree, cost, precision), _ = run_local(partial(run, delta=delta), seed=b"lesson 9")
+        (tree, cost, precision), _ = run_local(partial(run, delta=delta), seed=b"data separation")
         trees.append(tree)
         size = f"{cost.bytes_sent + cost.bytes_received:,}"
         row = (
@@ -515,7 +514,7 @@ def views(topic: str) -> tuple[View, View]:
         )
         return view
 
-    return run_local(run, seed=b"lesson 9")
+    return run_local(run, seed=b"data separation")
 
 
 def _shortened(view: View) -> View:

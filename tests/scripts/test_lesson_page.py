@@ -53,7 +53,15 @@ def test_numbers_in_a_text_are_those_of_the_views() -> None:
     assert len(numbers) >= 4
     assert not [number for number in numbers if number not in shown]
     assert "colour" in str(views("garbled")[1][0]["values"]["a"])
-    assert {views("garbled")[1][0]["values"][wire][-1] for wire in "ab"} == {"0"}  # "both colours are 0"
+    assert {views("garbled")[1][0]["values"][wire][-1] for wire in "ab"} == {"1"}  # "both colours are 1"
+
+
+def test_shares_look_random() -> None:
+    shown = [step["values"] for view in views("shares") for step in view[:-1]]
+    shares = {name: value for values in shown for name, value in values.items() if name[1:]}
+    assert len(shares) == 6
+    assert len({*shares.values()}) >= 5
+    assert not {*shares.values()} & {"0000", "1111"}  # the other share would be the secret, or its opposite
 
 
 def test_the_error_of_the_logarithm_is_the_proven_one() -> None:
