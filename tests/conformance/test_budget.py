@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from parties.link.identity import load_certificate
-from parties.node.desk.published import is_registered_by
 from parties.operator.budget import Registered
 from parties.tables import example
 from tests.support.coins import PLACE, noted
 from tests.support.nodes import RESEARCH, NodeProcess, Nodes, cost_as_predicted, job, submit, verified
 from tests.support.processes import here
+from tests.support.register import is_registered_by
 from tests.support.registry import installed, registered
 from tests.support.waiting import eventually
 

@@ -13,13 +13,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from cryptography import x509
-
 from parties.link.identity import Identity, fingerprint
 from parties.node.acts.accounts import Accounts
 from parties.node.budget import shown
 from parties.node.log.spendings import Released
-from parties.node.records.signature import check_signature, sign
+from parties.node.records.signature import sign
 from parties.operator.budget import Registered
 
 NOISE = "drawn inside a two-party computation: no party knows or can bias it"
@@ -82,17 +80,3 @@ def registered(identity: Identity, entry: dict[str, Any]) -> Registered:
     """
     signature = sign(identity, entry, "budget").hex()
     return Registered(entry=entry, fingerprint=fingerprint(identity.certificate), signature=signature)
-
-
-def is_registered_by(signed: Registered, certificate: x509.Certificate) -> bool:
-    """Return whether the holder of the certificate's key signed the entry. No input makes it raise.
-
-    Args:
-        signed: The signed entry.
-        certificate: Certificate of the supposed signer.
-    """
-    try:
-        signature = bytes.fromhex(signed.signature)
-    except ValueError:
-        return False
-    return check_signature(certificate, signed.entry, signature, "budget")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from parties.link.identity import Identity
-from parties.node.desk.published import is_registered_by, registered
+from parties.node.desk.published import registered
+from tests.support.register import is_registered_by
 
 
 def test_an_entry_is_its_signers(identities: dict[str, Identity]) -> None:
