@@ -23,7 +23,7 @@ import ssl
 import threading
 from collections.abc import Callable, Sequence
 from email.message import EmailMessage
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
@@ -81,6 +81,21 @@ Mail = Annotated[str, AfterValidator(_mail_address)]
 WebAddress = Annotated[str, AfterValidator(_web_address)]
 TokenAddress = Annotated[WebAddress, AfterValidator(_without_user)]  # receives a token, if there is one
 ServerAddress = Annotated[str, AfterValidator(_server_address)]
+
+
+class ServerSettings(Settings):
+    """Files for a server: its certificate or CA, our certificate and key, and a token to send."""
+
+    ca: LocalPath | None = None
+    certificate: LocalPath | None = None
+    key: LocalPath | None = None
+    token_file: LocalPath | None = None
+
+    @model_validator(mode="after")
+    def _pair(self) -> Self:
+        if (self.certificate is None) != (self.key is None):
+            raise ValueError("certificate and key go together")
+        return self
 
 
 class NotifySettings(Settings):

@@ -13,24 +13,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from parties.base.settings import LocalPath, Settings
-from parties.node.notify import TokenAddress
+from parties.node.notify import ServerSettings, TokenAddress
 
 
-class DecisionSettings(Settings):
+class DecisionSettings(ServerSettings):
     """The table [decision]. `seconds` is the deadline of one request, from the first packet to the last."""
 
     url: TokenAddress
-    ca: LocalPath | None = None
-    certificate: LocalPath | None = None
-    key: LocalPath | None = None
-    token_file: LocalPath | None = None
     seconds: Annotated[float, Field(strict=True, gt=0, le=10, allow_inf_nan=False)] = 2.0
-
-    @model_validator(mode="after")
-    def _whole(self) -> DecisionSettings:
-        if (self.certificate is None) != (self.key is None):
-            raise ValueError("certificate and key go together")
-        return self

@@ -27,11 +27,11 @@ from pydantic import AfterValidator, model_validator
 
 from parties.base.settings import LocalPath, Seconds, Settings
 from parties.base.text import quoted
-from parties.node.notify import ServerAddress, TokenAddress
+from parties.node.notify import ServerAddress, ServerSettings, TokenAddress
 from parties.sources.rights import line
 
 
-class ShipSettings(Settings):
+class ShipSettings(ServerSettings):
     """The table [[records.ship]]: one target of log entries. `seconds` is the deadline of one sending."""
 
     name: Annotated[str, AfterValidator(line)] = ""
@@ -39,10 +39,6 @@ class ShipSettings(Settings):
     syslog: ServerAddress | None = None
     webhook: TokenAddress | None = None
     otlp: TokenAddress | None = None
-    ca: LocalPath | None = None
-    certificate: LocalPath | None = None
-    key: LocalPath | None = None
-    token_file: LocalPath | None = None
     seconds: Seconds = 10.0
 
     @property
@@ -70,8 +66,6 @@ class ShipSettings(Settings):
             raise ValueError("give one of file, syslog, webhook and otlp")
         if self.file is not None and (self.ca or self.certificate or self.key):
             raise ValueError("ca, certificate and key are for a server, not for a file")
-        if (self.certificate is None) != (self.key is None):
-            raise ValueError("certificate and key go together")
         if self.token_file is not None and self.web is None:
             raise ValueError("token_file is for webhook and otlp")
         return self
