@@ -11,11 +11,9 @@ from parties.base import console, files
 from parties.base.text import listed
 from parties.commands.options import TABLE, out_option
 from parties.commands.outputs import FORCE, check_new
-from parties.commands.own_table import chosen
+from parties.commands.own_table import spelled
 from parties.commands.signature import command, option
 from parties.models.load import load_any
-from parties.party_file import load
-from parties.sources.settings import TableSettings
 from smc.errors import InputError
 
 
@@ -45,15 +43,11 @@ def export(
     You can export trees, forests, linear models, boosted trees and naive Bayes models. Scorecards are naive Bayes
     models. LightGBM takes only boosted trees.
     """
-    if schema_file is not None and config_file is not None:
-        raise InputError("--schema: the tables of --config have a schema; give one of the two")
-    if table is not None and config_file is None:
-        raise InputError("--table: needs --config, which is missing; give both")
     if form == "onnx" and out is None:
         raise InputError("--out is missing: ONNX is a binary format, so give a file")
     check_new({"--out": out}, [model_file, schema_file], config_file, force)
     model = load_any(model_file)
-    mapped = _table(config_file, table)
+    mapped = spelled(schema_file, config_file, table)
     from parties.deployed.columns import asked
 
     columns = asked(model, schema_file, mapped)
@@ -99,10 +93,3 @@ def export(
     else:
         files.write_text(out, text)
         console.err.print(f"written: {out}")
-
-
-def _table(config_file: Path | None, named: str | None) -> TableSettings | None:
-    if config_file is None:
-        return None
-    tables = load(config_file).tables
-    return tables[chosen(named, tables, config_file)]

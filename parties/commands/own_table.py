@@ -9,6 +9,7 @@ from typing import TypeVar
 from parties.base.text import listed
 from parties.commands.options import known_table
 from parties.jobs.tabular import TabularSettings
+from parties.party_file import load
 from parties.sources.formats import format_of
 from parties.sources.places import same_place
 from parties.sources.settings import PlaceSettings, TableSettings
@@ -40,6 +41,18 @@ def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mappi
         raise InputError(f"tables.{name}: has a budget, which only a node keeps; propose a job with smc submit")
     files = {} if table.is_chosen or "://" in table.source else {"data": Path(table.source)}
     return by_table(settings, table).model_copy(update={"own_table": table, **files})
+
+
+def spelled(schema_file: Path | None, config_file: Path | None, named: str | None) -> TableSettings | None:
+    """Return the table of --config, named by --table, whose spelling a model's cells have; None without --config."""
+    if schema_file is not None and config_file is not None:
+        raise InputError("--schema: the tables of --config have a schema; give one of the two")
+    if config_file is not None:
+        tables = load(config_file).tables
+        return tables[chosen(named, tables, config_file)]
+    if named is not None:
+        raise InputError("--table: needs --config, which is missing; give both")
+    return None
 
 
 def has_tables(data: Path) -> bool:

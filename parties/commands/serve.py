@@ -11,7 +11,7 @@ import click
 from parties.base import console, files, keyfile
 from parties.base.address import Address, require_free
 from parties.commands.options import TABLE
-from parties.commands.own_table import chosen
+from parties.commands.own_table import spelled
 from parties.commands.signature import command, option
 from parties.link.identity import load_identity
 from parties.models.load import load_any
@@ -52,10 +52,7 @@ def serve(
         raise InputError("--socket: a Unix socket has no TLS; remove --identity and --certificate")
     if socket_file is None:
         require_free(str(address))
-    if schema_file is not None and config_file is not None:
-        raise InputError("--schema: the tables of --config have a schema; give one of the two")
-    if table is not None and config_file is None:
-        raise InputError("--table: needs --config, which is missing; give both")
+    mapped = spelled(schema_file, config_file, table)
     token = None if token_file is None else _token(token_file)
     file = None if config_file is None else load(config_file)
     if elsewhere and file is not None and identity is None and certificate is None:
@@ -67,8 +64,6 @@ def serve(
             "or --config with both, or listen at 127.0.0.1 or a --socket"
         )
     model = load_any(model_file)
-    tables = {} if file is None else file.tables
-    mapped = None if config_file is None else tables[chosen(table, tables)]
     from parties.deployed.columns import asked
     from parties.deployed.service import Predictor, make_app
     from parties.web.server import WebServer
