@@ -115,23 +115,14 @@ class StatusLine:
             question: The question, printed on standard error.
             seconds: Seconds to wait for the answer.
         """
-        if not is_asked() or sys.stderr is None:
-            return False
-        if self._status is not None:
-            self._status.stop()
-        print(question, end="", file=sys.stderr, flush=True)
-        answered = bool(select.select([sys.stdin], [], [], seconds)[0])
-        answer = sys.stdin.readline() if answered else "\n"
-        if self._status is not None:
-            self._status.start()
-        return answer.strip().casefold() in ("y", "yes")
+        return is_asked() and sys.stderr is not None and self.typed(question, seconds).casefold() in ("y", "yes")
 
-    def typed(self, question: str) -> str:
-        """Return the line that is typed in answer to a question."""
+    def typed(self, question: str, seconds: float | None = None) -> str:
+        """Return the line that is typed in answer to a question; empty if `seconds` are given and pass before."""
         if self._status is not None:
             self._status.stop()
         print(question, end="", file=sys.stderr, flush=True)
-        answer = sys.stdin.readline()
+        answer = sys.stdin.readline() if seconds is None or select.select([sys.stdin], [], [], seconds)[0] else ""
         if self._status is not None:
             self._status.start()
         return answer.strip()
