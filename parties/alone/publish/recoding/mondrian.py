@@ -26,7 +26,7 @@ from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.alone.publish.models.model import KAnonymity, PrivacyModel, fitting
 from parties.alone.publish.recoding.boxes import Boxes, joined
 from parties.alone.publish.recoding.fulldomain import unreachable
-from parties.alone.publish.recoding.partition import Partition, Span, range_of
+from parties.alone.publish.recoding.partition import OVERLAPS, Partition, Span, range_of
 from parties.alone.publish.recoding.space import Space
 from protocols.arrays import Counts, Floats
 from smc.errors import InputError
@@ -161,9 +161,7 @@ def mondrian(
     if not cells.rows:
         raise InputError("the table has no rows; give a table with rows")
     if relaxed and any(model.name == "presence" for model in models):
-        raise InputError(
-            "presence needs classes that do not overlap; set algorithm to mondrian, flash, samarati or incognito"
-        )
+        raise InputError(OVERLAPS)
     space = Space(cells, models, numeric or [False] * len(cells.hierarchies))
     members, counts = space.whole
     whole = space.classes(members, counts, np.zeros(len(members), dtype=np.int64), 1)

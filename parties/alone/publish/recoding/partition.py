@@ -19,6 +19,7 @@ from protocols.arrays import Codes, Counts
 from smc.errors import InputError
 
 SUPPRESSED = -1
+OVERLAPS = "presence needs classes that do not overlap; set algorithm to mondrian, flash, samarati or incognito"
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from parties.alone.publish.cells import Cells
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes, build
 from parties.alone.publish.models.classes import layout_of
 from parties.alone.publish.models.model import PrivacyModel, fitting
-from parties.alone.publish.recoding.partition import SUPPRESSED, Box, Partition, Span
+from parties.alone.publish.recoding.partition import OVERLAPS, SUPPRESSED, Box, Partition, Span
 from parties.alone.publish.rules import hierarchy, number, read_tree
 from parties.alone.publish.settings import ColumnPlan, ModelPlan, PublishPlan
 from parties.base import files
@@ -212,9 +212,7 @@ def place_in(
             held = sides[i].holds(box, part[i][cell])
             box, cell = box[held], cell[held]
         if exclusive and len(np.unique(cell)) < len(cell):
-            raise InputError(
-                "presence needs classes that do not overlap; set algorithm to mondrian, flash, samarati or incognito"
-            )
+            raise InputError(OVERLAPS)
         classes[start + cell[::-1]] = box[::-1]  # the first box is written last
     return classes
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from parties.alone.publish.cells import Cells
 from parties.alone.publish.models.model import KAnonymity, PrivacyModel, fitting
 from parties.alone.publish.recoding.fulldomain import unreachable
-from parties.alone.publish.recoding.partition import Partition
+from parties.alone.publish.recoding.partition import OVERLAPS, Partition
 from parties.alone.publish.recoding.space import Part, Space, halves
 from smc.errors import InputError
 
@@ -36,9 +36,7 @@ def topdown(cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool
     if not cells.rows:
         raise InputError("the table has no rows; give a table with rows")
     if any(model.name == "presence" for model in models):
-        raise InputError(
-            "presence needs classes that do not overlap; set algorithm to mondrian, flash, samarati or incognito"
-        )
+        raise InputError(OVERLAPS)
     space = Space(cells, models, numeric or [False] * len(cells.hierarchies))
     k = max([model.k for model in models if isinstance(model, KAnonymity)], default=1)
     whole = space.of_parts([space.whole])
