@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from ipaddress import ip_address
 from pathlib import Path
@@ -30,6 +31,7 @@ from parties.tables import schema
 from smc.errors import InputError
 
 if TYPE_CHECKING:
+    from parties.jobs.inputs import Inputs
     from parties.node.settings import NodeFile
 
 HOLDS = {True: "yes", False: "no", None: "not known"}
@@ -72,9 +74,8 @@ def policy(
     notes = [*remarks(file.policy, known), *unbounded(file.policy, budgets)]
     with suppress(InputError):  # a certificate is missing: smc check reports it
         notes += strangers(file.policy, _fingerprints(file))
-    if job_file is None:
-        request = None
-    else:
+    request = None
+    if job_file is not None:
         job = files.read_toml(job_file) | ({} if peer_name is None else {"peer": peer_name})
         link = _link(post_quantum, key_exchange)
         request = _request(file, job, proposed_by, _moment(at), _checked(address), runs, link)
@@ -109,16 +110,19 @@ def _request(
     runs: int,
     link: Mapping[str, Any],
 ) -> Request:
+    from parties.jobs.inputs import Matching
     from parties.node import peers, proposal
-    from parties.node.acts import gate, templates
+    from parties.node.acts import gate, matchings, templates
     from parties.node.acts.permits import Permits, epsilon_of_uses
+    from parties.node.log import store
+    from parties.node.log.statement import state
     from parties.node.offers import Offers
     from parties.node.policy.templates import expanded
+    from parties.node.records import database
 
     job, party = proposal.read_job(expanded(fields, file.template)), 0
     name = (job.table if proposed_by == "us" else job.peer_table or job.table) or ""
-    nodes: tuple[str, ...] = ()
-    holders: dict[str, str] = {}
+    nodes, holders = tuple[str, ...](), dict[str, str]()
     if file.node.role == "holder":
         if not job.holders:
             raise InputError("this node is a holder, which refuses jobs of two parties; name holders in the job")
@@ -127,7 +131,8 @@ def _request(
             raise InputError(f"holders: {quoted(us)}, this node, is not listed; add it")
         name, party = job.holder_table or job.table or "", 2 + job.holders.index(us)
         nodes = tuple(fingerprint(one.certificate) for one in peers.acquaintances(file) if one.certificate is not None)
-        holders = {one: _stand_in(one) for one in job.holders} | {us: fingerprint(own)}  # a holder pins no other one
+        made_up = {one: hashlib.sha256(one.encode()).digest().hex(":").upper() for one in job.holders}
+        holders = made_up | {us: fingerprint(own)}  # a holder pins no other one
     else:
         peer = peers.acquainted(file, job.peer)
         if job.holders:
@@ -135,13 +140,23 @@ def _request(
             holders = peers.holders_of(job.holders, peer.name, own, lambda one: peers.acquainted(file, one).certificate)
             nodes = (fingerprint(own), "" if peer.certificate is None else fingerprint(peer.certificate))
     offers = Offers.of(file)
-    inputs = offers.inputs(party, name)
+
+    def inputs_of(party: int, table: str) -> Inputs:
+        def matching(identifier: str) -> Matching:
+            with database.reading(file.node.state / database.FILE_NAME) as connection:
+                done = [one for one in store.read(connection) if state(one.statements, False, True) == "done"]
+            record, rows = matchings.named(done[::-1], peer.name or "", table, identifier)
+            return Matching(record.id, rows, str)
+
+        return replace(offers.inputs(party, table), matching=matching)
+
     permits = Permits.of(file)
     permit = None if job.permit is None else permits.named(job.permit)
-    proposed = proposal.propose(job.model_copy(update={"table": name or None}), inputs, nodes, holders, permit)
+    job = job.model_copy(update={"table": name or None})
+    proposed = proposal.propose(job, inputs_of(party, name), nodes, holders, permit)
     epsilon = epsilon_of_uses(proposed.task.disclosure.spends, 0.0 if permit is None else permit.delta)
     around = gate.Circumstances(runs_today=runs, waiting=0, at=at, address=address, permitted=epsilon, **link)
-    fitting = templates.fitting(proposed, party, file.template, offers.inputs)
+    fitting = templates.fitting(proposed, party, file.template, inputs_of)
     proposer = _own(file) if proposed_by == "us" else peer.certificate
     by = "" if proposer is None else fingerprint(proposer)
     unpermitted = permits.objection(proposed, party, by, around.at, around.permitted)
@@ -155,13 +170,7 @@ def _own(file: NodeFile) -> x509.Certificate | None:
 def _fingerprints(file: NodeFile) -> set[str]:
     from parties.node import peers
 
-    certificates = [_own(file), *(one.certificate for one in peers.acquaintances(file))]
-    return {fingerprint(certificate) for certificate in certificates if certificate is not None}
-
-
-def _stand_in(name: str) -> str:
-    """Return a fingerprint for a holder that this node does not know."""
-    return hashlib.sha256(name.encode()).digest().hex(":").upper()
+    return {*map(fingerprint, filter(None, [_own(file), *(one.certificate for one in peers.acquaintances(file))]))}
 
 
 def _link(post_quantum: bool | None, key_exchange: str | None) -> dict[str, Any]:

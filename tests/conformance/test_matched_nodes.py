@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
 from parties.base.files import write_json
 from parties.jobs.kinds.evaluate.auc import Auc
@@ -150,6 +151,15 @@ def test_jobs_of_both_nodes_on_the_matched_rows(pair: Nodes, tmp_path: Path) -> 
     order, view = done(pair, pair.a, **asked)
     assert order["order"] == of_joined(two, **columns)["order"]
     assert view.parameters["alignment"] == matching
+    (pair.b.directory / "tree.toml").write_text(tomli_w.dumps(TREE | {"table": "rows"}))
+    judged = json.loads(here(pair.b.directory, "policy", "--job", "tree.toml", "--json").out)
+    assert judged["decision"]["rules"] == ["own columns", "own columns without noise"]
+    (pair.b.directory / "tree.toml").write_text(tomli_w.dumps(TREE | {"table": "rows", "alignment": "0" * 32}))
+    lacking = here(pair.b.directory, "policy", "--job", "tree.toml")
+    assert lacking.err == (
+        "smc: alignment: no job '00000000' has matched rows of this table and of the peer's for both parties; name one "
+        "job of smc align\n"
+    )
     by_template = pair.b.client.submit({"template": "late", "alignment": "latest"}).id
     assert [view.state for view in pair.finished(by_template)] == ["done", "done"]
     assert pair.a.client.result(by_template).document["order"] == order["order"]

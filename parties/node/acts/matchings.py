@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
@@ -17,6 +18,26 @@ from parties.node.records.sidecar_files import SidecarFiles, read_archive
 from smc.errors import InputError
 
 LATEST, WHOLE = "latest", 32
+
+
+def named(records: Iterable[Record], peer: str, table: str, job: str) -> tuple[Record, int | HiddenTerms]:
+    """Return the job among those done, newest first, that `Matchings.find` names; and its number of rows, or terms."""
+    some = ((one, _rows(one, peer, table)) for one in records if job in (LATEST, one.id[: len(job)]))
+    fitting = list(islice(((one, rows) for one, rows in some if rows is not None), 1 if job == LATEST else 2))
+    if len(fitting) != 1:
+        raise InputError(
+            f"alignment: {'more than one' if fitting else 'no'} job {quoted(job[:8])} has matched rows of this "
+            "table and of the peer's for both parties; name one job of smc align"
+        )
+    return fitting[0]
+
+
+def _rows(record: Record, peer: str, table: str) -> int | HiddenTerms | None:
+    """Return the number of rows that a job has matched for both parties; None if it has not, or not of these."""
+    is_withdrawn = record.said_by("us").withdrawn is not None or record.said_by("peer").withdrawn is not None
+    if is_withdrawn or (record.peer, record.table) != (peer, table):
+        return None
+    return record.task.matched_rows(record.task.states.decode(record.tree))
 
 
 class Matchings:
@@ -38,14 +59,8 @@ class Matchings:
             InputError: No such job, or more than one, has matched rows for both parties, or they are kept no longer.
         """
         records = self._jobs.all() if len(job) != WHOLE else filter(None, [self._jobs.known(job)])
-        named = ((one, self._rows(one, peer, table)) for one in records if job in (LATEST, one.id[: len(job)]))
-        fitting = list(islice(((one, rows) for one, rows in named if rows is not None), 1 if job == LATEST else 2))
-        if len(fitting) != 1:
-            raise InputError(
-                f"alignment: {'more than one' if fitting else 'no'} job {quoted(job[:8])} has matched rows of this "
-                "table and of the peer's for both parties; name one job of smc align"
-            )
-        record, rows = fitting[0]
+        done = (one for one in records if self._jobs.state(one) == "done")
+        record, rows = named(done, peer, table, job)
         self._expire(record)
         if not self._place.own_result(record.id).exists():
             raise InputError(
@@ -64,14 +79,6 @@ class Matchings:
         oldest = datetime.now(UTC) - timedelta(hours=self._offers.aligned_hours)
         if record.ended_at is not None and datetime.fromisoformat(record.ended_at) < oldest:
             self._place.remove_own_result(record.id)
-
-    def _rows(self, record: Record, peer: str, table: str) -> int | HiddenTerms | None:
-        """Return the number of rows that a job has matched for both parties; None if it has not, or not of these."""
-        if (record.peer, record.table, self._jobs.state(record)) != (peer, table, "done"):
-            return None
-        if record.said_by("us").withdrawn is not None or record.said_by("peer").withdrawn is not None:
-            return None
-        return record.task.matched_rows(record.task.states.decode(record.tree))
 
     def _read(self, record: Record) -> str:
         """Return our part of a job's matched rows. Raise InputError if the table's keys have changed."""
