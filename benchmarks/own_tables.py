@@ -1,12 +1,13 @@
 """Commands of one party on a large table: seconds, processor seconds and peak memory of each command.
 
-    python -m benchmarks.own_tables [--rows N] [--csv] [--only NAME ...] [--out FILE.json] [--markdown]
+    python -m benchmarks.own_tables [--rows N] [--twin N] [--csv] [--only NAME ...] [--out FILE.json] [--markdown]
 
 DuckDB writes the rows to a Parquet file, or to CSV: ten columns of text with eight values each, and a class with two
 values that depends on two of them. Nearly all rows differ. Each command runs as a process of its own with its default
 settings. The model of `predict` is a tree of depth 3 at most, learnt with noise from a million of these rows. The plan
-of `publish anonymise` has ten quasi-identifiers and 5-anonymity. `compare` and the attacks take a quarter of the rows
-as the published or synthetic table. On a busy machine, processor seconds are more reliable than seconds.
+of `publish anonymise` has ten quasi-identifiers and 5-anonymity. `--twin` is the number of rows of the published or
+synthetic table of `compare` and the attacks: a quarter of the rows by default. On a busy machine, processor seconds are
+more reliable than seconds.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ LEARNT = 1_000_000  # rows of the model
 TABLE, TWIN, LEARNING = "rows", "twin", "learning"
 
 
-def make(folder: Path, rows: int, kind: str) -> None:
+def make(folder: Path, rows: int, twin: int, kind: str) -> None:
     """Write the tables, the schema and the plan."""
     columns = ", ".join(f"substr('abcdefgh', 1 + (random() * 8)::INT % 8, 1) {name}" for name in NAMES)
     label = "CASE WHEN random() < 0.3 + (c0 < 'd')::INT * 0.2 + (c1 < 'c')::INT * 0.2 THEN 'a' ELSE 'b' END y"
     with duckdb.connect(config={"memory_limit": "2GB", "threads": 1}) as database:
         database.execute("SELECT setseed(0.5)")
-        for name, number in ((TABLE, rows), (TWIN, rows // 4), (LEARNING, min(rows, LEARNT))):
+        for name, number in ((TABLE, rows), (TWIN, twin), (LEARNING, min(rows, LEARNT))):
             path = folder / f"{name}.{kind}"
             query = f"SELECT *, {label} FROM (SELECT {columns} FROM range({number}))"
             database.execute(f"COPY ({query}) TO '{path}' (FORMAT {kind})")
@@ -64,7 +65,8 @@ def commands(kind: str) -> dict[str, list[str]]:
         "publish anonymise": ["--plan", "plan.toml", "--out", f"published.{kind}"],
         "attack link": attacked,
         "attack infer": [*attacked, "--sensitive", "y"],
-        "attack membership": ["--model", "tree.json", "--members", table, "--others", twin],
+        "attack membership --model": ["tree.json", "--members", table, "--others", twin],
+        "attack membership --synthetic": [twin, "--members", table, "--others", f"{LEARNING}.{kind}"],
         "compare": ["--data", table, *compared],
     }
 
@@ -106,6 +108,7 @@ def main() -> None:
     """Make the table, measure, print and write the figures."""
     parser = argparse.ArgumentParser(description="Commands of one party on a large table.")
     parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--twin", type=int, help="rows of the second table; default: a quarter")
     parser.add_argument("--csv", action="store_true", help="CSV in place of Parquet")
     parser.add_argument("--only", nargs="*", help="commands to run; default: all")
     parser.add_argument("--out", type=Path)
@@ -115,14 +118,14 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory(prefix="own-tables-") as name:
         folder = Path(name)
-        make(folder, given.rows, kind)
+        make(folder, given.rows, given.rows // 4 if given.twin is None else given.twin, kind)
         learning = ["--data", f"{LEARNING}.{kind}", "--schema", "schema.toml", "--max-rows", str(2 * LEARNT)]
         run(folder, ["id3", "--alone", *learning, "--epsilon", "1", "--max-depth", "3", "--out", "tree.json"])
         for command, arguments in commands(kind).items():
             if given.only is None or command in given.only:
                 rows.append({"command": command, **run(folder, [*command.split(), *arguments])})
                 print(json.dumps(rows[-1]), flush=True)
-    about = {"rows": given.rows, "columns": len(NAMES) + 1, "format": kind}
+    about = {"rows": given.rows, "twin": given.twin, "columns": len(NAMES) + 1, "format": kind}
     report = {"machine": facts(("duckdb", "numpy", "pyarrow")), "table": about, "commands": rows}
     if given.markdown:
         print(markdown(report))

@@ -52,7 +52,7 @@ BATCHES = (1, 5, 70)  # one, an odd number, and more than the gates of one key
 SEEDS = {"lpn.grow": (7,), "lpn.grow_punctured": (6,), "lpn.encode": (0,)}
 PUBLIC = ("int32", "int64")  # arrays of these types have positions, not secrets
 # kernels that count a party's own rows, or place their keys; others learn of their time only by the clock
-LOCAL = ("histogram.", "rows.", "band.read", "band.solve", "cuckoo.")
+LOCAL = ("histogram.", "rows.", "band.read", "band.solve", "cuckoo.", "neighbours.")
 FEW = (VoleParameters(trees=28, depth=4, log_secret=5), VoleParameters(trees=22, depth=5, log_secret=6))
 PROFILES = [
     Profile("yao", "iknp"),

@@ -24,6 +24,7 @@ from parties.commands.attack_files import (
 from parties.commands.options import Between
 from parties.commands.rows import CONFIG, chosen
 from parties.commands.signature import command, option
+from parties.tables.texts import TextColumn
 from smc.errors import InputError
 
 if TYPE_CHECKING:
@@ -206,22 +207,23 @@ def _nearness(release: Columns, tables: Sequence[Columns], columns: str | None) 
     ends = np.cumsum([len(table.lines) for table in every])[:-1]
     codes, pairs = [], []
     for name in names:
-        known = [cell for table in tables for cell in column_of(table, name)]
-        labels = column_of(release, name)
-        if labels and known and not measured(known, labels, ranges=False):
+        labels, *others = (TextColumn.of(column_of(table, name)) for table in every)
+        code = {text: i for i, text in enumerate(dict.fromkeys(t for c in (labels, *others) for t in c.texts))}
+        places = [np.array([code[text] for text in c.texts], dtype=np.int64)[c.codes] for c in (labels, *others)]
+        known = TextColumn.among(list(code), np.concatenate(places[1:]))
+        if len(labels) and len(known) and not measured(known, labels, ranges=False):
             check_shared(name, known, labels, release.path, LEAVE_OUT)
-        codes.append(np.unique(np.array([*labels, *known], dtype=str), return_inverse=True)[1])
+        codes.append(np.concatenate(places))
         pairs.append((name, known, labels))
-    synthetic, *others = np.split(np.column_stack(codes).astype(np.int64), ends)
+    synthetic, *rows = np.split(np.column_stack(codes), ends)
     if not len(synthetic):
         raise InputError(f"{release.path}: there are no rows; give a file with rows")
-    far = [-nearest(rows, synthetic).astype(np.float64) for rows in others]
+    far = np.split(-nearest(np.concatenate(rows), synthetic).astype(np.float64), [len(rows[0])])
     sure = {"columns that differ": (far[0], far[1])}
-    sizes = [len({*known}) * len({*labels}) for _, known, labels in pairs]
-    is_small = sum(map(len, others)) * len(synthetic) <= MOST_DISTANCES and max(sizes) <= MOST_PAIRS
+    sizes = [len(known.texts) * len(labels.texts) for _, known, labels in pairs]
+    is_small = sum(map(len, rows)) * len(synthetic) <= MOST_DISTANCES and max(sizes) <= MOST_PAIRS
     if is_small and any(measured(known, labels) for _, known, labels in pairs):
         view = Release([agreement(*pair) for pair in pairs])
-        people, person = view.people
-        least = np.array([view.distances(known).min() for known in people.T])[person]
-        sure["distance"] = (-least[: len(others[0])], -least[len(others[0]) :])
+        least = np.array([far.min() for far in view.distances()])[view.people[1]]
+        sure["distance"] = (-least[: len(rows[0])], -least[len(rows[0]) :])
     return sure

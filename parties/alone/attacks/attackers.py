@@ -7,7 +7,7 @@ Membership inference succeeds if synthetic rows are nearer to members than to ot
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -72,10 +72,9 @@ class Release:
             on_progress: called with the numbers of known persons done and in total
         """
         self.columns, self.on_progress = columns, on_progress
+        self.looks_for_values = values is not None
         self.values = np.arange(len(columns[0].published)) if values is None else values
-        self.lines, of = np.unique(np.stack([c.published for c in columns]), axis=1, return_inverse=True)
-        self.order = np.argsort(of.ravel(), kind="stable")
-        self.ends = np.concatenate([[0], np.cumsum(np.bincount(of.ravel()))])
+        self.lines, self.order, self.ends = linking.lines_of([c.published for c in columns])
         self.whole = np.bincount(self.values)
 
     @cached_property
@@ -101,41 +100,66 @@ class Release:
         lift = math.log(counts[value] / len(rows)) - math.log(self.whole[value] / self.whole.sum())
         return int(those[len(those) // 2]), lift
 
-    def named(self, choose: Callable[[Codes], tuple[int, float]]) -> Guesses:
-        """Return the guesses of an attacker; `choose` maps a person's known cells to a row and its certainty."""
-        people, person = self.people
-        chosen = []
-        for i, known in enumerate(people.T):
-            if i % 100 == 0:
-                self.on_progress(i, people.shape[1])
-            chosen.append(choose(known))
+    def named(self, chosen: Iterable[tuple[int, float]]) -> Guesses:
+        """Return the guesses of an attacker, given a row and its certainty for each of the `people`."""
+        person = self.people[1]
         rows, sure = (np.array(part) for part in zip(*chosen, strict=True))
         return Guesses(rows.astype(np.int64)[person], sure.astype(np.float64)[person])
 
-    def distances(self, known: Codes) -> Floats:
-        """Return the squared distance of every combination to a person's known cells, float64[combinations]."""
-        far = np.zeros(self.lines.shape[1])
-        for column, value, labels in zip(self.columns, known.tolist(), self.lines, strict=True):
-            far += (column.distance_to(value).astype(np.float64) ** 2)[labels]
-        return far
+    def distances(self) -> Iterator[Floats]:
+        """Yield for each of the `people` the squared distance of every combination, float64[combinations]."""
+        tables = [lambda value, c=c: c.distance_to(value).astype(np.float64) ** 2 for c in self.columns]
+        return linking.sums(self.lines, tables, self.people[0])
+
+    @cached_property
+    def nearest(self) -> tuple[Guesses, Guesses]:
+        """Guesses of `nearest_row`, and of `near_rows` if the attacker looks for values."""
+        of_one: list[tuple[int, float]] = []
+        of_ten: list[tuple[int, float]] = []
+        for i, far in enumerate(self.distances()):
+            if i % 100 == 0:
+                self.on_progress(i, self.people[0].shape[1])
+            of_one.append(self._nearest(far))
+            of_ten.append(self._near(far) if self.looks_for_values else (0, 0.0))
+        return self.named(of_one), self.named(of_ten)
+
+    def _nearest(self, far: Floats) -> tuple[int, float]:
+        least = far.min()
+        tied = far <= least + 1e-12
+        rows = self.rows_of(np.flatnonzero(tied))
+        row, lift = self.vote(rows)
+        beyond = far.min(initial=np.inf, where=~tied)
+        # each row is a value of its own: no row stands out
+        if len(rows) > 1 and len(self.whole) == len(self.values):
+            return row, 0.0
+        return row, lift if np.isinf(beyond) else lift * (1 - math.sqrt(least / beyond))
+
+    def _near(self, far: Floats) -> tuple[int, float]:
+        few = np.argpartition(far, NEAR_ROWS)[:NEAR_ROWS] if len(far) > NEAR_ROWS else np.arange(len(far))
+        few = few[np.argsort(far[few], kind="stable")]
+        sizes = self.ends[few + 1] - self.ends[few]
+        return self.vote(self.rows_of(few[: int(np.searchsorted(sizes.cumsum(), NEAR_ROWS)) + 1]))
 
 
 def most_frequent(release: Release) -> Guesses:
     """Guess a row with the most frequent sensitive value for every person, without using known cells."""
+    person = release.people[1]
     row, sure = release.vote(release.order)
-    return release.named(lambda known: (row, sure))
+    return Guesses(np.full(len(person), row), np.full(len(person), sure))
 
 
 def possible_rows(release: Release) -> Guesses:
     """Guess the most frequent sensitive value of the rows that agree in all columns; of all rows, if none agrees."""
 
-    def choose(known: Codes) -> tuple[int, float]:
-        could = np.full(release.lines.shape[1], True)
-        for column, value, labels in zip(release.columns, known, release.lines, strict=True):
-            could &= (column.similar[value] >= LIKELY)[labels]
-        return release.vote(release.rows_of(np.flatnonzero(could)) if could.any() else release.order)
+    overall = release.vote(release.order)
 
-    return release.named(choose)
+    def choose(known: Codes) -> tuple[int, float]:
+        could = np.arange(release.lines.shape[1])
+        for column, value, labels in zip(release.columns, known, release.lines, strict=True):
+            could = could[(column.similar[value] >= LIKELY)[labels if len(could) == len(labels) else labels[could]]]
+        return release.vote(release.rows_of(could)) if len(could) else overall
+
+    return release.named(map(choose, release.people[0].T))
 
 
 def naive_bayes(release: Release) -> Guesses:
@@ -160,33 +184,12 @@ def naive_bayes(release: Release) -> Guesses:
 
 def nearest_row(release: Release) -> Guesses:
     """Guess the nearest row; among equally near rows, one with their most frequent sensitive value."""
-
-    def choose(known: Codes) -> tuple[int, float]:
-        far = release.distances(known)
-        least = far.min()
-        tied = far <= least + 1e-12
-        rows = release.rows_of(np.flatnonzero(tied))
-        row, lift = release.vote(rows)
-        beyond = far[~tied].min(initial=np.inf)
-        # each row is a value of its own: no row stands out
-        if len(rows) > 1 and len(release.whole) == len(release.values):
-            return row, 0.0
-        return row, lift if np.isinf(beyond) else lift * (1 - math.sqrt(least / beyond))
-
-    return release.named(choose)
+    return release.nearest[0]
 
 
 def near_rows(release: Release) -> Guesses:
     """Guess the most frequent sensitive value of the nearest rows, ten or, with equal cells, more: this finds rules."""
-    sizes = np.diff(release.ends)
-
-    def choose(known: Codes) -> tuple[int, float]:
-        far = release.distances(known)
-        few = np.argpartition(far, NEAR_ROWS)[:NEAR_ROWS] if len(far) > NEAR_ROWS else np.arange(len(far))
-        few = few[np.argsort(far[few], kind="stable")]
-        return release.vote(release.rows_of(few[: int(np.searchsorted(sizes[few].cumsum(), NEAR_ROWS)) + 1]))
-
-    return release.named(choose)
+    return release.nearest[1]
 
 
 def rare_match(release: Release) -> Guesses:

@@ -8,17 +8,21 @@ eccentricity, (best - second best) / standard deviation of all scores, is at lea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from parties.alone.attacks.agreement import Agreement
+from parties.alone.publish.cells import grouped
 from protocols.arrays import Codes, Floats
+from smc import kernels
 
 ECCENTRICITY = 1.5
 STEPS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0)  # thresholds of a report; for the first, the eccentricity must be greater
 MOST = 2_000  # most known rows tried
+_BATCH = 8  # people whose sums are in memory at once
 
 OnProgress = Callable[[int, int], object]  # numbers of known rows done and in total
 
@@ -30,6 +34,42 @@ class Guesses(NamedTuple):
     sure: Floats
 
 
+def lines_of(columns: Sequence[Codes]) -> tuple[NDArray[np.int32], Codes, Codes]:
+    """Return the distinct rows of a table int32[columns, lines], the order that groups the rows, and where groups end.
+
+    `ends` begins with 0.
+    """
+    order, starts = grouped(columns, [int(column.max(initial=0)) + 1 for column in columns])
+    return np.stack([column[order[starts]].astype(np.int32) for column in columns]), order, np.array([*starts, len(order)])
+
+
+def sums(lines: NDArray[np.int32], tables: Sequence[Callable[[int], Floats]], people: Codes) -> Iterator[Floats]:
+    """Yield for each person the sum over the columns of a number of each line, float64[lines], valid until the next.
+
+    The numbers are added in the order of the columns.
+
+    Args:
+        lines: code of each line in each column, in lexical order, int32[columns, lines]
+        tables: for each column, the function from a person's code to the numbers of all codes of lines
+        people: codes of each person, int64[columns, people]
+    """
+    differs = np.logical_or.accumulate(lines[:, 1:] != lines[:, :-1], axis=0)  # from the line before, up to a column
+    shared = max(1, int((4 * differs.sum(axis=1) < lines.shape[1]).sum()))  # columns whose sums few lines begin with
+    beginning = np.cumsum(np.append(False, differs[shared - 1]), dtype=np.int32)
+    rest = np.vstack([beginning, lines[shared:]])
+    first = np.ascontiguousarray(lines[:shared, np.append(True, differs[shared - 1])])
+    totals = [np.zeros((_BATCH, codes.shape[1])) for codes in (first, rest)]
+    for start in range(0, people.shape[1], _BATCH):
+        some = people[:, start : start + _BATCH]
+        known = [np.stack([*map(table, values)]) for table, values in zip(tables, some.tolist(), strict=True)]
+        for codes, total, numbers in zip((first, rest), totals, (known[:shared], [totals[0], *known[shared:]]), strict=True):
+            total.fill(0)
+            starts = np.cumsum([0, *(table.shape[1] for table in numbers)])[:-1]
+            flat = np.concatenate([table[: some.shape[1]] for table in numbers], axis=1, dtype=np.float64)
+            kernels.look_up_each(codes, flat, starts, total[: some.shape[1]])
+        yield from totals[1][: some.shape[1]]
+
+
 def link(columns: Sequence[Agreement], on_progress: OnProgress = lambda done, total: None) -> Guesses:
     """Link every known row to a published row, with its eccentricity as certainty.
 
@@ -39,23 +79,18 @@ def link(columns: Sequence[Agreement], on_progress: OnProgress = lambda done, to
         columns: agreement of each known column
         on_progress: called with the numbers of known rows done and in total
     """
-    lines, first, place, counts = np.unique(
-        np.stack([column.published for column in columns]),
-        axis=1,
-        return_index=True,
-        return_inverse=True,
-        return_counts=True,
-    )
-    del place
+    lines, order, ends = lines_of([column.published for column in columns])
+    first, counts = order[ends[:-1]], np.diff(ends)
     weights = [1 / np.log(np.maximum(column.frequencies, 2)) for column in columns]
-    known_count = len(columns[0].known)
+    weighted = [
+        lambda value, weight=weight, column=column: weight[value] * column.similar[value]
+        for column, weight in zip(columns, weights, strict=True)
+    ]
+    known = np.stack([column.known for column in columns])
+    known_count = known.shape[1]
     best, eccentricity = np.zeros(known_count, dtype=np.int64), np.zeros(known_count)
     total = int(counts.sum())
-    for row in range(known_count):
-        scores = np.zeros(lines.shape[1])
-        for column, weight, labels in zip(columns, weights, lines, strict=True):
-            value = column.known[row]
-            scores += (weight[value] * column.similar[value])[labels]
+    for row, scores in enumerate(sums(lines, weighted, known)):
         top = int(scores.argmax())
         highest = scores[top]
         scores[top] = -np.inf

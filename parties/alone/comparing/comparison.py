@@ -120,8 +120,8 @@ def _distances(original: Codes, synthetic: Codes, folds: Mapping[str, Codes]) ->
     """
     report: dict[str, Any] = {}
     for name, rows in (("synthetic", synthetic), ("own", original)):
-        parts = [nearest(rows[folds[name] == part], original[folds["own"] != part]) for part in range(FOLDS)]
-        counts = np.bincount(np.concatenate(parts), minlength=original.shape[1] + 1)
+        far = nearest(rows, original, (folds[name], folds["own"]))
+        counts = np.bincount(far, minlength=original.shape[1] + 1)
         shares = counts / counts.sum()
         report[name] = {"mean": float(shares @ np.arange(len(shares))), "shares": shares.tolist()}
     return report

@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from parties.alone.publish.cells import grouped
 from parties.alone.publish.models.strongest import is_found
 from protocols.arrays import Codes
+from smc import kernels
 
-_NEAR, _FAR = 64, 1 << 14  # rows compared at once, which fit into a second-level cache
+_TRIES, _LEAF = 3, 16
+_SCANNED = 64  # cells that a scan compares in the time of a step in a trie
 
 
 def marginal_errors(
@@ -51,36 +54,78 @@ def marginal_errors(
         yield columns, float(np.abs(shares[0] - shares[1]).sum() / 2)
 
 
-def nearest(rows: Codes, others: Codes) -> NDArray[np.int64]:
+def nearest(rows: Codes, others: Codes, folds: tuple[Codes, Codes] | None = None) -> NDArray[np.int64]:
     """Return the number of columns in which the nearest of `others` differs from each row, int64[rows].
 
     Args:
         rows: int64[rows, columns]
         others: int64[others, columns]
+        folds: fold of each row and of each other, below 8: a row is compared with others of other folds; None: with all
 
     Raises:
         ValueError: there are no others
     """
     if not len(others):
         raise ValueError("the table has no rows to compare with")
-    distinct, inverse = np.unique(rows, axis=0, return_inverse=True)
-    columns = np.ascontiguousarray(np.unique(others, axis=0).T)
-    # Categories are renumbered, so that a column with at most 256 categories fits into bytes.
-    pairs = zip(distinct.T, columns, strict=True)
-    recoded = [np.unique(np.concatenate(pair), return_inverse=True)[1] for pair in pairs]
-    size = np.uint8 if all(codes.max(initial=0) < 256 for codes in recoded) else np.uint32
-    near = [codes[: len(distinct)].astype(size) for codes in recoded]
-    far = [codes[len(distinct) :].astype(size) for codes in recoded]
-    least = np.full(len(distinct), len(columns), dtype=np.int64)
-    counted = np.uint8 if len(columns) < 256 else np.uint32
-    for start in range(0, len(distinct), _NEAR):
-        part = slice(start, start + _NEAR)
-        for begin in range(0, columns.shape[1], _FAR):
-            differing = np.zeros((len(least[part]), len(far[0][begin : begin + _FAR])), dtype=counted)
-            for column, other in zip(near, far, strict=True):
-                differing += column[part, None] != other[None, begin : begin + _FAR]
-            np.minimum(least[part], differing.min(axis=1), out=least[part])
-    return least[inverse]
+    of, sides = (np.full(len(some), 255, dtype=np.uint8) for some in (rows, others))
+    if folds is not None:
+        of, sides = (255 - (1 << folds[0])).astype(np.uint8), (1 << folds[1]).astype(np.uint8)
+    sizes = np.maximum(rows.max(axis=0, initial=0), others.max(axis=0)) + 1
+    order, starts = grouped([*others.T], sizes)
+    lines, sides = others[order[starts]].astype(np.int32), np.bitwise_or.reduceat(sides[order], starts)
+    order, starts = grouped([*rows.T, of], [*sizes, 256])
+    queries, of = rows[order[starts]].astype(np.int32), of[order[starts]]
+    least = np.zeros(len(queries), dtype=np.int64)
+    most, stack = lines.size // _SCANNED, np.zeros((1 + min(int(sizes.sum()), lines.size), 3), dtype=np.int64)
+    kernels.nearest_by_tries(*_tries(lines, sides, sizes), queries, of, most, stack, least)
+    far = np.flatnonzero(least < 0)
+    scanned, apart = np.zeros(len(far), dtype=np.int64), np.zeros(kernels.LINES, dtype=np.int32)
+    kernels.nearest_of_all(np.ascontiguousarray(lines.T), sides, queries[far], of[far], apart, scanned)
+    least[far] = scanned
+    found = np.zeros(len(rows), dtype=np.int64)
+    found[order] = np.repeat(least, np.diff([*starts, len(rows)]))
+    return found
+
+
+def _tries(lines: NDArray[np.int32], sides: Any, sizes: Codes) -> tuple[Any, ...]:
+    """Return tries of distinct lines as `kernels.nearest_by_tries` takes them, each beginning with another block."""
+    tries = min(_TRIES, len(sizes))
+    bits = np.log2(sizes)
+    blocks: list[list[int]] = [[] for _ in range(tries)]
+    for column in np.argsort(-bits, kind="stable").tolist():
+        min(blocks, key=lambda block: bits[block].sum()).append(column)
+    width = 1 if sizes.max() <= 256 else 4
+    nodes, roots, numbers, orders, sorted_lines, sorted_sides = [], [], [], [], [], []
+    number = 0
+    for start in range(tries):
+        turned = [*blocks[start:], *blocks[:start]]
+        orders.append(order := np.concatenate(turned).astype(np.int64))
+        numbers.append(np.repeat(np.arange(1, tries + 1), [*map(len, turned)]))
+        roots.append(number)
+        place, _ = grouped([*lines.T[order]], sizes[order])
+        ordered = np.ascontiguousarray(lines[place][:, order])
+        sorted_lines.append(np.ascontiguousarray(ordered.astype("<i4" if width == 4 else "u1")).view(np.uint8))
+        sorted_sides.append(sides[place])
+        shared = np.full(len(lines), -1)  # columns that a line shares with the one before it
+        shared[1:] = (ordered[1:] != ordered[:-1]).argmax(axis=1)
+        here, ends, codes = np.zeros(1, dtype=np.int64), np.array([len(lines)]), np.zeros(1, dtype=np.int32)
+        for level in range(len(order) + 1):
+            number += len(here)
+            is_long = ends - here > _LEAF
+            if not is_long.any() : 
+                nodes.append(np.column_stack([here, ends, np.ones(len(here)), codes]))
+                break
+            inside = np.repeat(np.column_stack([np.zeros(len(here), bool), is_long]).ravel(), np.diff(np.column_stack([here, ends]).ravel(), prepend=0))
+            every = np.flatnonzero(shared[:len(inside)] <= level)
+            below = every[inside[every]]
+            after = np.searchsorted(below, here), np.searchsorted(below, ends)
+            nodes.append(np.column_stack([np.where(is_long, number + after[0], here), np.where(is_long, number + after[1], ends), ~is_long, codes]))
+            all_ends = np.append(every[1:], len(inside))
+            here, ends, codes = below, all_ends[inside[every]], ordered[below, level]
+    return (
+        np.concatenate(nodes).astype(np.int32), np.array(roots), np.stack(numbers), np.stack(orders),
+        np.ascontiguousarray(np.stack(sorted_lines)), np.stack(sorted_sides), width,
+    )
 
 
 def copies(original: Codes, synthetic: Codes) -> dict[str, Any]:
