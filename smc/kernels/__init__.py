@@ -1,7 +1,7 @@
 """Compiled inner loops: this file lists the kernels with their types; the other modules hold their sources."""
 
 from smc.kernels.native import Kernel
-from smc.kernels.neighbours import BLOCK as LINES
+from smc.kernels.neighbours import LINES as LINES
 from smc.kernels.rows import ROWS as ROWS
 
 expand = Kernel("labels", "expand", "u64[]", "u64[]")
@@ -71,8 +71,9 @@ look_up = Kernel("rows", "look_up", "i64[,]", "f64[]", "i64[]", "f64[]")
 look_up_each = Kernel("rows", "look_up_each", "i32[,]", "f64[,]", "i64[]", "f64[,]")
 add_up = Kernel("rows", "add_up", "i64[,]", "f64[]", "i64[]", "f64[]")
 
+grow_tries = Kernel("neighbours", "grow", "i32[,,]", "i64", "i64[,]", "i64[]", "i32[,]", "i64[]")
 nearest_by_tries = Kernel(
     "neighbours", "search",
-    "i32[,]", "i64[]", "i64[,]", "i64[,]", "u8[,,]", "u8[,]", "i64", "i32[,]", "u8[]", "i64", "i64[,]", "i64[]",
+    "i32[,]", "i64[]", "i64[,]", "i64[,]", "i32[,,]", "u8[,]", "i32[,]", "u8[]", "i64", "i64[,]", "i64[]",
 )  # fmt: skip
 nearest_of_all = Kernel("neighbours", "scan", "i32[,]", "u8[]", "i32[,]", "u8[]", "i32[]", "i64[]")

@@ -10,25 +10,63 @@ from __future__ import annotations
 
 import numpy as np
 
-BLOCK = 1 << 12  # rows compared at a time, so that their sums stay in the cache
+LINES = 1 << 12  # lines that a scan compares at a time, so that their sums stay in the cache
 
 
-def search(nodes, roots, blocks, orders, lines, sides, width, queries, of, most, stack, least):  # type: ignore[no-untyped-def]
+def grow(lines, leaf, stack, roots, nodes, count):  # type: ignore[no-untyped-def]
+    """Write the nodes of tries of sorted lines, as far as there is room for them, and count them.
+
+    Args:
+        lines: Distinct lines in lexical order, in an order of columns for each trie, i32[tries, lines, columns].
+        leaf: Most lines that a node without children stands for.
+        stack: Scratch, i64[lines + 1, 4].
+        roots: Filled in with the root of each trie, i64[tries].
+        nodes: Filled in, i32[nodes, 4]; see `search`.
+        count: Filled in with the number of nodes, i64[1].
+    """
+    number = 0
+    for trie in range(lines.shape[0]):
+        roots[trie] = number
+        stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3] = number, 0, lines.shape[1], 0
+        number += 1
+        top = 1
+        while top > 0:
+            top -= 1
+            node, begin, end, level = stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3]
+            is_leaf = end - begin <= leaf
+            first = number
+            row = begin
+            while row < end and not is_leaf:
+                code, start = lines[trie, row, level], row
+                while row < end and lines[trie, row, level] == code:
+                    row += 1
+                if number < nodes.shape[0]:
+                    nodes[number, 3] = code
+                stack[top, 0], stack[top, 1], stack[top, 2], stack[top, 3] = number, start, row, level + 1
+                top += 1
+                number += 1
+            if node < nodes.shape[0]:
+                nodes[node, 0] = begin if is_leaf else first
+                nodes[node, 1] = end if is_leaf else number
+                nodes[node, 2] = is_leaf
+    count[0] = number
+
+
+def search(nodes, roots, blocks, orders, lines, sides, queries, of, most, stack, least):  # type: ignore[no-untyped-def]
     """Find the distance of each query to the nearest line with a side that the query accepts.
 
     Args:
         nodes: Nodes of all tries, i32[nodes, 4]: the first child or line, the end of the children or lines, whether
-            they are lines, and the code of the node in the column of its level. Codes rise among the children of a node.
+            they are lines, and the code of the node in the column above its level. Codes of siblings rise.
         roots: Root of each trie, i64[tries].
         blocks: Number of the block of each level, from 1, i64[tries, columns].
         orders: Columns in the order of the levels of each trie, i64[tries, columns].
-        lines: Distinct lines in the order of each trie, with codes of `width` bytes, u8[tries, lines, columns * width].
-        sides: Bits of each line, u8[tries, lines].
-        width: Bytes of a code in `lines`.
+        lines: Distinct lines, sorted by the columns in this order, i32[tries, lines, columns].
+        sides: Bits of each of these lines, u8[tries, lines].
         queries: i32[queries, columns].
         of: Bits of each query, u8[queries]; it accepts lines that have one of these bits.
         most: Most nodes and lines that are looked at for a query.
-        stack: Scratch, i64[1 + the sum of the numbers of codes of all columns, 3].
+        stack: Scratch, i64[1 + lines + columns, 3].
         least: Distance of each query, i64[queries]; -1 for a query that would need more than `most` steps.
     """
     tries, columns = orders.shape
@@ -49,10 +87,7 @@ def search(nodes, roots, blocks, orders, lines, sides, width, queries, of, most,
                         for row in range(begin, end):
                             apart, at = differing, level
                             while at < columns and apart <= radius:
-                                code, differs = query[order[at]], False
-                                for byte in range(width):
-                                    differs |= lines[trie, row, at * width + byte] != (code >> 8 * byte & 255)
-                                apart += differs
+                                apart += lines[trie, row, at] != query[order[at]]
                                 at += 1
                             steps += 1
                             if apart <= radius and sides[trie, row] & side:
@@ -91,13 +126,13 @@ def scan(columns, sides, queries, of, apart, least):  # type: ignore[no-untyped-
         sides: Bits of each line, u8[lines].
         queries: i32[queries, columns].
         of: Bits of each query, u8[queries].
-        apart: Scratch, i32[BLOCK].
+        apart: Scratch, i32[LINES].
         least: Filled in, i64[queries].
     """
     for number in range(queries.shape[0]):
         least[number] = columns.shape[0] + 1
-    for start in range(0, sides.shape[0], BLOCK):
-        end = min(start + BLOCK, sides.shape[0])
+    for start in range(0, sides.shape[0], LINES):
+        end = min(start + LINES, sides.shape[0])
         for number in range(queries.shape[0]):
             differing = apart[: end - start]
             differing[:] = 0

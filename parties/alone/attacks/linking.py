@@ -40,7 +40,11 @@ def lines_of(columns: Sequence[Codes]) -> tuple[NDArray[np.int32], Codes, Codes]
     `ends` begins with 0.
     """
     order, starts = grouped(columns, [int(column.max(initial=0)) + 1 for column in columns])
-    return np.stack([column[order[starts]].astype(np.int32) for column in columns]), order, np.array([*starts, len(order)])
+    return (
+        np.stack([column[order[starts]].astype(np.int32) for column in columns]),
+        order,
+        np.array([*starts, len(order)]),
+    )
 
 
 def sums(lines: NDArray[np.int32], tables: Sequence[Callable[[int], Floats]], people: Codes) -> Iterator[Floats]:
@@ -62,7 +66,9 @@ def sums(lines: NDArray[np.int32], tables: Sequence[Callable[[int], Floats]], pe
     for start in range(0, people.shape[1], _BATCH):
         some = people[:, start : start + _BATCH]
         known = [np.stack([*map(table, values)]) for table, values in zip(tables, some.tolist(), strict=True)]
-        for codes, total, numbers in zip((first, rest), totals, (known[:shared], [totals[0], *known[shared:]]), strict=True):
+        for codes, total, numbers in zip(
+            (first, rest), totals, (known[:shared], [totals[0], *known[shared:]]), strict=True
+        ):
             total.fill(0)
             starts = np.cumsum([0, *(table.shape[1] for table in numbers)])[:-1]
             flat = np.concatenate([table[: some.shape[1]] for table in numbers], axis=1, dtype=np.float64)

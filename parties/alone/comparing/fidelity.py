@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from parties.alone.publish.models.strongest import is_found
 from protocols.arrays import Codes
 from smc import kernels
 
-_TRIES, _LEAF = 3, 16
+_TRIES, _LEAF = 3, 16  # number of tries, and most lines of a node without children
 _SCANNED = 64  # cells that a scan compares in the time of a step in a trie
 
 
@@ -71,61 +71,38 @@ def nearest(rows: Codes, others: Codes, folds: tuple[Codes, Codes] | None = None
     if folds is not None:
         of, sides = (255 - (1 << folds[0])).astype(np.uint8), (1 << folds[1]).astype(np.uint8)
     sizes = np.maximum(rows.max(axis=0, initial=0), others.max(axis=0)) + 1
-    order, starts = grouped([*others.T], sizes)
+    order, starts = grouped(others.T, sizes)
     lines, sides = others[order[starts]].astype(np.int32), np.bitwise_or.reduceat(sides[order], starts)
     order, starts = grouped([*rows.T, of], [*sizes, 256])
     queries, of = rows[order[starts]].astype(np.int32), of[order[starts]]
-    least = np.zeros(len(queries), dtype=np.int64)
-    most, stack = lines.size // _SCANNED, np.zeros((1 + min(int(sizes.sum()), lines.size), 3), dtype=np.int64)
-    kernels.nearest_by_tries(*_tries(lines, sides, sizes), queries, of, most, stack, least)
+    least, stack = np.zeros(len(queries), dtype=np.int64), np.zeros((1 + sum(lines.shape), 3), dtype=np.int64)
+    kernels.nearest_by_tries(*_tries(lines, sides, sizes), queries, of, lines.size // _SCANNED, stack, least)
     far = np.flatnonzero(least < 0)
-    scanned, apart = np.zeros(len(far), dtype=np.int64), np.zeros(kernels.LINES, dtype=np.int32)
-    kernels.nearest_of_all(np.ascontiguousarray(lines.T), sides, queries[far], of[far], apart, scanned)
+    scanned = np.zeros(len(far), dtype=np.int64)
+    columns, scratch = np.ascontiguousarray(lines.T), np.zeros(kernels.LINES, dtype=np.int32)
+    kernels.nearest_of_all(columns, sides, queries[far], of[far], scratch, scanned)
     least[far] = scanned
     found = np.zeros(len(rows), dtype=np.int64)
     found[order] = np.repeat(least, np.diff([*starts, len(rows)]))
     return found
 
 
-def _tries(lines: NDArray[np.int32], sides: Any, sizes: Codes) -> tuple[Any, ...]:
-    """Return tries of distinct lines as `kernels.nearest_by_tries` takes them, each beginning with another block."""
-    tries = min(_TRIES, len(sizes))
-    bits = np.log2(sizes)
-    blocks: list[list[int]] = [[] for _ in range(tries)]
-    for column in np.argsort(-bits, kind="stable").tolist():
-        min(blocks, key=lambda block: bits[block].sum()).append(column)
-    width = 1 if sizes.max() <= 256 else 4
-    nodes, roots, numbers, orders, sorted_lines, sorted_sides = [], [], [], [], [], []
-    number = 0
-    for start in range(tries):
-        turned = [*blocks[start:], *blocks[:start]]
-        orders.append(order := np.concatenate(turned).astype(np.int64))
-        numbers.append(np.repeat(np.arange(1, tries + 1), [*map(len, turned)]))
-        roots.append(number)
-        place, _ = grouped([*lines.T[order]], sizes[order])
-        ordered = np.ascontiguousarray(lines[place][:, order])
-        sorted_lines.append(np.ascontiguousarray(ordered.astype("<i4" if width == 4 else "u1")).view(np.uint8))
-        sorted_sides.append(sides[place])
-        shared = np.full(len(lines), -1)  # columns that a line shares with the one before it
-        shared[1:] = (ordered[1:] != ordered[:-1]).argmax(axis=1)
-        here, ends, codes = np.zeros(1, dtype=np.int64), np.array([len(lines)]), np.zeros(1, dtype=np.int32)
-        for level in range(len(order) + 1):
-            number += len(here)
-            is_long = ends - here > _LEAF
-            if not is_long.any() : 
-                nodes.append(np.column_stack([here, ends, np.ones(len(here)), codes]))
-                break
-            inside = np.repeat(np.column_stack([np.zeros(len(here), bool), is_long]).ravel(), np.diff(np.column_stack([here, ends]).ravel(), prepend=0))
-            every = np.flatnonzero(shared[:len(inside)] <= level)
-            below = every[inside[every]]
-            after = np.searchsorted(below, here), np.searchsorted(below, ends)
-            nodes.append(np.column_stack([np.where(is_long, number + after[0], here), np.where(is_long, number + after[1], ends), ~is_long, codes]))
-            all_ends = np.append(every[1:], len(inside))
-            here, ends, codes = below, all_ends[inside[every]], ordered[below, level]
-    return (
-        np.concatenate(nodes).astype(np.int32), np.array(roots), np.stack(numbers), np.stack(orders),
-        np.ascontiguousarray(np.stack(sorted_lines)), np.stack(sorted_sides), width,
-    )
+def _tries(lines: NDArray[np.int32], sides: NDArray[np.uint8], sizes: Codes) -> Iterator[NDArray[Any]]:
+    """Yield the first six arguments of `kernels.nearest_by_tries`. The blocks of columns have similar sizes."""
+    blocks: list[list[int]] = [[] for _ in range(min(_TRIES, len(sizes)))]
+    for column in np.argsort(-sizes, kind="stable").tolist():
+        min(blocks, key=lambda block: math.prod(sizes[block].tolist())).append(column)
+    turned = [blocks[i:] + blocks[:i] for i in range(len(blocks))]
+    orders = np.array([list(chain.from_iterable(some)) for some in turned])
+    places = [grouped(lines.T[order], sizes[order])[0] for order in orders]
+    tables = np.array([lines[place][:, order] for place, order in zip(places, orders, strict=True)], order="C")
+    roots, count = np.zeros(len(blocks), dtype=np.int64), np.zeros(1, dtype=np.int64)
+    stack, nodes = np.zeros((len(lines) + 1, 4), dtype=np.int64), np.zeros((0, 4), dtype=np.int32)
+    while len(nodes) < max(1, count[0]):  # the first call counts
+        nodes = np.zeros((count[0], 4), dtype=np.int32)
+        kernels.grow_tries(tables, _LEAF, stack, roots, nodes, count)
+    numbers = [np.repeat(np.arange(1, len(blocks) + 1), [*map(len, some)]) for some in turned]
+    yield from (nodes, roots, np.stack(numbers), orders, tables, np.stack([sides[place] for place in places]))
 
 
 def copies(original: Codes, synthetic: Codes) -> dict[str, Any]:
@@ -139,9 +116,10 @@ def copies(original: Codes, synthetic: Codes) -> dict[str, Any]:
         original: the party's rows, int64[rows, columns]
         synthetic: synthetic rows, int64[rows, columns]
     """
-    both = np.unique(np.concatenate([original, synthetic]), axis=0, return_inverse=True)[1].ravel()
-    often = np.bincount(both[: len(original)], minlength=int(both.max()) + 1)
-    of_synthetic = np.bincount(both[len(original) :], minlength=len(often))
+    both = np.concatenate([original, synthetic]).T
+    order, starts = grouped(both, both.max(axis=1) + 1)
+    is_own = order < len(original)
+    often, of_synthetic = (np.add.reduceat(side.astype(np.int64), starts) for side in (is_own, ~is_own))
     unique = often == 1
     twice = int((often == 2).sum())
     chance = min(1.0, 2 * (twice + 3 * math.sqrt(twice + 1)) / len(original))

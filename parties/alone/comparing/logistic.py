@@ -14,7 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from parties.alone.publish.cells import reduced
 from protocols.arrays import Codes, Floats
+from smc import kernels
 
 _STEPS, _CLOSE = 500, 1e-6  # most steps; the greatest gradient component (of a mean over rows) that counts as 0
 
@@ -45,12 +47,12 @@ def fit(domains: Sequence[int], classes: int, rows: Codes, labels: Codes, penalt
         labels: class of each row, int64[rows]
         penalty: weight of the squared weights
     """
-    distinct, counts = np.unique(np.column_stack([rows, labels]), axis=0, return_counts=True)
-    places, hits = _places(domains, distinct[:, :-1]), np.eye(classes)[distinct[:, -1]]
+    distinct, counts = reduced(np.vstack([rows.T, labels]))
+    places, hits = _places(domains, distinct[:-1].T), np.eye(classes)[distinct[-1]]
     size, share = sum(domains), counts / max(1, len(labels))
     cooccurrences = np.zeros((size, size))
-    for column in places.T:
-        for other in places.T:
+    for column in places:
+        for other in places:
             cooccurrences += np.bincount(column * size + other, share, size * size).reshape(size, size)
     ridge = penalty / max(1, len(labels))
     inverse = np.linalg.inv(cooccurrences / 2 + ridge * np.eye(size))
@@ -70,15 +72,16 @@ def fit(domains: Sequence[int], classes: int, rows: Codes, labels: Codes, penalt
 
 
 def _places(domains: Sequence[int], rows: Codes) -> Codes:
-    """Return, for each cell of the table, the row of `weights` that belongs to its category."""
-    return rows + np.concatenate([[0], np.cumsum(domains)[:-1]]).astype(np.int64)
+    """Return the row of `weights` that belongs to the category of each cell, int64[columns, rows]."""
+    first = np.concatenate([[0], np.cumsum(domains)[:-1]]).astype(np.int64)
+    return np.ascontiguousarray(rows.T + first[:, None])
 
 
 def _scores(places: Codes, weights: Floats) -> Floats:
-    scores = np.zeros((len(places), weights.shape[1]))
-    for column in places.T:
-        scores += weights[column]
-    return scores
+    scores = np.zeros((weights.shape[1], places.shape[1]))
+    for of_class, column in zip(scores, weights.T, strict=True):
+        kernels.look_up(places, np.ascontiguousarray(column), np.zeros(len(places), dtype=np.int64), of_class)
+    return np.ascontiguousarray(scores.T)
 
 
 def _softmax(scores: Floats) -> Floats:
@@ -89,10 +92,9 @@ def _softmax(scores: Floats) -> Floats:
 def _gathered(places: Codes, values: Floats, size: int) -> Floats:
     """Return the sums of `values` over the rows with each category, float[size, k].
 
-    `places` has the numbers, below `size`, of the categories of each row.
+    `places` has the numbers, below `size`, of the categories, int64[columns, rows].
     """
-    sums = np.zeros((size, values.shape[1]))
-    for categories in places.T:
-        for k, column in enumerate(values.T):
-            sums[:, k] += np.bincount(categories, column, size)
-    return sums
+    sums = np.zeros((values.shape[1], size))
+    for of_class, column in zip(sums, values.T, strict=True):
+        kernels.add_up(places, np.ascontiguousarray(column), np.zeros(len(places), dtype=np.int64), of_class)
+    return np.ascontiguousarray(sums.T)

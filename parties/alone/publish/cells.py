@@ -71,7 +71,7 @@ def grouped(
     """
     number = len(columns[0])
     keys, bound = np.zeros(number, dtype=np.int64), 1
-    for column, size in zip(columns, sizes, strict=True):
+    for column, size in zip(columns, map(int, sizes), strict=True):
         if bound * size >= 1 << 62:
             keys, bound = np.unique(keys, return_inverse=True)[1].astype(np.int64), number
         keys = keys * size + column
