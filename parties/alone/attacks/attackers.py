@@ -112,23 +112,22 @@ class Release:
         return linking.sums(self.lines, tables, self.people[0])
 
     @cached_property
-    def nearest(self) -> tuple[Guesses, Guesses]:
-        """Guesses of `nearest_row`, and of `near_rows` if the attacker looks for values."""
-        of_one: list[tuple[int, float]] = []
-        of_ten: list[tuple[int, float]] = []
+    def nearest(self) -> list[Guesses]:
+        """Guesses of `nearest_row`; if the attacker looks for values, also those of `near_rows`."""
+        ways = [self._nearest, self._near][: 1 + self.looks_for_values]
+        chosen = []
         for i, far in enumerate(self.distances()):
             if i % 100 == 0:
                 self.on_progress(i, self.people[0].shape[1])
-            of_one.append(self._nearest(far))
-            of_ten.append(self._near(far) if self.looks_for_values else (0, 0.0))
-        return self.named(of_one), self.named(of_ten)
+            chosen.append([way(far) for way in ways])
+        return [*map(self.named, zip(*chosen, strict=True))]
 
     def _nearest(self, far: Floats) -> tuple[int, float]:
         least = far.min()
         tied = far <= least + 1e-12
         rows = self.rows_of(np.flatnonzero(tied))
         row, lift = self.vote(rows)
-        beyond = far.min(initial=np.inf, where=~tied)
+        beyond = np.where(tied, np.inf, far).min()
         # each row is a value of its own: no row stands out
         if len(rows) > 1 and len(self.whole) == len(self.values):
             return row, 0.0

@@ -35,16 +35,10 @@ class Guesses(NamedTuple):
 
 
 def lines_of(columns: Sequence[Codes]) -> tuple[NDArray[np.int32], Codes, Codes]:
-    """Return the distinct rows of a table int32[columns, lines], the order that groups the rows, and where groups end.
-
-    `ends` begins with 0.
-    """
+    """Return distinct rows, int32[columns, lines], the order that groups a table's rows, and 0 and the ends of groups."""
     order, starts = grouped(columns, [int(column.max(initial=0)) + 1 for column in columns])
-    return (
-        np.stack([column[order[starts]].astype(np.int32) for column in columns]),
-        order,
-        np.array([*starts, len(order)]),
-    )
+    lines = np.stack([column[order[starts]].astype(np.int32) for column in columns])
+    return lines, order, np.append(starts, len(order))
 
 
 def sums(lines: NDArray[np.int32], tables: Sequence[Callable[[int], Floats]], people: Codes) -> Iterator[Floats]:
@@ -59,21 +53,19 @@ def sums(lines: NDArray[np.int32], tables: Sequence[Callable[[int], Floats]], pe
     """
     differs = np.logical_or.accumulate(lines[:, 1:] != lines[:, :-1], axis=0)  # from the line before, up to a column
     shared = max(1, int((4 * differs.sum(axis=1) < lines.shape[1]).sum()))  # columns whose sums few lines begin with
-    beginning = np.cumsum(np.append(False, differs[shared - 1]), dtype=np.int32)
-    rest = np.vstack([beginning, lines[shared:]])
-    first = np.ascontiguousarray(lines[:shared, np.append(True, differs[shared - 1])])
-    totals = [np.zeros((_BATCH, codes.shape[1])) for codes in (first, rest)]
+    begins = np.append(True, differs[shared - 1])
+    beginnings = np.ascontiguousarray(lines[:shared, begins])
+    rest = np.vstack([np.cumsum(begins, dtype=np.int32) - 1, lines[shared:]])
+    room = [np.zeros((_BATCH, codes.shape[1])) for codes in (beginnings, rest)]
     for start in range(0, people.shape[1], _BATCH):
-        some = people[:, start : start + _BATCH]
-        known = [np.stack([*map(table, values)]) for table, values in zip(tables, some.tolist(), strict=True)]
-        for codes, total, numbers in zip(
-            (first, rest), totals, (known[:shared], [totals[0], *known[shared:]]), strict=True
-        ):
+        some = people[:, start : start + _BATCH].tolist()
+        known = [np.stack([*map(table, values)]) for table, values in zip(tables, some, strict=True)]
+        first, whole = (total[: len(some[0])] for total in room)
+        for codes, numbers, total in ((beginnings, known[:shared], first), (rest, [first, *known[shared:]], whole)):
             total.fill(0)
             starts = np.cumsum([0, *(table.shape[1] for table in numbers)])[:-1]
-            flat = np.concatenate([table[: some.shape[1]] for table in numbers], axis=1, dtype=np.float64)
-            kernels.look_up_each(codes, flat, starts, total[: some.shape[1]])
-        yield from totals[1][: some.shape[1]]
+            kernels.look_up_each(codes, np.concatenate(numbers, axis=1, dtype=np.float64), starts, total)
+        yield from whole
 
 
 def link(columns: Sequence[Agreement], on_progress: OnProgress = lambda done, total: None) -> Guesses:
@@ -86,12 +78,9 @@ def link(columns: Sequence[Agreement], on_progress: OnProgress = lambda done, to
         on_progress: called with the numbers of known rows done and in total
     """
     lines, order, ends = lines_of([column.published for column in columns])
-    first, counts = order[ends[:-1]], np.diff(ends)
+    first, counts = order[ends[:-1]], np.diff(ends).astype(np.float64)
     weights = [1 / np.log(np.maximum(column.frequencies, 2)) for column in columns]
-    weighted = [
-        lambda value, weight=weight, column=column: weight[value] * column.similar[value]
-        for column, weight in zip(columns, weights, strict=True)
-    ]
+    weighted = [lambda value, w=w, c=c: w[value] * c.similar[value] for w, c in zip(weights, columns, strict=True)]
     known = np.stack([column.known for column in columns])
     known_count = known.shape[1]
     best, eccentricity = np.zeros(known_count, dtype=np.int64), np.zeros(known_count)

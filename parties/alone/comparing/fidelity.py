@@ -73,7 +73,7 @@ def nearest(rows: Codes, others: Codes, folds: tuple[Codes, Codes] | None = None
     sizes = np.maximum(rows.max(axis=0, initial=0), others.max(axis=0)) + 1
     order, starts = grouped(others.T, sizes)
     lines, sides = others[order[starts]].astype(np.int32), np.bitwise_or.reduceat(sides[order], starts)
-    order, starts = grouped([*rows.T, of], [*sizes, 256])
+    order, starts = grouped([*rows.T, of.astype(np.int64)], [*sizes, 256])
     queries, of = rows[order[starts]].astype(np.int32), of[order[starts]]
     least, stack = np.zeros(len(queries), dtype=np.int64), np.zeros((1 + sum(lines.shape), 3), dtype=np.int64)
     kernels.nearest_by_tries(*_tries(lines, sides, sizes), queries, of, lines.size // _SCANNED, stack, least)

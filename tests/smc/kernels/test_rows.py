@@ -76,4 +76,11 @@ def test_tables_are_looked_up_and_added_to(size: int, columns: int, seed: int) -
         expected_sums += tables[start + of_column]
         np.add.at(expected, start + of_column, numbers)
     assert sums.tolist() == expected_sums.tolist()
+    each = np.ones((2, size))
+    kernels.look_up_each(codes.astype(np.int32), np.stack([tables, 2 * tables]), starts, each)
+    assert each[0].tolist() == sums.tolist()
+    assert (
+        each[1].tolist()
+        == np.add.reduce([np.ones(size), *(2 * tables[s + c] for c, s in zip(codes, starts, strict=False))]).tolist()
+    )
     assert added.tolist() == expected.tolist()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parties.alone.attacks.agreement import agreement
-from parties.alone.attacks.linking import link, report
+from parties.alone.attacks.linking import lines_of, link, report, sums
 
 Rows = list[tuple[str, ...]]
 
@@ -44,6 +44,23 @@ def test_scores_are_the_formulas(known: Rows, published: Rows) -> None:
         scores, expected = by_hand(person, published)
         assert math.isclose(scores[best], max(scores), abs_tol=1e-5)
         assert math.isclose(far, expected, rel_tol=1e-3, abs_tol=1e-3)
+
+
+@given(st.integers(0, 1 << 32), st.sampled_from([1, 3, 600]), st.integers(1, 5), st.integers(1, 20))
+def test_sums_are_added_column_by_column(seed: int, rows: int, columns: int, people: int) -> None:
+    """Exactly, as floating-point additions from the first column on."""
+    rng = np.random.default_rng(seed)
+    published = [rng.integers(0, rng.integers(1, 5), rows) for _ in range(columns)]
+    numbers = [rng.random((3, 5)) for _ in range(columns)]
+    lines, order, ends = lines_of(published)
+    table = [tuple(row) for row in np.transpose(published).tolist()]
+    assert [tuple(line) for line in lines.T.tolist()] == sorted(set(table))
+    for line, start, end in zip(lines.T.tolist(), ends, ends[1:], strict=False):
+        assert order[start:end].tolist() == [place for place, row in enumerate(table) if row == tuple(line)]
+    known = rng.integers(0, 3, (columns, people))
+    of_all = [list(part) for part in sums(lines, [n.__getitem__ for n in numbers], known)]
+    for person, found in zip(known.T, of_all, strict=True):
+        assert found == [float(sum(n[a, b] for n, a, b in zip(numbers, person, line, strict=True))) for line in lines.T]
 
 
 def test_a_person_with_errors_is_found_and_equal_rows_are_not() -> None:
