@@ -35,7 +35,7 @@ class Guesses(NamedTuple):
 
 
 def lines_of(columns: Sequence[Codes]) -> tuple[NDArray[np.int32], Codes, Codes]:
-    """Return distinct rows, int32[columns, lines], the order that groups a table's rows, and 0 and the ends of groups."""
+    """Return distinct rows, int32[columns, lines], the order that groups rows, and 0 and the ends of groups."""
     order, starts = grouped(columns, [int(column.max(initial=0)) + 1 for column in columns])
     lines = np.stack([column[order[starts]].astype(np.int32) for column in columns])
     return lines, order, np.append(starts, len(order))
