@@ -106,18 +106,19 @@ def look_up(codes, tables, starts, sums):  # type: ignore[no-untyped-def]
 
 
 def look_up_each(codes, tables, starts, sums):  # type: ignore[no-untyped-def]
-    """Do `look_up` for several tables at once, so that the codes are read from memory once.
+    """Add up the table entries of each row, as `look_up` does, for several tables at once.
 
     Args:
         codes: The code of each row in each column, i32[columns, rows].
         tables: The entries of all columns in each table, f64[tables, cells].
         starts: First cell of each column, i64[columns].
-        sums: Changed in place, f64[tables, rows].
+        sums: Filled in, f64[tables, rows].
     """
     for begin in range(0, sums.shape[1], ROWS):
         end = min(begin + ROWS, sums.shape[1])
         for number in range(tables.shape[0]):
             total = sums[number, begin:end]
+            total[:] = 0
             for column in range(codes.shape[0]):
                 table = tables[number, starts[column] :]
                 for row, code in enumerate(codes[column, begin:end]):

@@ -153,9 +153,10 @@ def possible_rows(release: Release) -> Guesses:
     overall = release.vote(release.order)
 
     def choose(known: Codes) -> tuple[int, float]:
-        could = np.arange(release.lines.shape[1])
-        for column, value, labels in zip(release.columns, known, release.lines, strict=True):
-            could = could[(column.similar[value] >= LIKELY)[labels if len(could) == len(labels) else labels[could]]]
+        agrees = [column.similar[value] >= LIKELY for column, value in zip(release.columns, known, strict=True)]
+        could = np.flatnonzero(agrees[0][release.lines[0]])
+        for agrees_with, labels in zip(agrees[1:], release.lines[1:], strict=True):
+            could = could[agrees_with[labels[could]]]
         return release.vote(release.rows_of(could)) if len(could) else overall
 
     return release.named(map(choose, release.people[0].T))

@@ -62,7 +62,6 @@ def sums(lines: NDArray[np.int32], tables: Sequence[Callable[[int], Floats]], pe
         known = [np.stack([*map(table, values)]) for table, values in zip(tables, some, strict=True)]
         first, whole = (total[: len(some[0])] for total in room)
         for codes, numbers, total in ((beginnings, known[:shared], first), (rest, [first, *known[shared:]], whole)):
-            total.fill(0)
             starts = np.cumsum([0, *(table.shape[1] for table in numbers)])[:-1]
             kernels.look_up_each(codes, np.concatenate(numbers, axis=1, dtype=np.float64), starts, total)
         yield from whole
