@@ -26,7 +26,7 @@ class left?" by comparing class symbols. Here one circuit on the class counts de
 emptiness and majority together. All nodes of a level are one batch: rounds grow with depth, not with nodes.
 
 Cost of a level with n nodes and c classes, where s nodes are split by one of a remaining attributes. The level has n
-leaf circuits, of about 4 c N ANDs for counts of N bits. It opens n (1 + ceil(log2 c)) bits. If a > 1, it takes s (c +
+leaf circuits, of about 3 c N ANDs for counts of N bits. It opens n (1 + ceil(log2 c)) bits. If a > 1, it takes s (c +
 1) times x ln x for each value of each of the a attributes. It then also takes s argmin circuits of about 2 (a - 1)
 ANDs a bit of a score, and opens s ceil(log2 a) bits.
 """
@@ -44,7 +44,7 @@ from protocols.feasibility import NO_RULING, Ruling, rule
 from protocols.gain_ratio import greatest
 from protocols.gini import impurities
 from protocols.grower import Grower, Level, Node, OnLevel
-from protocols.leaves import leaf_netlist
+from protocols.leaves import leaf_netlist, with_rows
 from protocols.majority import count_inputs
 from protocols.openings import Decisions, index_width, read_choices
 from protocols.pieces import in_shards
@@ -231,7 +231,8 @@ def _decided(
 
 def _leaf_inputs(engine: Engine, classes: Indices, width: int) -> list[Bits]:
     """Enter own counts, int64[nodes, classes], for `leaf_netlist`, which adds them in the form "size" only."""
-    return count_inputs(engine, classes.T, width, "modular" if engine.form == "size" else "whole")
+    numbers = with_rows(classes) if engine.form == "size" else classes
+    return count_inputs(engine, numbers.T, width, "modular" if engine.form == "size" else "whole")
 
 
 def _parents_majorities(engine: Engine, problem: Problem, tables: LevelCounts, parents: Indices, depth: int) -> Bits:
