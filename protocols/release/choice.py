@@ -35,6 +35,7 @@ from protocols.inputs import both_inputs, summands
 from protocols.opened import index_below
 from protocols.release.exact import sum_netlist
 from protocols.release.geometric import OneSidedGeometric
+from protocols.release.inversion import MOST_SCALE, InvertedGeometric
 from protocols.release.laws import SECURITY, Law, security_for
 from protocols.release.numbers import MOST_BITS, noisy_sum_netlist, sum_width
 from smc.circuit import Builder, Form, Integer, Netlist, argmax, concatenate, select
@@ -42,6 +43,7 @@ from smc.engines import Bits, Engine
 from smc.errors import InputError
 
 TIE_BITS = 16  # random bits that decide between equal sums
+MANY = 1 << 14  # from so many candidates on, gates of their noise cost more than levels
 
 
 def choice_law(
@@ -53,14 +55,16 @@ def choice_law(
         epsilon: Epsilon of one choice.
         sensitivity: Greatest change of a score by one row, in units of the score.
         monotone: True if an added row never lowers a score. The noise then has half the scale.
-        candidates: Number of candidates.
+        candidates: Number of candidates. From `MANY` on, noise is drawn by inversion if this saves 2/5 of its bits.
         security: Statistical parameter: samples add at most 2^(2 - security) to delta. If in doubt, 40.
 
     Raises:
         InputError: The scale of the noise is not above 0, or its samples take too many digits.
     """
     scale = Fraction(sensitivity) * (1 if monotone else 2) / epsilon
-    return OneSidedGeometric(scale, security_for(epsilon, candidates, security))
+    law = OneSidedGeometric(scale, security_for(epsilon, candidates, security))
+    saves = candidates >= MANY and scale <= MOST_SCALE and 10 * (law.security + 1) <= 3 * law.bits
+    return InvertedGeometric(scale, law.security) if saves else law
 
 
 def noisy_argmax(scores: Sequence[Integer], noises: Sequence[Integer], ties: Sequence[Integer] = ()) -> Integer:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from protocols.release import gaussian
+from protocols.release.choice import MANY, choice_law
 from protocols.release.coins import Coins
 from protocols.release.geometric import OneSidedGeometric
+from protocols.release.inversion import MOST_SCALE, InvertedGeometric
 from protocols.release.laplace import DiscreteLaplace
 from protocols.release.laws import Law, netlist
 from smc.circuit import Builder, Form, evaluate
@@ -99,10 +102,14 @@ def test_coins_that_cannot_be_are_refused() -> None:
 SMALL: list[Law] = [
     *(OneSidedGeometric(scale, security) for scale in (Fraction(1), Fraction(5, 2)) for security in (1, 2)),
     *(DiscreteLaplace(scale, security) for scale in (Fraction(1), Fraction(5, 2)) for security in (1, 2)),
+    *(InvertedGeometric(scale, security) for scale in (Fraction(1, 3), Fraction(1)) for security in (1, 2)),
     OneSidedGeometric(Fraction(1), 5),
+    InvertedGeometric(Fraction(1), 8),
+    InvertedGeometric(Fraction(7, 5), 8),
     DiscreteLaplace(Fraction(1), 4),
     DiscreteLaplace(Fraction(5, 2), 3),
     OneSidedGeometric(Fraction(1, 1000)),
+    InvertedGeometric(Fraction(1, 1000), 8),
     DiscreteLaplace(Fraction(1, 1000)),
 ]
 
@@ -124,12 +131,14 @@ def ideal(scale: Fraction, two_sided: bool) -> dict[int, Decimal]:
     return {sign * x: (1 - alpha) / (1 + alpha) * alpha**x for x in reach for sign in (-1, 1)}
 
 
+SCALES = [Fraction(1, 3), Fraction(1), Fraction(10), Fraction(37, 5)]
+LAWS = [(kind, scale) for kind in (OneSidedGeometric, DiscreteLaplace) for scale in SCALES]
+LAWS += [(InvertedGeometric, scale) for scale in (*SCALES[:2], Fraction(1, 50), MOST_SCALE)]
+
+
 @pytest.mark.parametrize("security", [1, 10, 40, 64])
-@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(10), Fraction(37, 5)], ids=str)
-@pytest.mark.parametrize("kind", [OneSidedGeometric, DiscreteLaplace])
-def test_the_law_is_as_near_to_the_ideal_one_as_it_says(
-    kind: type[OneSidedGeometric] | type[DiscreteLaplace], scale: Fraction, security: int
-) -> None:
+@pytest.mark.parametrize(("kind", "scale"), LAWS, ids=str)
+def test_the_law_is_as_near_to_the_ideal_one_as_it_says(kind: Any, scale: Fraction, security: int) -> None:
     law = kind(scale, security)
     assert law.distance <= Fraction(1, 1 << security)
     with localcontext() as context:
@@ -143,6 +152,22 @@ def test_the_law_is_as_near_to_the_ideal_one_as_it_says(
     assert sum(law.probabilities().values()) == 1
 
 
+@pytest.mark.parametrize("epsilon", [Fraction(7, 10), Fraction(1)], ids=str)
+def test_many_candidates_send_less_in_both_forms(epsilon: Fraction) -> None:
+    """A star takes a triple, of 8 bytes or by Ferret a third of one, and opens a bit; so does each of its gates."""
+    law = choice_law(epsilon, 1, True, MANY)
+    assert isinstance(law, InvertedGeometric)
+    assert not isinstance(choice_law(epsilon, 1, True, MANY - 1), InvertedGeometric)
+    for form in FORMS:
+        coins, inverted = netlist(OneSidedGeometric(law.scale, law.security), form), netlist(law, form)
+        for triple in (8, 1 / 3):
+            new, old = (
+                triple * len(m.stars.centres) + (len(m.stars.centres) + m.and_count) / 4 for m in (inverted, coins)
+            )
+            assert new < old
+        assert inverted.and_count < coins.and_count * (0.6 if form == "size" else 1.3)
+
+
 def test_what_no_law_has_is_refused() -> None:
     for scale in (Fraction(0), Fraction(-1)):
         with pytest.raises(InputError, match="must be positive"):
@@ -151,6 +176,8 @@ def test_what_no_law_has_is_refused() -> None:
         OneSidedGeometric(Fraction(1), 0)
     with pytest.raises(InputError, match="binary digits"):
         OneSidedGeometric(Fraction(1 << 60))
+    with pytest.raises(ValueError, match="takes a scale of at most"):
+        InvertedGeometric(Fraction(3, 2)).probabilities()
     with pytest.raises(InputError, match="can be listed"):
         OneSidedGeometric(Fraction(1 << 20)).probabilities()
 

@@ -16,6 +16,7 @@ import pytest
 
 from protocols.release.gaussian import discrete_gaussian
 from protocols.release.geometric import OneSidedGeometric
+from protocols.release.inversion import InvertedGeometric
 from protocols.release.laplace import DiscreteLaplace
 from protocols.release.laws import Law, netlist
 from protocols.release.response import offset_law
@@ -63,6 +64,7 @@ LAWS: list[Law] = [
     DiscreteLaplace(Fraction(1)),
     DiscreteLaplace(Fraction(10)),
     OneSidedGeometric(Fraction(3, 2)),
+    InvertedGeometric(Fraction(7, 5)),
     discrete_gaussian(9),
     discrete_gaussian(1600),
     offset_law(Fraction(1), 3),
