@@ -85,3 +85,45 @@ def grouped(
         keys = keys[order]
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else np.zeros(0, np.int64)
     return order, starts
+
+
+class Finder:
+    """Lookup table: finds the position of each row of value codes in a table of distinct rows.
+
+    Each row of codes becomes one integer key of at most 62 bits. The keys of the distinct rows are sorted, so a lookup
+    is a binary search.
+    """
+
+    def __init__(self, known: ValueCodes, sizes: Sequence[int]) -> None:
+        self._sizes = sizes
+        self._ranks: dict[int, Counts] = {}  # by column: the keys so far, ranked where they would grow too large
+        keys, bound = np.zeros(known.shape[1], dtype=np.int64), 1
+        for i, (column, size) in enumerate(zip(known, sizes, strict=True)):
+            if bound * size >= 1 << 62:
+                self._ranks[i] = _distinct(keys)
+                keys, bound = np.searchsorted(self._ranks[i], keys), len(self._ranks[i])
+            keys = keys * size + column
+            bound *= size
+        self._order = np.argsort(keys, kind="stable")
+        self._keys = keys[self._order]
+
+    def find(self, codes: ValueCodes) -> Counts:
+        """Return the position of each row of codes in the table of distinct rows, int64[rows]; -1 if it is missing."""
+        if not len(self._keys):
+            return np.full(codes.shape[1], -1, dtype=np.int64)
+        keys = np.zeros(codes.shape[1], dtype=np.int64)
+        known = (codes >= 0).all(axis=0)
+        for i, (column, size) in enumerate(zip(codes, self._sizes, strict=True)):
+            if i in self._ranks:
+                ranks = np.searchsorted(self._ranks[i], keys)
+                known &= self._ranks[i][np.minimum(ranks, len(self._ranks[i]) - 1)] == keys
+                keys = ranks
+            keys = keys * size + column
+        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(known & (self._keys[places] == keys), self._order[places], -1)
+
+
+def _distinct(keys: Counts) -> Counts:
+    """Return the distinct keys in order, by sorting, which is several times faster than hashing here."""
+    ordered = np.sort(keys)
+    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(keys) else ordered

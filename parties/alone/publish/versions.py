@@ -26,13 +26,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
-from parties.alone.publish.cells import Cells
+from parties.alone.publish.cells import Cells, Finder
 from parties.alone.publish.hierarchy import Hierarchy
 from parties.alone.publish.models.classes import Classes, counted, layout_of
 from parties.alone.publish.models.model import PrivacyModel
 from parties.alone.publish.reading import Texts, in_order, recode, texts
 from parties.alone.publish.recoding.partition import SUPPRESSED, Partition
-from parties.alone.publish.writing import Finder
 from parties.base import files
 from parties.base.settings import explained
 from parties.base.text import quoted
