@@ -72,7 +72,7 @@ class Gathered(dict[Any, int]):
     def __init__(self, clean: Callable[[Any], str]) -> None:
         self._clean = clean
         self._texts: dict[str, int] = {}
-        self._pieces: list[NDArray[Any]] = []
+        self.pieces: list[NDArray[Any]] = []  # codes of the cells so far
 
     def __missing__(self, cell: Any) -> int:
         code = self[cell] = self._texts.setdefault(self._clean(cell), len(self._texts))
@@ -82,8 +82,15 @@ class Gathered(dict[Any, int]):
         """Add cells; with `places`, the cells that these indices choose among all distinct `cells`."""
         codes = np.fromiter(map(self.__getitem__, cells), np.int64)
         narrow = codes.astype(np.min_scalar_type(max(0, len(self._texts) - 1)))
-        self._pieces.append(narrow if places is None else narrow[places])
+        self.pieces.append(narrow if places is None else narrow[places])
+
+    def sort(self, in_order: Callable[[Sequence[str]], list[str]]) -> None:
+        """Order the texts by a function that returns distinct texts in order; later cells cannot be added."""
+        codes, texts = self._texts, in_order(list(self._texts))
+        ranks = np.empty(len(texts), dtype=np.min_scalar_type(max(0, len(texts) - 1)))
+        ranks[[codes[text] for text in texts]] = np.arange(len(texts))
+        self._texts, self.pieces = dict.fromkeys(texts, 0), [ranks[piece] for piece in self.pieces]
 
     def column(self) -> TextColumn:
         """Return the whole column."""
-        return TextColumn(list(self._texts), np.concatenate([np.zeros(0, dtype=np.uint8), *self._pieces]))
+        return TextColumn(list(self._texts), np.concatenate([np.zeros(0, dtype=np.uint8), *self.pieces]))

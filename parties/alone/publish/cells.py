@@ -74,17 +74,20 @@ def grouped(
     for column, size in zip(columns, map(int, sizes), strict=True):
         if bound * size >= 1 << 62:
             keys, bound = np.unique(keys, return_inverse=True)[1].astype(np.int64), number
-        keys = keys * size + column
+        keys *= size
+        keys += column
         bound *= size
     bits = number.bit_length()
     if bound << bits < 1 << 62:  # sorting numbers is several times faster than ranking them
-        packed = np.sort(keys << bits | np.arange(len(keys)))
-        order, keys = packed & ((1 << bits) - 1), packed >> bits
+        keys <<= bits
+        keys |= np.arange(number)
+        keys.sort()
+        order = keys & ((1 << bits) - 1)
+        keys >>= bits
     else:
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
-    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else np.zeros(0, np.int64)
-    return order, starts
+    return order, np.flatnonzero(np.concatenate([np.ones(min(1, number), dtype=bool), keys[1:] != keys[:-1]]))
 
 
 class Finder:
@@ -94,18 +97,22 @@ class Finder:
     is a binary search.
     """
 
-    def __init__(self, known: ValueCodes, sizes: Sequence[int]) -> None:
+    def __init__(self, known: ValueCodes | Sequence[ValueCodes], sizes: Sequence[int]) -> None:
         self._sizes = sizes
         self._ranks: dict[int, Counts] = {}  # by column: the keys so far, ranked where they would grow too large
-        keys, bound = np.zeros(known.shape[1], dtype=np.int64), 1
+        keys, bound = np.zeros(len(known[0]), dtype=np.int64), 1
         for i, (column, size) in enumerate(zip(known, sizes, strict=True)):
             if bound * size >= 1 << 62:
                 self._ranks[i] = _distinct(keys)
                 keys, bound = np.searchsorted(self._ranks[i], keys), len(self._ranks[i])
-            keys = keys * size + column
+            keys *= size
+            keys += column
             bound *= size
-        self._order = np.argsort(keys, kind="stable")
-        self._keys = keys[self._order]
+        self._order: Counts | None = None  # of the distinct rows, unless they are in order
+        if (keys[1:] < keys[:-1]).any():
+            self._order = np.argsort(keys, kind="stable")
+            keys = keys[self._order]
+        self._keys = keys
 
     def find(self, codes: ValueCodes) -> Counts:
         """Return the position of each row of codes in the table of distinct rows, int64[rows]; -1 if it is missing."""
@@ -119,8 +126,12 @@ class Finder:
                 known &= self._ranks[i][np.minimum(ranks, len(self._ranks[i]) - 1)] == keys
                 keys = ranks
             keys = keys * size + column
-        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return np.where(known & (self._keys[places] == keys), self._order[places], -1)
+        order = np.argsort(keys)  # a search for keys in order finds most of the table in the processor's cache
+        ranked = keys[order]
+        places = np.minimum(np.searchsorted(self._keys, ranked), len(self._keys) - 1)
+        known[order] &= self._keys[places] == ranked
+        keys[order] = places if self._order is None else self._order[places]
+        return np.where(known, keys, -1)
 
 
 def _distinct(keys: Counts) -> Counts:

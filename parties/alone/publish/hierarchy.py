@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from parties.base.text import did_you_mean, quoted
 from smc.errors import InputError
 
-ValueCodes: TypeAlias = NDArray[np.signedinteger[Any]]  # int32, or int16 if that suffices
+ValueCodes: TypeAlias = NDArray[np.integer[Any]]  # the smallest of uint8, uint16, uint32 that suffices, or int32
 TOP = "*"
 
 
@@ -28,7 +28,7 @@ class Hierarchy:
 
     Attributes:
         column: name of the column
-        groups: for each level, the group of each value, int32[values]; groups are numbered in the order of the values
+        groups: for each level, the group of each value, uint[values]; groups are numbered in the order of the values
         labels: for each level, the names of its groups
     """
 
@@ -64,13 +64,13 @@ class Hierarchy:
         return tuple(penalties)
 
     def parents(self, lower: int, upper: int) -> ValueCodes:
-        """Return the group at the upper level of each group at the lower level, int32[groups].
+        """Return the group at the upper level of each group at the lower level, uint[groups].
 
         Args:
             lower: number of the lower level
             upper: number of the upper level
         """
-        parents: ValueCodes = np.zeros(len(self.labels[lower]), dtype=np.int32)
+        parents: ValueCodes = np.zeros(len(self.labels[lower]), dtype=self.groups[upper].dtype)
         parents[self.groups[lower]] = self.groups[upper]
         return parents
 
@@ -127,5 +127,5 @@ def build(column: str, paths: Sequence[Sequence[str]]) -> Hierarchy:
     groups = []
     for level, names in enumerate(labels):
         number = {name: i for i, name in enumerate(names)}
-        groups.append(np.array([number[path[level]] for path in distinct], dtype=np.int32))
+        groups.append(np.array([number[path[level]] for path in distinct], np.min_scalar_type(len(names) - 1)))
     return Hierarchy(column, tuple(groups), tuple(labels))

@@ -1,4 +1,4 @@
-"""Distinct cells of a table, counted in its database: one GROUP BY, so that only distinct rows are transferred."""
+"""Distinct cells of a table: a database groups equal rows; rows of files are grouped here, as codes of a byte each."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from protocols.arrays import Counts
 from smc.errors import InputError
 
 SPACED = r"^ | $|[^ -~]"  # text that may have surrounding space
+PENDING = 1 << 20  # rows beyond the number of distinct rows that are held until they are grouped
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,30 +50,37 @@ def texts(rows: RowQuery, names: Sequence[str]) -> Texts:
         InputError: there are no rows, or a column does not exist or has no categories
     """
     selected = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
-    cells = [exp.column(name, quoted=True) for name in dict.fromkeys(names)]
-    number = "n" + "_" * max(map(len, names))  # differs from every column's name
-    counted = exp.Select().select(*cells, exp.Count(this=exp.Star()).as_(number)).from_(rows.query.subquery("t"))
-    # Equal cells are grouped before the expensive normalisation of their texts.
-    total = exp.cast(exp.column(number), "BIGINT").as_("n")
-    query = exp.Select().select(*selected, total).from_(counted.group_by(*cells).subquery("d"))
+    source, total = rows.query, exp.Literal.number(1)
+    if not rows.engine.lists:  # equal cells are grouped before the expensive normalisation of their texts
+        cells = [exp.column(name, quoted=True) for name in dict.fromkeys(names)]
+        total = exp.column("n" + "_" * max(map(len, names)))  # differs from every column's name
+        counted = exp.Select().select(*cells, exp.Count(this=exp.Star()).as_(total.name))
+        source = counted.from_(rows.query.subquery("t")).group_by(*cells)
+    query = exp.Select().select(*selected, exp.cast(total, "BIGINT").as_("n")).from_(source.subquery("d"))
     columns, counts = [Gathered(spelled) for _ in names], [np.zeros(0, np.int64)]
     for batch in rows.engine.batches(query):
         for i, column in enumerate(columns):
             column.add(*encode(batch.column(i)))
-        counts.append(batch.column("n").combine_chunks().to_numpy(zero_copy_only=False).astype(np.int64))
-    if not sum(map(len, counts)):
+        counts.append(batch.column("n").combine_chunks().to_numpy(zero_copy_only=False))
+        if sum(map(len, counts[1:])) > len(counts[0]) + PENDING:
+            counts = [_merged(columns, counts)]
+    for column in columns:
+        column.sort(in_order)  # so the distinct rows come in order
+    totals = _merged(columns, counts)
+    if not len(totals):
         raise InputError(f"{rows.engine.place}: there are no rows; give a table with rows")
-    gathered, totals = [column.column() for column in columns], np.concatenate(counts)
-    values, codes = [list(c.texts) for c in gathered], [c.codes.astype(dtype_of(len(c.texts))) for c in gathered]
-    order, starts = grouped(codes, [len(column_values) for column_values in values])
-    if len(starts) < len(order):  # some cells differ only in surrounding space
-        codes, totals = [column_codes[order[starts]] for column_codes in codes], np.add.reduceat(totals[order], starts)
-    return Texts(values, codes, totals)
+    gathered = [column.column() for column in columns]
+    return Texts([list(c.texts) for c in gathered], [c.codes for c in gathered], totals)
 
 
-def dtype_of(number: int) -> Any:
-    """Return the smallest type that holds this many codes."""
-    return np.int16 if number <= 1 << 15 else np.int32
+def _merged(columns: Sequence[Gathered], counts: Sequence[Counts]) -> Counts:
+    """Reduce the columns to their distinct rows, and return the count of each."""
+    gathered = [column.column() for column in columns]
+    order, starts = grouped([c.codes for c in gathered], [len(c.texts) for c in gathered])
+    for column, c in zip(columns, gathered, strict=True):
+        column.pieces = [c.codes[order[starts]]]
+    totals: Counts = np.add.reduceat(np.concatenate(counts)[order], starts) if len(starts) else counts[0]
+    return totals
 
 
 def cell_of(rows: RowQuery, name: str) -> exp.Expr:
@@ -230,7 +238,7 @@ def recode(table: Texts, hierarchies: Sequence[Hierarchy]) -> ValueCodes:
         table: Distinct rows as text.
         hierarchies: One hierarchy for each column.
     """
-    dtype = dtype_of(max((len(h.values) for h in hierarchies), default=0))
+    dtype = np.min_scalar_type(max((len(h.values) for h in hierarchies), default=0))
     columns: ValueCodes = np.zeros((len(hierarchies), len(table.counts)), dtype=dtype)
     for i, (values, codes, h) in enumerate(zip(table.values, table.codes, hierarchies, strict=True)):
         columns[i] = np.array([h.code(value) for value in values], dtype=dtype)[codes]

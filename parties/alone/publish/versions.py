@@ -264,7 +264,7 @@ def version_of(history: History, rows: RowQuery, cells: Cells, partition: Partit
         )
     known = slice(len(hierarchies))
     codes = recode(Texts(table.values[known], table.codes[known], table.counts), hierarchies)
-    places = Finder(np.concatenate([cells.quasi, cells.sensitive]), [len(h.index) for h in hierarchies]).find(codes)
+    places = Finder([*cells.quasi, *cells.sensitive], [len(h.index) for h in hierarchies]).find(codes)
     class_of_cell = np.full(len(cells.counts), SUPPRESSED, dtype=np.int64)
     class_of_cell[partition.cells] = partition.classes
     classes = class_of_cell[places]

@@ -103,8 +103,8 @@ class _Assigned:
 
     def __init__(self, cells: Cells, partition: Partition) -> None:
         self._indices = [h.index for h in (*cells.hierarchies, *cells.sensitive_hierarchies)]
-        self._finder = Finder(np.concatenate([cells.quasi, cells.sensitive]), [len(i) for i in self._indices])
-        self._seen = np.zeros(len(cells.counts), dtype=np.int64)
+        self._finder = Finder([*cells.quasi, *cells.sensitive], [len(i) for i in self._indices])
+        self._seen = np.zeros(len(cells.counts), dtype=np.min_scalar_type(cells.counts.max(initial=0)))
         self._counts = cells.counts
         self._before = np.cumsum(cells.counts) - cells.counts
         self._ends = np.cumsum(partition.counts)
@@ -123,13 +123,12 @@ class _Assigned:
         ranked = cells[order]
         starts = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]])) if len(ranked) else order
         lengths = np.diff(starts, append=len(ranked))
-        ranks = np.empty(len(cells), dtype=np.int64)
-        ranks[order] = np.arange(len(ranked)) - np.repeat(starts, lengths)
-        ranks += self._seen[cells]
-        self._seen[ranked[starts]] += lengths
-        if (ranks >= self._counts[cells]).any():
+        ranks = np.arange(len(ranked)) - np.repeat(starts, lengths) + self._seen[ranked]
+        if (ranks >= self._counts[ranked]).any():
             raise changed(place)
-        assigned: Counts = self._classes[np.searchsorted(self._ends, self._before[cells] + ranks, side="right")]
+        self._seen[ranked[starts]] = self._seen[ranked[starts]] + lengths
+        assigned = np.empty(len(cells), dtype=np.int64)
+        assigned[order] = self._classes[np.searchsorted(self._ends, self._before[ranked] + ranks, side="right")]
         return assigned
 
     def finish(self, place: str) -> None:

@@ -208,16 +208,13 @@ def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[RowQuery, Cells]:
     """
     rows = opened.enter_context(rows_of(plan))
     public = None if plan.public is None else opened.enter_context(rows_of(plan.public))
-    published = _kept(rows)
+    published = rows
+    if rows.engine.reads_slowly:
+        published = replace(rows, query=rows.engine.keep(exp.Select().select("*").from_(rows.query.subquery("t"))))
     cells = read(published, plan.named("quasi-identifier"), plan.named("sensitive"), dict(plan.columns), public)
     others = [name for name in plan.named("other") if plan.columns[name].mask is None]
     _refuse_identifiers(published, others, cells.rows)
     return published, cells
-
-
-def _kept(rows: RowQuery) -> RowQuery:
-    every = exp.Select().select("*").from_(rows.query.subquery("t"))
-    return RowQuery(rows.engine, rows.engine.keep(every), rows.types)
 
 
 def _refuse_identifiers(rows: RowQuery, others: Sequence[str], number: int) -> None:

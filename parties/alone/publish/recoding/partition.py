@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from parties.alone.publish.cells import Cells
+from parties.alone.publish.cells import Cells, Finder
 from parties.alone.publish.hierarchy import Hierarchy
 from parties.alone.publish.models.classes import Classes, Layout, counted
 from parties.alone.publish.models.model import Fits
@@ -92,7 +92,7 @@ class Partition:
         part = Cells(
             cells.hierarchies,
             cells.sensitive_hierarchies,
-            cells.quasi[:, self.cells[published]],
+            cells.quasi[:, :0],  # classes are counted by their groups
             cells.sensitive[:, self.cells[published]],
             self.counts[published],
         )
@@ -128,11 +128,11 @@ def at_node(cells: Cells, rollup: Rollup, node: Node, fits: Fits) -> Partition:
     groups = rollup.groups(node)
     numbers = np.full(groups.shape[1], SUPPRESSED, dtype=np.int64)
     numbers[fits] = np.arange(int(fits.sum()))
-    class_of_group = {tuple(group): int(place) for group, place in zip(groups.T.tolist(), numbers, strict=True)}
+    finder = Finder(groups, [len(h.labels[level]) for h, level in zip(cells.hierarchies, node, strict=True)])
     coded = np.stack(
         [h.groups[level][column] for h, level, column in zip(cells.hierarchies, node, cells.quasi, strict=True)]
     )
-    classes = np.array([class_of_group[tuple(group)] for group in coded.T.tolist()], dtype=np.int64)
+    classes = numbers[finder.find(coded)]
     boxes = [
         tuple(Span(h.labels[n][g], n) for h, n, g in zip(cells.hierarchies, node, group, strict=True))
         for group in groups.T[fits].tolist()
