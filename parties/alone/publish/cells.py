@@ -7,8 +7,8 @@ quasi-identifiers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,12 @@ class Cells:
     def rows(self) -> int:
         """Number of rows."""
         return int(self.counts.sum())
+
+    def of_sensitive(self, names: Container[str | None]) -> Cells:
+        """Return the cells with only some of the sensitive columns."""
+        places = [i for i, h in enumerate(self.sensitive_hierarchies) if h.column in names]
+        hierarchies = tuple(self.sensitive_hierarchies[i] for i in places)
+        return replace(self, sensitive_hierarchies=hierarchies, sensitive=self.sensitive[places])
 
 
 def reduced(columns: ValueCodes, counts: Counts | None = None) -> tuple[ValueCodes, Counts]:

@@ -113,7 +113,7 @@ def recoded_locally(
         algorithm: algorithm of the searches
         utility: measure of the searches
     """
-    layout = layout_of(cells)
+    layout = layout_of(cells.of_sensitive({model.column for model in models}))
     while partition.suppressed and cells.public is None:
         rest = np.flatnonzero(partition.classes == SUPPRESSED)
         places = partition.cells[rest]

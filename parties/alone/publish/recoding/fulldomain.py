@@ -45,7 +45,7 @@ class Search:
         if not cells.rows:
             raise InputError("the table has no rows; give a table with rows")
         require_searchable(cells)
-        self.cells = cells
+        self.cells = cells = cells.of_sensitive({model.column for model in models})
         self.models = models
         self.most = most
         self.rollup = Rollup(cells, layout)

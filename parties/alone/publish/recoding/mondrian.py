@@ -194,7 +194,7 @@ class _Cutter:
                 open_ += cut.batches(most, PIECES)
         final = joined(closed)
         spans = [dimension.spans(*dimension.extents(final)) for dimension in self._dimensions]
-        classes = np.repeat(np.arange(len(final.starts)), final.sizes)
+        classes = np.repeat(np.arange(len(final.starts), dtype=np.int32), final.sizes)
         return self._space.partition(final.members, final.counts, classes, list(zip(*spans, strict=True)))
 
     def _cut(self, boxes: Boxes) -> tuple[Boxes, Boxes]:

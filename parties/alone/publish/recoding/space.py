@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -21,19 +22,16 @@ class Space:
     """Space with a dimension for each quasi-identifier; only sensitive columns of the models are counted."""
 
     def __init__(self, cells: Cells, models: Sequence[PrivacyModel], numeric: Sequence[bool]) -> None:
-        named = {model.column for model in models}
-        places = [i for i, h in enumerate(cells.sensitive_hierarchies) if h.column in named]
-        sensitive, public = cells.sensitive[places], cells.public
-        quasi, counts = cells.quasi, cells.counts
+        cells = cells.of_sensitive({model.column for model in models})
+        quasi, sensitive, counts, public = cells.quasi, cells.sensitive, cells.counts, cells.public
         self.own = len(counts)
         if public is not None:
             others = len(public[1])
             quasi = np.concatenate([quasi, public[0]], axis=1)
-            sensitive = np.concatenate([sensitive, np.zeros((len(places), others), dtype=sensitive.dtype)], axis=1)
+            sensitive = np.pad(sensitive, ((0, 0), (0, others)))
             counts = np.concatenate([counts, np.zeros(others, dtype=np.int64)])
-        hierarchies = tuple(cells.sensitive_hierarchies[i] for i in places)
-        self.layout: Layout = layout_of(Cells(cells.hierarchies, hierarchies, quasi, sensitive, counts, public))
-        self.cells = Cells(cells.hierarchies, hierarchies, quasi, sensitive, counts)
+        self.cells = replace(cells, quasi=quasi, sensitive=sensitive, counts=counts, public=None)
+        self.layout: Layout = layout_of(replace(self.cells, public=public))
         self.public = np.zeros(len(counts) if public is not None else 0, dtype=np.int64)
         if public is not None:
             self.public[self.own :] = public[1]
@@ -57,7 +55,7 @@ class Space:
         cells = Cells(
             self.cells.hierarchies,
             self.cells.sensitive_hierarchies,
-            np.zeros((0, len(members)), dtype=np.int32),  # classes are counted by their groups
+            self.cells.quasi[:, :0],  # classes are counted by their groups
             self.cells.sensitive[:, members],
             counts,
         )
@@ -90,7 +88,7 @@ class Space:
             public = np.bincount(classes, weights=weights, minlength=len(boxes)).astype(np.int64)
         published = np.flatnonzero((members < self.own) & (counts > 0))
         published = published[np.argsort(members[published], kind="stable")]
-        return Partition(members[published].astype(np.int64), classes[published], counts[published], boxes, public)
+        return Partition(members[published], classes[published], counts[published], boxes, public)
 
 
 def _joined(parts: Sequence[Part]) -> tuple[Counts, Counts, Counts]:

@@ -16,6 +16,7 @@ from parties.alone.publish.models.model import KAnonymity, PrivacyModel, fitting
 from parties.alone.publish.models.presence import Presence
 from parties.alone.publish.recoding.fulldomain import Search
 from parties.alone.publish.recoding.lattice import minimal, nodes_of
+from parties.alone.publish.recoding.rollup import Rollup
 from parties.alone.publish.recoding.searches import DistanceVectors
 from parties.alone.publish.recoding.utility import UTILITIES, utility_of
 from parties.alone.publish.rules import Rule, hierarchy
@@ -53,7 +54,7 @@ def test_nine_rows_of_lesson_7() -> None:
 
 @given(tables())
 def test_classes_are_those_of_the_rows(cells: Cells) -> None:
-    rollup = Search(cells, []).rollup
+    rollup = Rollup(cells)
     for node in all_nodes(cells):
         classes, groups = rollup.classes(node), rollup.groups(node)
         found = {}
