@@ -125,7 +125,7 @@ class Finder:
         if not len(self._keys):
             return np.full(codes.shape[1], -1, dtype=np.int64)
         keys = np.zeros(codes.shape[1], dtype=np.int64)
-        known = (codes >= 0).all(axis=0)
+        known = np.logical_and.reduce(codes >= 0)
         for i, (column, size) in enumerate(zip(codes, self._sizes, strict=True)):
             if i in self._ranks:
                 ranks = np.searchsorted(self._ranks[i], keys)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from parties.base.text import did_you_mean, quoted
 from smc.errors import InputError
 
-ValueCodes: TypeAlias = NDArray[np.integer[Any]]  # the smallest of uint8, uint16, uint32 that suffices, or int32
+ValueCodes: TypeAlias = NDArray[np.integer[Any]]  # mostly uint8, if that suffices
 TOP = "*"
 
 

@@ -49,7 +49,8 @@ def texts(rows: RowQuery, names: Sequence[str]) -> Texts:
         InputError: there are no rows, or a column does not exist or has no categories
     """
     selected = [cell_of(rows, name).as_(f"c{i}") for i, name in enumerate(names)]
-    source, total = rows.query, exp.Literal.number(1)
+    source: exp.Query = rows.query
+    total: exp.Expr = exp.Literal.number(1)
     if not rows.engine.lists:  # equal cells are grouped before the expensive normalisation of their texts
         cells = [exp.column(name, quoted=True) for name in dict.fromkeys(names)]
         total = exp.column("n" + "_" * max(map(len, names)))  # differs from every column's name

@@ -208,13 +208,12 @@ def cells_of(plan: PublishPlan, opened: ExitStack) -> tuple[RowQuery, Cells]:
     """
     rows = opened.enter_context(rows_of(plan))
     public = None if plan.public is None else opened.enter_context(rows_of(plan.public))
-    published = rows
     if rows.engine.reads_slowly:
-        published = replace(rows, query=rows.engine.keep(exp.Select().select("*").from_(rows.query.subquery("t"))))
-    cells = read(published, plan.named("quasi-identifier"), plan.named("sensitive"), dict(plan.columns), public)
+        rows = replace(rows, query=rows.engine.keep(exp.Select().select("*").from_(rows.query.subquery("t"))))
+    cells = read(rows, plan.named("quasi-identifier"), plan.named("sensitive"), dict(plan.columns), public)
     others = [name for name in plan.named("other") if plan.columns[name].mask is None]
-    _refuse_identifiers(published, others, cells.rows)
-    return published, cells
+    _refuse_identifiers(rows, others, cells.rows)
+    return rows, cells
 
 
 def _refuse_identifiers(rows: RowQuery, others: Sequence[str], number: int) -> None:

@@ -7,8 +7,6 @@ of the median itself are divided, so that both sides are equally large.
 Many boxes are cut at once: one sort orders the values of each, one count covers all their parts. So ten million cells
 take a minute, and little more memory than the cells themselves.
 
-One dimension of the space that Mondrian cuts: numbers cut between values, or a hierarchy cut into groups.
-
 Values are numbered so that those of a group are adjacent at every level. The lowest and the highest number of a box
 then give its width, and the group that holds it.
 """
@@ -21,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from parties.alone.publish.cells import Cells
+from parties.alone.publish.cells import Cells, grouped
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.alone.publish.models.model import KAnonymity, PrivacyModel, fitting
 from parties.alone.publish.recoding.boxes import Boxes, joined
@@ -228,20 +226,19 @@ class _Cutter:
         """
         box = np.repeat(np.arange(len(boxes.starts), dtype=np.int32), boxes.sizes)
         keys = dimension.keys(boxes, low, high)
-        order = _sorted(box, keys, int(keys.max()) + 1)
+        order, begins = grouped([box, keys], [len(boxes.starts), int(keys.max()) + 1])
         ranked = boxes.at(order, boxes.starts)
         keys = keys[order]
         if dimension.values is None:
-            begins = np.flatnonzero(np.concatenate([[True], (keys[1:] != keys[:-1]) | (box[1:] != box[:-1])]))
             return self._keep(ranked, box, begins)
         if self._relaxed:
             return self._keep(*_halved(ranked, box))
-        cut_parts, failed = self._keep(ranked, box, _after_median(ranked, keys, box))
+        cut_parts, failed = self._keep(ranked, box, _begins(keys > _medians(ranked, keys, box)[box], box))
         some = np.flatnonzero(failed)
         again = failed[box]
-        others, box = ranked.of(some), (np.cumsum(failed) - 1)[box[again]]
+        others, keys, box = ranked.of(some), keys[again], (np.cumsum(failed) - 1)[box[again]]
         if len(some):
-            more, still = self._keep(others, box, _before_median(others, keys[again], box))
+            more, still = self._keep(others, box, _begins(keys >= _medians(others, keys, box)[box], box))
             cut_parts, failed[some] = joined([cut_parts, more]), still
         return cut_parts, failed
 
@@ -263,24 +260,6 @@ class _Cutter:
         return parts.of(np.flatnonzero(~failed[owner])), failed
 
 
-def _sorted(box: ValueCodes, keys: ValueCodes, size: int) -> Counts:
-    """Return the stable order of pieces by box, then by key.
-
-    Keys are below `size`. Sorting numbers is much faster than ranking them.
-    """
-    bits = len(box).bit_length()
-    if (int(box[-1]) + 1) * size << bits >= 1 << 62:
-        return np.lexsort((keys, box))
-    packed = box.astype(np.int64)
-    packed *= size
-    packed += keys
-    packed <<= bits
-    packed |= np.arange(len(box))
-    packed.sort()
-    packed &= (1 << bits) - 1
-    return packed
-
-
 def _before(boxes: Boxes) -> tuple[Counts, Counts]:
     """Return the number of rows before each piece in its box, and the number of rows of each box."""
     before = np.cumsum(boxes.counts) - boxes.counts
@@ -294,16 +273,6 @@ def _medians(boxes: Boxes, keys: ValueCodes, box: ValueCodes) -> ValueCodes:
     short = 2 * (before + boxes.counts) < rows[box]
     medians: ValueCodes = keys[boxes.starts + np.add.reduceat(short, boxes.starts, dtype=np.int64)]
     return medians
-
-
-def _after_median(boxes: Boxes, keys: ValueCodes, box: ValueCodes) -> Counts:
-    """Return the starts of the parts if boxes are cut above their medians."""
-    return _begins(keys > _medians(boxes, keys, box)[box], box)
-
-
-def _before_median(boxes: Boxes, keys: ValueCodes, box: ValueCodes) -> Counts:
-    """Return the starts of the parts if boxes are cut below their medians."""
-    return _begins(keys >= _medians(boxes, keys, box)[box], box)
 
 
 def _begins(right: NDArray[np.bool_], box: ValueCodes) -> Counts:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from parties.alone.publish.cells import Cells, Finder
-from parties.alone.publish.hierarchy import Hierarchy
+from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.alone.publish.models.classes import Classes, Layout, counted
 from parties.alone.publish.models.model import Fits
 from parties.alone.publish.recoding.lattice import Node
@@ -71,12 +71,12 @@ Box: TypeAlias = tuple[Span, ...]  # one span for each quasi-identifier
 class Partition:
     """Pieces of cells in classes: of cell `cells[i]`, `counts[i]` rows belong to class `classes[i]`, or are suppressed.
 
-    All three are int64[pieces], by cell. `boxes` are the published values of each class. `public` int64[boxes] are the
+    All three are int[pieces], by cell. `boxes` are the published values of each class. `public` int64[boxes] are the
     public rows of each class, if there is a public table.
     """
 
-    cells: Counts
-    classes: Counts
+    cells: ValueCodes
+    classes: ValueCodes
     counts: Counts
     boxes: list[Box]
     public: Counts | None = None

@@ -73,7 +73,7 @@ class Space:
         boxes = [around(self.cells, part[0], self.numbers) for part in parts]
         return self.partition(*_joined(parts), boxes)
 
-    def partition(self, members: Counts | ValueCodes, counts: Counts, classes: Counts, boxes: list[Box]) -> Partition:
+    def partition(self, members: ValueCodes, counts: Counts, classes: ValueCodes, boxes: list[Box]) -> Partition:
         """Return the partition of this table's rows; pieces of cells that only the public table has are left out.
 
         Args:
