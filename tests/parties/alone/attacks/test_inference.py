@@ -40,6 +40,17 @@ def test_classes_are_counted() -> None:
     assert figures["gain_of_class"] == 0
 
 
+def test_classes_of_several_columns_are_the_rows_that_agree_in_all() -> None:
+    rng = np.random.default_rng(6)
+    rows = rng.integers(0, 3, (1000, 3))
+    values = (rows @ [1, 3, 9] + (rng.random(1000) < 0.2)) % 5
+    columns = [agreement("c", [*map(str, column)], [*map(str, column)]) for column in rows.T]
+    guessed = [Counter(values[(rows == row).all(axis=1)].tolist()).most_common() for row in rows]
+    assert all(len(counts) == 1 or counts[0][1] > counts[1][1] for counts in guessed)  # no ties to break
+    right = np.mean([counts[0][0] == value for counts, value in zip(guessed, values, strict=True)])
+    assert infer(columns, texts(values), texts(values))["class"] == pytest.approx(right)
+
+
 def test_a_publication_that_tells_and_one_that_does_not() -> None:
     rng = np.random.default_rng(5)
     people = [str(number) for number in range(200)]
