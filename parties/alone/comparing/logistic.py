@@ -48,7 +48,7 @@ def fit(domains: Sequence[int], classes: int, rows: Codes, labels: Codes, penalt
         penalty: weight of the squared weights
     """
     distinct, counts = reduced(np.vstack([rows.T, labels]))
-    places, hits = _places(domains, distinct[:-1].T), np.eye(classes)[distinct[-1]]
+    places, hits = _places(domains, distinct[:-1].T.astype(np.int64)), np.eye(classes)[distinct[-1]]
     size, share = sum(domains), counts / max(1, len(labels))
     cooccurrences = np.zeros((size, size))
     for column in places:
