@@ -60,7 +60,7 @@ def predicted(
         return None
     choice = choice_for(task, inputs)
     if decided is not None:
-        choice = Choice(decided, choice.forecasts)
+        choice = Choice(decided, choice.counted)
     profile = choice.quickest(LinkShape.parse(link), counts=at_node)
     job = canonical({**task.specification(), "on_shares": task.on_shares})
     key = job, choice.profile, link, at_node

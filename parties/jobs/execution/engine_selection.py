@@ -77,6 +77,11 @@ class Choice:
         """Profiles that the job may run on."""
         return (self.profile,) if self.profile else (*(counted.profile for counted in self.forecasts), *self.uncounted)
 
+    @property
+    def counted(self) -> tuple[Forecast, ...]:
+        """Forecasts of the profiles that have been counted so far."""
+        return *self.forecasts, *vars(self).get("_others", ())
+
     @cached_property
     def _others(self) -> tuple[Forecast, ...]:
         return tuple(forecasts(self.program, self.uncounted)) if self.program else ()

@@ -104,3 +104,7 @@ def test_a_command_counts_no_other_engine_before_the_link_is_known(monkeypatch: 
     assert "_others" not in vars(choice)
     choice.quickest(LinkShape.parse("wan"))
     assert "_others" in vars(choice)
+    monkeypatch.setattr(prediction, "forecast", None)  # the decided profile is not counted again
+    again = predicted(TREE, inputs_of(SCHEMA), "wan", at_node=False, decided=choice.uncounted[0])
+    assert again is not None
+    assert again.profile == choice.uncounted[0]
