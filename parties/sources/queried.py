@@ -27,6 +27,7 @@ from smc.errors import InputError
 PIECE = 1 << 14  # streamed rows at a time, which fit into a processor's cache
 HEAD = 1 << 16  # first rows, by which the number of repetitions is estimated
 REPEATED = 8  # average repetitions, from which on equal rows are grouped before their categories are computed
+RARE = 1 << 10  # first rows for each repetition among them, from which on equal rows are not grouped
 VAST = 512  # most columns whose categories one query computes; DuckDB plans it in time quadratic in the expressions
 CELL = f"cell_{secrets.token_hex(8)}"  # placeholder for a column's name in the SQL of several columns; no value has it
 FEW = 1 << 20  # streamed rows are grouped nevertheless if their columns have at most this many combinations of values
@@ -73,6 +74,7 @@ class QueriedSource(Source):
         self._is_vast = engine.lists and len(self._names) > VAST
         self._streamed = self._is_vast or ((streamed or is_wide) and math.prod(self._sizes) > FEW)
         self._kept: exp.Select | None = None
+        self._is_grouped = True  # the kept rows
         self._unplaced: exp.Select | None = None  # streamed rows, with numbers not yet mapped to categories
 
     @override
@@ -144,8 +146,13 @@ class QueriedSource(Source):
             yield lines
 
     def _grouped(self, order: exp.Order | None = None) -> Iterator[Indices]:
-        """Yield the distinct rows with their counts, in the given order if there is one."""
-        query = exp.Select().select(*map(exp.column, (*self._names, "n"))).from_(self._rows().subquery("t"))
+        """Yield rows with their counts: the distinct ones in the given order, or in any with few repetitions."""
+        columns, rows = [exp.column(name) for name in self._names], self._rows().subquery("t")
+        query = exp.Select().select(*columns).from_(rows)
+        if order is None or self._is_grouped:
+            query = query.select("n")
+        else:
+            query = query.select(_total().as_("n")).group_by(*columns)
         query.set("order", order)
         for batch in self._engine.batches(query):
             yield np.column_stack([column.to_numpy() for column in batch.columns]).astype(np.int64)
@@ -216,41 +223,55 @@ class QueriedSource(Source):
         self._engine.close()
 
     def _rows(self) -> exp.Select:
-        """Return the query for the distinct rows as category indices with their counts n, see `levels`.
+        """Return the query for the rows as category indices with their counts n, see `levels`.
 
-        NULL means a value outside the schema.
+        Equal rows are one line, unless hardly any of the first rows repeat. NULL means a value outside the schema.
         """
         if self._kept is None:
-            rows, number = self._counted_first() or (self._placed_rows(), exp.Count(this=exp.Star()))
             columns = [exp.column(name) for name in self._names]
-            grouped = exp.Select().select(*columns, number.as_("n")).from_(rows.subquery("rows"))
-            self._kept = self._engine.keep(grouped.group_by(*columns))
+            placed = self._placed_rows()
+            number: exp.Expr = exp.Count(this=exp.Star())
+            if (head := self._repetitions()) is not None:
+                distinct, seen = head
+                self._is_grouped = seen < HEAD or RARE * (seen - distinct) > seen
+                if REPEATED * distinct <= seen:
+                    placed, number = self._counted_first()
+            rows = exp.Select().select(*columns).from_(placed.subquery("rows"))
+            if self._is_grouped:
+                rows = rows.select(number.as_("n")).group_by(*columns)
+            else:
+                rows = rows.select(exp.convert(1).as_("n"))
+            self._kept = self._engine.keep(rows)
         return self._kept
 
     def _placed_rows(self) -> exp.Select:
         indices = [_index(cell, size).as_(name) for cell, name, size in self._columns()]
         return exp.Select().select(*indices).from_(self._table.subquery("t"))
 
-    def _counted_first(self) -> tuple[exp.Select, exp.Expr] | None:
-        """Return a query that groups equal raw rows before it maps them to indices and n, and the sum of n.
+    def _repetitions(self) -> tuple[int, int] | None:
+        """Return the numbers of distinct rows and of rows among the first ones.
 
-        None if few of the first rows repeat, the engine is not DuckDB, or the query has a window function.
+        None if the engine is not DuckDB, or the query has a window function, which needs all rows even for a few.
         """
-        if not self._engine.lists or self._table.find(exp.Window) is not None:  # a window needs all rows even for a few
+        if not self._engine.lists or self._table.find(exp.Window) is not None:
             return None
+        first = exp.Select().select("*").from_(self._table.subquery("t")).limit(HEAD)
+        seen = exp.Coalesce(this=_total(), expressions=[exp.convert(0)])
+        query = exp.Select().select(exp.Count(this=exp.Star()), seen)
+        distinct, rows = self._engine.counts(query.from_(self._exact_counts(first).subquery("t")))[0].tolist()
+        return distinct, rows
+
+    def _counted_first(self) -> tuple[exp.Select, exp.Expr]:
+        """Return a query that groups equal raw rows before it maps them to indices and n, and the sum of n."""
+        placed = [_index(cell.named(name), size).as_(name) for cell, name, size in self._columns()]
+        counted = self._exact_counts(self._table)
+        return exp.Select().select(*placed, exp.column("n")).from_(counted.subquery("t")), _total()
+
+    def _exact_counts(self, table: exp.Query) -> exp.Select:
         columns = [exp.column(name) for name in self._names]
         rows = exp.Select().select(*(cell.exact.as_(name) for cell, name, _ in self._columns()))
         counted = exp.Select().select(*columns, exp.Count(this=exp.Star()).as_("n")).group_by(*columns)
-        first = exp.Select().select("*").from_(self._table.subquery("t")).limit(HEAD)
-        head = counted.from_(rows.from_(first.subquery("t")).subquery("rows"))
-        total = exp.cast(exp.Sum(this=exp.column("n")), "BIGINT")
-        seen = exp.Coalesce(this=total, expressions=[exp.convert(0)])
-        query = exp.Select().select(exp.Count(this=exp.Star()), seen).from_(head.subquery("t"))
-        if REPEATED * (answer := self._engine.counts(query)[0])[0] > answer[1]:
-            return None
-        placed = [_index(cell.named(name), size).as_(name) for cell, name, size in self._columns()]
-        whole = counted.from_(rows.from_(self._table.subquery("t")).subquery("rows"))
-        return exp.Select().select(*placed, exp.column("n")).from_(whole.subquery("t")), total
+        return counted.from_(rows.from_(table.subquery("t")).subquery("rows"))
 
     def _columns(self) -> Iterator[tuple[Cell, str, int]]:
         return zip(self._cells, self._names, self._sizes, strict=True)
@@ -271,6 +292,11 @@ class QueriedSource(Source):
 def _index(cell: Cell, size: int) -> exp.Expr:
     """Return the SQL of the index of a cell's category, as a SMALLINT or INT that fits `size` categories."""
     return exp.cast(cell.index, "SMALLINT" if size < 1 << 15 else "INT")
+
+
+def _total() -> exp.Expr:
+    """Return the SQL of the sum of n."""
+    return exp.cast(exp.Sum(this=exp.column("n")), "BIGINT")
 
 
 def _quoted(name: str) -> str:

@@ -72,6 +72,19 @@ def test_a_wide_table_is_counted_in_pieces(monkeypatch: pytest.MonkeyPatch) -> N
         assert_same_level(source, expected, Split(129, (Open(), Open())))
 
 
+@pytest.mark.parametrize("few", [False, True])
+def test_rows_of_which_the_first_hardly_repeat(few: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are kept as they are, and repeat further on."""
+    monkeypatch.setattr("parties.sources.queried.HEAD", 40)
+    monkeypatch.setattr("parties.sources.queried.RARE", 1 if few else 1 << 10)
+    source, expected = table((20, 20), 2, 300)
+    with source:
+        assert_same_level(source, expected, full(1, 20))
+        assert np.concatenate(list(source.lines())).tolist() == expected.distinct().tolist()
+        assert len(expected.distinct()) < len(np.concatenate(list(source.batches()))) == 300 if few else True
+        assert source.check() == 300
+
+
 def test_many_categories_and_classes() -> None:
     source, expected = table((2000, 150), 150, 3000)
     with source:
