@@ -245,7 +245,7 @@ class QueriedSource(Source):
         return self._kept
 
     def _placed_rows(self) -> exp.Select:
-        indices = [_index(cell, size).as_(name) for cell, name, size in self._columns()]
+        indices = [self._index(cell, size).as_(name) for cell, name, size in self._columns()]
         return exp.Select().select(*indices).from_(self._table.subquery("t"))
 
     def _repetitions(self) -> tuple[int, int] | None:
@@ -263,7 +263,7 @@ class QueriedSource(Source):
 
     def _counted_first(self) -> tuple[exp.Select, exp.Expr]:
         """Return a query that groups equal raw rows before it maps them to indices and n, and the sum of n."""
-        placed = [_index(cell.named(name), size).as_(name) for cell, name, size in self._columns()]
+        placed = [self._index(cell.named(name), size).as_(name) for cell, name, size in self._columns()]
         counted = self._exact_counts(self._table)
         return exp.Select().select(*placed, exp.column("n")).from_(counted.subquery("t")), _total()
 
@@ -272,6 +272,11 @@ class QueriedSource(Source):
         rows = exp.Select().select(*(cell.exact.as_(name) for cell, name, _ in self._columns()))
         counted = exp.Select().select(*columns, exp.Count(this=exp.Star()).as_("n")).group_by(*columns)
         return counted.from_(rows.from_(table.subquery("t")).subquery("rows"))
+
+    def _index(self, cell: Cell, size: int) -> exp.Expr:
+        """Return the SQL of the index of a cell's category, of an integer type that fits `size` categories."""
+        is_tiny = self._engine.lists and size < 1 << 7  # DuckDB has integers of one byte
+        return exp.cast(cell.index, "TINYINT" if is_tiny else "SMALLINT" if size < 1 << 15 else "INT")
 
     def _columns(self) -> Iterator[tuple[Cell, str, int]]:
         return zip(self._cells, self._names, self._sizes, strict=True)
@@ -287,11 +292,6 @@ class QueriedSource(Source):
             return Cell(rule, types[rule.column], self._engine.lists)
         except InputError as error:
             raise InputError(f"{self._where(rule)}: {error}") from None
-
-
-def _index(cell: Cell, size: int) -> exp.Expr:
-    """Return the SQL of the index of a cell's category, as a SMALLINT or INT that fits `size` categories."""
-    return exp.cast(cell.index, "SMALLINT" if size < 1 << 15 else "INT")
 
 
 def _total() -> exp.Expr:
