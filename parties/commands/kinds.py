@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,9 +86,12 @@ def command_of(name: str) -> click.Command:
         if node is not None:
             config_file = find_party_file(config_file)
         file, link = file_and_link(config_file, flags)
-        from parties.jobs.execution.running import Connection, declining  # loads what reads keys: --help does without
+        telling: AbstractContextManager[None] = nullcontext()
+        if not alone and node is None:
+            from parties.jobs.execution.running import Connection, declining  # loads what reads keys
 
-        with nullcontext() if alone or node is not None else declining(link):
+            telling = declining(link)
+        with telling:
             in_file: Any = file.of_kind(kind.name)
             if on_rows:
                 from parties.commands.own_table import check_file, check_has_tables, on_table
