@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError, 
 from parties.base.canonical import canonical
 from parties.base.settings import explained
 from parties.base.text import printable
+from parties.link.handshake import MAX_JOB_BYTES
 from parties.link.identity import Identity
 from parties.node.proposal import Proposal
 from parties.node.records import Committed, Signed, Withdrawal, check_signature, sign
@@ -23,7 +24,7 @@ from parties.node.records.succession import Succession
 from parties.operator.interface import State
 from smc.errors import ProtocolError
 
-MAX_BYTES = 512 * 1024
+MAX_BYTES = MAX_JOB_BYTES + (256 << 10)  # the job, and all else
 MAX_RESULT_BYTES = 8 * 1024  # of signed content: digests, and the numbers of opened values of each kind
 MAX_EXPLAINED = 300  # characters about an error in a statement: the peer may have chosen them
 MAX_LINE = 500  # characters of a reason

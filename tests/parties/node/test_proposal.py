@@ -13,7 +13,7 @@ import pytest
 from parties.base.canonical import canonical
 from parties.link.handshake import MAX_JOB_BYTES
 from parties.node import proposal
-from parties.node.log.statement import Statement
+from parties.node.log.statement import MAX_BYTES, MAX_LINE, MAX_RESULT_BYTES, Statement
 from parties.node.proposal import Proposal, propose, read_job
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, IntegerType, RealType
@@ -149,6 +149,14 @@ def test_a_date_at_the_edge_of_time_breaks_no_page(at: str) -> None:
     except ProtocolError:
         return
     words.when(job.proposed_at.isoformat())
+
+
+def test_a_peer_takes_the_statement_about_the_largest_job() -> None:
+    """Otherwise the peer ends the standing link at this statement, each time anew."""
+    names = tuple(f"category {i:06d}" for i in range((MAX_JOB_BYTES - 2048) // 18))
+    job = proposal_of(Schema({"code": names, "play": ("yes", "no")}, "play"), max_depth=1)
+    assert len(canonical(job.job)) > MAX_JOB_BYTES - 8192
+    assert len(Statement(proposal=job, at="x" * MAX_LINE, why="x" * MAX_LINE).to_bytes()) < MAX_BYTES - MAX_RESULT_BYTES
 
 
 def test_a_job_too_large_for_a_session_is_not_proposed() -> None:
