@@ -112,6 +112,19 @@ def test_leaves_of_all_counts(classes: int, width: int) -> None:
             assert (winner, found) == (counts.index(max(counts)), leaf + 2 * label * leaf)
 
 
+def test_a_number_of_rows_that_is_no_sum_asks_another_question() -> None:
+    """The peer enters no rows of a class, and -5 rows in all: docs/security.md states what it learns."""
+    ours = [counts for counts in itertools.product(range(9), repeat=3) if sum(counts) < 16]
+    entered = [
+        *zip(*ours, strict=True),
+        [sum(counts) for counts in ours],
+        *[[0] * len(ours)] * 3,
+        [-5 % 32] * len(ours),
+    ]
+    _, decided = outputs(leaf_netlist(3, 5, 0, "size"), [*map(list, entered), [0] * len(ours)])
+    assert [found & 1 for found in decided] == [sum(counts) - max(counts) == 5 for counts in ours]
+
+
 def test_costs() -> None:
     """Levels are rounds; the table of the form "depth" beside that of "size"."""
     precision = derive(0.001, 131070)
