@@ -15,6 +15,7 @@ from typing import Annotated, Any
 from pydantic import (
     BaseModel,
     ConfigDict,
+    FailFast,
     Field,
     SerializerFunctionWrapHandler,
     ValidationError,
@@ -68,10 +69,10 @@ class Holding(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     nodes: tuple[Fingerprint, Fingerprint]
-    holders: Annotated[tuple[Fingerprint, ...], Field(min_length=1, max_length=MOST_HOLDERS)]
+    holders: Annotated[tuple[Fingerprint, ...], Field(min_length=1, max_length=MOST_HOLDERS), FailFast()]
     holder_rows: Annotated[int, Field(ge=1)]
     nodes_give: bool
-    to: tuple[Fingerprint, ...] = ()
+    to: Annotated[tuple[Fingerprint, ...], FailFast()] = ()
     wait_hours: Annotated[int, Field(ge=1, le=8760)] = WAIT_HOURS
 
     @model_validator(mode="after")
@@ -159,7 +160,7 @@ class Proposal(BaseModel):
     proposer: Annotated[int, Field(strict=True, ge=0, le=1)]
     proposed_at: datetime
     purpose: Annotated[str, Field(max_length=MAX_PURPOSE)]
-    tables: Annotated[tuple[TableName, ...], Field(min_length=2, max_length=2 + MOST_HOLDERS)]
+    tables: Annotated[tuple[TableName, ...], Field(min_length=2, max_length=2 + MOST_HOLDERS), FailFast()]
     specification: dict[str, Any]
     holding: Holding | None = None
     permit: Permit | None = None  # of an authority

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self
 
 from cryptography import x509
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, FailFast, StringConstraints, ValidationError, model_validator
 
 from parties.base.canonical import canonical
 from parties.base.settings import explained
@@ -27,6 +27,7 @@ from smc.errors import ProtocolError
 MAX_BYTES = MAX_JOB_BYTES + (256 << 10)  # the job, and all else
 MAX_RESULT_BYTES = 8 * 1024  # of signed content: digests, and the numbers of opened values of each kind
 MAX_EXPLAINED = 300  # characters about an error in a statement: the peer may have chosen them
+MOST_FAULTS = 100  # explained in one statement: an explanation of each key takes 2 KiB
 MAX_LINE = 500  # characters of a reason
 UNREADABLE = "the peer's statement about a job is unreadable"
 OPERATOR, PROPOSER = "operator", "proposer"  # decided by a person of ours: on a job of the peer's, or of ours
@@ -81,9 +82,9 @@ class Statement(BaseModel):
     unheard: bool = False
     heard: bool = False
     rows: Committed | None = None
-    paid: tuple[int, ...] = ()
+    paid: Annotated[tuple[int, ...], FailFast()] = ()
     signature: Annotated[str, StringConstraints(pattern="^([0-9a-f]{128})?$")] = ""
-    relayed: tuple[Relayed, ...] = ()
+    relayed: Annotated[tuple[Relayed, ...], FailFast()] = ()
 
     @model_validator(mode="after")
     def _signed_if_computed(self) -> Statement:
@@ -128,6 +129,8 @@ class Statement(BaseModel):
         try:
             return cls.model_validate_json(data)
         except ValidationError as error:
+            if error.error_count() > MOST_FAULTS:
+                raise ProtocolError(UNREADABLE) from None
             raise ProtocolError(f"{UNREADABLE}: {printable(explained(error, cls))[:MAX_EXPLAINED]}") from None
         except RecursionError:
             raise ProtocolError(UNREADABLE) from None

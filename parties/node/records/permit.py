@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, FailFast, Field, StringConstraints, ValidationError, field_validator
 
 from parties.base import files
 from parties.base.settings import at_key, explained, validated
@@ -26,7 +26,7 @@ from parties.node.records.signature import check_signature, sign
 from smc.errors import InputError
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-Names = Annotated[tuple[Name, ...], Field(max_length=1000)]
+Names = Annotated[tuple[Name, ...], Field(max_length=1000), FailFast()]
 
 
 class Terms(BaseModel):
@@ -39,7 +39,7 @@ class Terms(BaseModel):
 
     id: Name
     purpose: Annotated[str, StringConstraints(min_length=1, max_length=400)]
-    holders: Annotated[tuple[Fingerprint, ...], Field(min_length=1, max_length=100)]  # who may propose jobs
+    holders: Annotated[tuple[Fingerprint, ...], Field(min_length=1, max_length=100), FailFast()]  # who may propose jobs
     tables: Names
     columns: Names
     kinds: Annotated[Names, Field(min_length=1)]

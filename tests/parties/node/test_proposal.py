@@ -9,11 +9,12 @@ from datetime import UTC, timedelta, timezone
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from parties.base.canonical import canonical
 from parties.link.handshake import MAX_JOB_BYTES
 from parties.node import proposal
-from parties.node.log.statement import MAX_BYTES, MAX_LINE, MAX_RESULT_BYTES, Statement
+from parties.node.log.statement import MAX_BYTES, MAX_LINE, MAX_RESULT_BYTES, UNREADABLE, Statement
 from parties.node.proposal import Proposal, propose, read_job
 from parties.tables.schema import Schema
 from parties.tables.types import Domain, IntegerType, RealType
@@ -157,6 +158,33 @@ def test_a_peer_takes_the_statement_about_the_largest_job() -> None:
     job = proposal_of(Schema({"code": names, "play": ("yes", "no")}, "play"), max_depth=1)
     assert len(canonical(job.job)) > MAX_JOB_BYTES - 8192
     assert len(Statement(proposal=job, at="x" * MAX_LINE, why="x" * MAX_LINE).to_bytes()) < MAX_BYTES - MAX_RESULT_BYTES
+
+
+LISTS = {
+    "paid": lambda fields, many: fields.update(paid=many),
+    "relayed": lambda fields, many: fields.update(relayed=many),
+    "tables": lambda fields, many: fields["proposal"].update(tables=many),
+    "holders": lambda fields, many: fields["proposal"].update(holding={"holders": many}),
+    "to": lambda fields, many: fields["proposal"].update(holding={"to": many}),
+    "permit": lambda fields, many: fields["proposal"].update(permit={"holders": many, "columns": many}),
+}
+
+
+@pytest.mark.parametrize("place", LISTS)
+def test_a_list_of_faults_is_read_up_to_the_first(place: str) -> None:
+    """Each fault takes 2 KiB: a list of half a MiB took 400 MiB."""
+    fields = json.loads(Statement(proposal=JOB).to_bytes())
+    LISTS[place](fields, [{}] * 500)
+    with pytest.raises(ValidationError) as error:
+        Statement.model_validate_json(json.dumps(fields))
+    assert error.value.error_count() < 20
+
+
+def test_many_unknown_keys_are_not_explained() -> None:
+    with pytest.raises(ProtocolError, match=f"^{UNREADABLE}$"):
+        heard(lambda fields: fields.update({str(key): 0 for key in range(500)}))
+    with pytest.raises(ProtocolError, match=f"^{UNREADABLE}: 0: unknown key"):
+        heard(lambda fields: fields.update({"0": 0}))
 
 
 def test_a_job_too_large_for_a_session_is_not_proposed() -> None:
