@@ -18,7 +18,7 @@ from smc.errors import InputError, JobMismatchError, ProtocolError
 
 WIRE_VERSION = 8
 NONCE_BYTES = 16
-MAX_JOB_BYTES = 1 << 20  # a tree on 10,000 columns of four values has 440 kB
+MAX_JOB_BYTES = 1 << 19  # a tree on 10,000 columns of four values has 440 kB
 SHOWN_DIFFERENCES = 8
 
 
