@@ -82,7 +82,6 @@ def command_of(name: str) -> click.Command:
         purpose: str | None = None,
         **flags: Any,
     ) -> None:
-        read = read_flags(options, flags)
         if node is not None:
             config_file = find_party_file(config_file)
         file, link = file_and_link(config_file, flags)
@@ -92,6 +91,7 @@ def command_of(name: str) -> click.Command:
 
             telling = declining(link)
         with telling:
+            read = read_flags(options, flags)
             in_file: Any = file.of_kind(kind.name)
             if on_rows:
                 from parties.commands.own_table import check_file, check_has_tables, on_table

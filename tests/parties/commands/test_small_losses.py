@@ -53,9 +53,10 @@ def link(own: Identity, peer: Identity, way: str, port: int, wait: float = 60) -
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ("listen", ["--data", "bad.csv"]),
-        ("connect", ["--data", "bad.csv"]),
-        ("connect", ["--data", "days.csv", "--out", "schema.toml"]),
+        ("listen", ["id3", "--schema", "schema.toml", "--data", "bad.csv"]),
+        ("connect", ["id3", "--schema", "schema.toml", "--data", "bad.csv"]),
+        ("connect", ["id3", "--schema", "schema.toml", "--data", "days.csv", "--out", "schema.toml"]),
+        ("connect", ["millionaires", "--value", "-3"]),
     ],
 )
 def test_a_peer_who_waits_is_told_that_the_input_is_wrong_and_no_more(
@@ -70,7 +71,7 @@ def test_a_peer_who_waits_is_told_that_the_input_is_wrong_and_no_more(
     thread = threading.Thread(target=lambda: codes.append(run(good)))
     thread.start()
     while thread.is_alive():  # who is wrong tries once; the other may still be loading
-        assert run(["id3", *words, *link(*sides[wrong], wrong, port)]) == 2
+        assert run([*words, *link(*sides[wrong], wrong, port)[2:]]) == 2
     thread.join()
     assert codes == [3]
     said = [line for line in capfd.readouterr().err.splitlines() if "gave up" in line]
