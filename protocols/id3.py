@@ -26,9 +26,9 @@ class left?" by comparing class symbols. Here one circuit on the class counts de
 emptiness and majority together. All nodes of a level are one batch: rounds grow with depth, not with nodes.
 
 Cost of a level with n nodes and c classes, where s nodes are split by one of a remaining attributes. The level has n
-leaf circuits, of about 3 c N ANDs for counts of N bits. It opens n (1 + ceil(log2 c)) bits. If a > 1, it takes s (c +
-1) times x ln x for each value of each of the a attributes. It then also takes s argmin circuits of about 2 (a - 1)
-ANDs a bit of a score, and opens s ceil(log2 a) bits.
+leaf circuits, of about 3 c N ANDs for counts of N bits; in the form of few levels, of 4 c N to 17 c N. It opens n (1 +
+ceil(log2 c)) bits. If a > 1, it takes s (c + 1) times x ln x for each value of each of the a attributes. It then also
+takes s argmin circuits of about 2 (a - 1) ANDs a bit of a score, and opens s ceil(log2 a) bits.
 """
 
 from __future__ import annotations
