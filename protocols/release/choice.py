@@ -43,7 +43,7 @@ from smc.engines import Bits, Engine
 from smc.errors import InputError
 
 TIE_BITS = 16  # random bits that decide between equal sums
-MANY = 1 << 14  # from so many candidates on, gates of their noise cost more than levels
+MANY = 1 << 14  # candidates from which on the gates of their noise cost more than its levels
 
 
 def choice_law(
