@@ -1,6 +1,6 @@
 """The data connection: TCP beside gRPC's stream, for the frames of one session, sealed with AES-256-GCM.
 
-gRPC copies each frame several times: a gigabyte takes 2.3 s of both processors, here 1.0 s (docs/measured.md). The
+gRPC copies each frame several times: a gibibyte takes 1.8 s of both processors, here 0.8 s (docs/measured.md). The
 listening party offers it (`[link] data_ports`). It sends a free port, a token and two fresh keys over the stream, which
 mutual TLS protects. The dialling party connects to that port and shows the token's hash. From then on all frames of the
 session are records of this connection: the length, then the sealed frame, with the record's number as nonce.
@@ -37,7 +37,7 @@ from smc.errors import LinkError, MachineError
 
 STEP = "data connection"
 KEY_BYTES = 32  # of the token, too
-RENEWAL = 1 << 16  # records under one key: 64 GiB at most, far below the bounds of GCM
+RENEWAL = 1 << 16  # records under one key: 128 GiB at most, far below the bounds of GCM
 CONNECT_SECONDS = 5.0
 TOKEN_SECONDS = 1.0  # for a caller to show its token, which it sends at once
 TAG_BYTES, SIZE_BYTES = 16, 4

@@ -15,7 +15,7 @@ from smc.errors import ProtocolError
 CHUNK_BYTES = 1024 * 1024  # the fastest size measured: as large as a message of tables, which then travels uncut
 MAX_FRAME_BYTES = 2 * 1024 * 1024  # gRPC itself refuses larger ones
 MAX_STEP_CHARACTERS = 200
-SHORT_BYTES = 4096  # a rest of this size is no frame of its own
+SHORT_BYTES = 4096  # a rest of this size or less is no frame of its own
 _KINDS = (DATA, HELLO, ABORT, GOODBYE)
 _VARINT, _LENGTH_DELIMITED = 0, 2  # wire types of protocol buffers
 
