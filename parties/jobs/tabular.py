@@ -559,7 +559,8 @@ class BySchema(Kind):
             twice = [f"also in your table, taken from the peer: {listed(unread)}"] if unread else []
             return task, data, [*twice, *task.notes(settings, None)]
         ordered = Schema({name: task.schema.attributes[name] for name in task.columns})
-        rows, ignored = task.rows_in_file(ordered, task.target)
+        rows, others = task.rows_in_file(ordered, task.target)
+        ignored = [name for name in others if name not in task.columns_read]
         unread = [f"{cls.unread}: {listed(ignored)}"] if ignored and cls.unread else []
         return task, task.data_of(rows, inputs.secret), [*unread, *task.notes(settings, rows)]
 

@@ -68,7 +68,6 @@ def predicted(
 
 
 def _counted(cost: Counted, choice: Choice, profile: Profile, link: str, at_node: bool) -> Prediction:
-
     def announced(engine: CountingEngine) -> object:
         engine.session.openings = AnnouncedOpenings()
         return cost.program(engine)

@@ -246,3 +246,7 @@ def test_a_notebook_has_them_and_rows_are_not_judged_by_them(
     assert cli.run(["predict", "--rules", "rules.json", "--data", "rows.csv"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "these rules are for baskets of several rows" in line
+    SCHEMA.save(Path("schema.toml"))
+    alone = ["rules", "--alone", "--data", "rows.csv", "--schema", "schema.toml", "--transaction", "receipt"]
+    assert cli.run(alone) == 0
+    assert "ignored" not in capsys.readouterr().err  # the basket's column is read
