@@ -27,7 +27,7 @@ from smc.errors import InputError
 PIECE = 1 << 14  # streamed rows at a time, which fit into a processor's cache
 HEAD = 1 << 16  # first rows, by which the number of repetitions is estimated
 REPEATED = 8  # average repetitions, from which on equal rows are grouped before their categories are computed
-RARE = 1 << 10  # first rows for each repetition among them, from which on equal rows are not grouped
+RARE = 1 << 10  # equal rows are not grouped if at most one in this many of the first rows is a repetition
 VAST = 512  # most columns whose categories one query computes; DuckDB plans it in time quadratic in the expressions
 CELL = f"cell_{secrets.token_hex(8)}"  # placeholder for a column's name in the SQL of several columns; no value has it
 FEW = 1 << 20  # streamed rows are grouped nevertheless if their columns have at most this many combinations of values
@@ -146,7 +146,7 @@ class QueriedSource(Source):
             yield lines
 
     def _grouped(self, order: exp.Order | None = None) -> Iterator[Indices]:
-        """Yield rows with their counts: the distinct ones in the given order, or in any with few repetitions."""
+        """Yield rows with their counts: distinct rows in the given order; without an order, rows may repeat."""
         columns, rows = [exp.column(name) for name in self._names], self._rows().subquery("t")
         query = exp.Select().select(*columns).from_(rows)
         if order is None or self._is_grouped:
