@@ -50,7 +50,7 @@ def test_a_party_that_dies_before_it_connects_ends_the_other(tmp_path: Path, mon
     monkeypatch.setattr(two_processes, "GRACE", 0.5)
     waiting = ["run", "parties.lesson.shares:shares", "1", "--engine", "yao"]
     with pytest.raises(InputError, match=r"^b failed: "):
-        two_processes.run_both(tmp_path, ("a", "b"), (waiting, ["run", "nowhere:none", "1"]), "waiting")
+        two_processes.run_both(tmp_path, ("a", "b"), (waiting, ["nonsense"]), "waiting")
 
 
 @pytest.mark.parametrize("role", ["--listen", "--connect"])
