@@ -16,6 +16,8 @@ from parties.operator.client import NodeClient
 from parties.operator.interface import JobView
 from smc.errors import InputError
 
+BRIEF = 2  # reasons that an error line names
+
 
 @command(example="smc approve 3f2a")
 def approve(
@@ -39,6 +41,9 @@ def approve(
         console.err.print(job_text.shown(view.price.effect))
     fits = view.price is None or view.price.fits  # otherwise the node refuses, with the reason
     if not yes and fits and (more := more_than_usual(node, view)) and _may_approve(node, view):
+        if not console.is_asked():  # then all is one line
+            others = f"Further reasons: {len(more) - BRIEF}; see smc show {job_text.short(view.id)}."
+            more = [job_text.shown(one, 120) for one in more[:BRIEF]] + [others] * (len(more) > BRIEF)
         lines = map(job_text.shown, (question(view), *more))
         require_confirmation([*lines], "Approve anyway?", "the job was not approved and still waits")
     return job_report(node.approve(view.id, read_inputs(view.protocol, inputs)))

@@ -143,7 +143,7 @@ def _request(
 
     def inputs_of(party: int, table: str) -> Inputs:
         def matching(identifier: str) -> Matching:
-            with database.reading(file.node.state / database.FILE_NAME) as connection:
+            with at_key("alignment"), database.reading(file.node.state / database.FILE_NAME) as connection:
                 done = [one for one in store.read(connection) if state(one.statements, False, True) == "done"]
             record, rows = matchings.named(done[::-1], peer.name or "", table, identifier)
             return Matching(record.id, rows, str)

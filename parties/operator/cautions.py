@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from parties.base.text import listed
+from parties.base.text import listed, quoted
 from parties.operator.interface import JobView, Operator
 from protocols.release.promise import epsilon_warnings
 
@@ -67,7 +67,7 @@ def more_than_usual(operator: Operator, job: JobView) -> list[str]:
 
 def question(job: JobView) -> str:
     """Return the sentence before the reasons why a job reveals more than earlier ones."""
-    return f"This reveals more than the jobs done on {job.table} so far:"
+    return f"This reveals more than the jobs done on {quoted(job.table)} so far:"
 
 
 def unusual(job: JobView, done: Sequence[JobView]) -> list[str]:

@@ -25,9 +25,10 @@ def named(records: Iterable[Record], peer: str, table: str, job: str) -> tuple[R
     some = ((one, _rows(one, peer, table)) for one in records if job in (LATEST, one.id[: len(job)]))
     fitting = list(islice(((one, rows) for one, rows in some if rows is not None), 1 if job == LATEST else 2))
     if len(fitting) != 1:
+        which = "no job" if job == LATEST else f"{'more than one' if fitting else 'no'} job {quoted(job[:8])}"
+        remedy = "propose align exact first" if job == LATEST else "name one job of smc align"
         raise InputError(
-            f"alignment: {'more than one' if fitting else 'no'} job {quoted(job[:8])} has matched rows of this "
-            "table and of the peer's for both parties; name one job of smc align"
+            f"alignment: {which} has matched rows of this table and of the peer's for both parties; {remedy}"
         )
     return fitting[0]
 

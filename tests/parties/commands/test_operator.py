@@ -375,7 +375,7 @@ def test_decisions(party: Party) -> None:
     assert party("refuse", "a1b2", "--why", "not covered") == (0, "job a1b20000: refused by us: not covered\n", "")
 
 
-MORE = "This reveals more than the jobs done on patients so far:"
+MORE = "This reveals more than the jobs done on 'patients' so far:"
 EXACTLY = "It opens joint numbers exactly, without noise."
 
 
@@ -385,6 +385,14 @@ def test_approving_more_than_usual_takes_a_yes(party: Party) -> None:
     assert (code, out, err) == (2, "", f"smc: {MORE} {EXACTLY} Add --yes if you are sure\n")
     assert party.node.known[A].state == "waiting"
     assert party("approve", "a1b2", "--yes") == (0, "job a1b20000: queued\n", "")
+
+
+def test_an_error_line_names_the_first_reasons(party: Party) -> None:
+    party.node.add(A, exact=True, reveals=[*REVEALS, *(f"{name} {'x' * 300}." for name in "abc")])
+    _, _, err = party("approve", "a1b2")
+    assert err.startswith(f"smc: {MORE} {EXACTLY} It reveals: a xxx")
+    assert err.endswith("x… Further reasons: 2; see smc show a1b20000. Add --yes if you are sure\n")
+    assert len(err) < 400
 
 
 def test_who_cannot_approve_is_not_asked_whether_to(party: Party) -> None:
