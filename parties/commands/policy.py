@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,7 +20,7 @@ from parties.base.report import Report
 from parties.base.settings import at_key, required
 from parties.base.text import quoted
 from parties.commands.options import node_config, required_party_file
-from parties.commands.signature import command, option
+from parties.commands.signature import argument, command, option
 from parties.link.identity import common_name, fingerprint, load_certificate
 from parties.node.point import xacml
 from parties.node.point.xacml import DecisionPointAnswer, said
@@ -28,10 +29,14 @@ from parties.node.policy.request import Request
 from parties.node.policy.rules import Rule, conditions, remarks, strangers, unbounded
 from parties.sources.settings import Combine
 from parties.tables import schema
+from parties.tables.toml_text import toml_key
 from smc.errors import InputError
 
 if TYPE_CHECKING:
     from parties.jobs.inputs import Inputs
+    from parties.node.log.store import Record
+    from parties.node.peers import PeerDescription
+    from parties.node.proposal import Proposal
     from parties.node.settings import NodeFile
 
 HOLDS = {True: "yes", False: "no", None: "not known"}
@@ -39,6 +44,7 @@ HOLDS = {True: "yes", False: "no", None: "not known"}
 
 @command("policy", "smc policy --config party.toml --job job.toml --at 2026-01-31T22:15")
 def policy(
+    job: str | None = argument(metavar="[JOB]"),
     config_file: Path | None = node_config,
     job_file: Path | None = option("Test the rules on this job file, as for smc submit."),
     proposed_by: Literal["us", "peer"] = option(
@@ -64,7 +70,8 @@ def policy(
 ) -> Report:
     """Show the rules by which your node decides on jobs, and test them on a job. Nothing is proposed or recorded.
 
-    With --job, --json also shows the request to a decision point.
+    The job is a file, --job, or a job of your node: JOB is the beginning of its identifier, as smc jobs lists it. With
+    a job, --json also shows the request to a decision point.
     """
     from parties.node import settings
 
@@ -74,20 +81,27 @@ def policy(
     notes = [*remarks(file.policy, known), *unbounded(file.policy, budgets)]
     with suppress(InputError):  # a certificate is missing: smc check reports it
         notes += strangers(file.policy, _fingerprints(file))
-    request = None
-    if job_file is not None:
-        job = files.read_toml(job_file) | ({} if peer_name is None else {"peer": peer_name})
+    request, unlike = None, dict[str, str]()
+    if job is not None and job_file is not None:
+        raise InputError("--job: JOB names another job; remove one of them")
+    if job is not None or job_file is not None:
+        given: Record | dict[str, Any]
+        if job_file is None:
+            given = _record(file, job or "")
+        else:
+            given = files.read_toml(job_file) | ({} if peer_name is None else {"peer": peer_name})
         link = _link(post_quantum, key_exchange)
-        request = _request(file, job, proposed_by, _moment(at), _checked(address), runs, link)
+        request, unlike = _request(file, given, proposed_by, _moment(at), _checked(address), runs, link)
     word = _asked(file, request) if ask else None
     combine = file.combine(request.table) if request is not None else "deny-overrides"
-    data = _document(file.policy, request, notes, combine, word)
+    data = _document(file.policy, request, notes, combine, word, unlike)
     report = Report(data)
     for rule in data["rules"]:
         report.line(f"{quoted(rule['name'])}: {rule['words']}")
         report.lines(
             f"    {HOLDS[condition['holds']]:10} {condition['words']}" for condition in rule.get("conditions", ())
         )
+        report.lines(f"{'':15}{quoted(name)}: {why}" for name, why in rule.get("unlike", {}).items())
         if "applies" in rule:
             report.line("    applies" if rule["applies"] else "    does not apply")
     if not file.policy:
@@ -101,24 +115,74 @@ def policy(
     return report
 
 
+def _record(file: NodeFile, job: str) -> Record:
+    """Return the job of the node whose identifier begins with `job`."""
+    from parties.node.log import store
+    from parties.node.records import database
+
+    with database.reading(file.node.state / database.FILE_NAME) as connection:
+        found = [one for one in store.read(connection) if one.id.startswith(job)]
+    if len(found) != 1:
+        raise InputError(f"JOB: {'several jobs begin' if found else 'no job begins'} with {quoted(job)}; see smc jobs")
+    return found[0]
+
+
 def _request(
     file: NodeFile,
-    fields: dict[str, Any],
+    given: Record | dict[str, Any],
     proposed_by: Literal["us", "peer"],
     at: datetime,
     address: str | None,
     runs: int,
     link: Mapping[str, Any],
-) -> Request:
-    from parties.jobs.inputs import Matching
-    from parties.node import peers, proposal
-    from parties.node.acts import gate, matchings, templates
+) -> tuple[Request, dict[str, str]]:
+    """Return the request, and by template of this party the first setting in which the job differs from it."""
+    from parties.node import peers
+    from parties.node.acts import gate, templates
     from parties.node.acts.permits import Permits, epsilon_of_uses
+
+    if isinstance(given, dict):
+        proposed, party, peer = _proposed(file, given, proposed_by)
+    else:
+        proposed, party, proposed_by = given.proposal, given.party, given.proposed_by
+        peer = peers.acquaintances(file)[0] if party > 1 else peers.acquainted(file, given.peer)
+    permits, permit = Permits.of(file), proposed.permit
+    epsilon = epsilon_of_uses(proposed.task.disclosure.spends, 0.0 if permit is None else permit.delta)
+    around = gate.Circumstances(runs_today=runs, waiting=0, at=at, address=address, permitted=epsilon, **link)
+    inputs = partial(_inputs, file, peer.name or "")
+    unlike = {name: templates.difference(proposed, party, one, inputs) for name, one in file.template.items()}
+    proposer = _own(file) if proposed_by == "us" else peer.certificate
+    by = "" if proposer is None else fingerprint(proposer)
+    unpermitted = permits.objection(proposed, party, by, around.at, around.permitted)
+    fitting = frozenset(name for name, why in unlike.items() if not why)
+    return gate.request(proposed, party, proposed_by, file, peer, around, fitting, unpermitted), unlike
+
+
+def _inputs(file: NodeFile, peer: str, party: int, table: str) -> Inputs:
+    """Return this party's inputs to a job with a peer, with the numbers of matched rows in the node's records."""
+    from parties.jobs.inputs import Matching
+    from parties.node.acts import matchings
     from parties.node.log import store
     from parties.node.log.statement import state
     from parties.node.offers import Offers
-    from parties.node.policy.templates import expanded
     from parties.node.records import database
+
+    def matching(identifier: str) -> Matching:
+        with at_key("alignment"), database.reading(file.node.state / database.FILE_NAME) as connection:
+            done = [one for one in store.read(connection) if state(one.statements, False, True) == "done"]
+        record, rows = matchings.named(done[::-1], peer, table, identifier)
+        return Matching(record.id, rows, str)
+
+    return replace(Offers.of(file).inputs(party, table), matching=matching)
+
+
+def _proposed(
+    file: NodeFile, fields: dict[str, Any], proposed_by: Literal["us", "peer"]
+) -> tuple[Proposal, int, PeerDescription]:
+    """Return the proposal of a job file, the number of this party in it, and the peer."""
+    from parties.node import peers, proposal
+    from parties.node.acts.permits import Permits
+    from parties.node.policy.templates import expanded
 
     job, party = proposal.read_job(expanded(fields, file.template)), 0
     name = (job.table if proposed_by == "us" else job.peer_table or job.table) or ""
@@ -139,28 +203,14 @@ def _request(
             own = load_certificate(required(file.link.certificate, "link.certificate"))
             holders = peers.holders_of(job.holders, peer.name, own, lambda one: peers.acquainted(file, one).certificate)
             nodes = (fingerprint(own), "" if peer.certificate is None else fingerprint(peer.certificate))
-    offers = Offers.of(file)
-
-    def inputs_of(party: int, table: str) -> Inputs:
-        def matching(identifier: str) -> Matching:
-            with at_key("alignment"), database.reading(file.node.state / database.FILE_NAME) as connection:
-                done = [one for one in store.read(connection) if state(one.statements, False, True) == "done"]
-            record, rows = matchings.named(done[::-1], peer.name or "", table, identifier)
-            return Matching(record.id, rows, str)
-
-        return replace(offers.inputs(party, table), matching=matching)
-
-    permits = Permits.of(file)
-    permit = None if job.permit is None else permits.named(job.permit)
+    if "alignment" in fields and name in file.tables and file.tables[name].beside is None:
+        raise InputError(
+            f"alignment: [tables.{toml_key(name)}] of party.toml has no `beside`: set it to the peer's schema file, or "
+            "name the job that waits, as smc policy JOB"
+        )
+    permit = None if job.permit is None else Permits.of(file).named(job.permit)
     job = job.model_copy(update={"table": name or None})
-    proposed = proposal.propose(job, inputs_of(party, name), nodes, holders, permit)
-    epsilon = epsilon_of_uses(proposed.task.disclosure.spends, 0.0 if permit is None else permit.delta)
-    around = gate.Circumstances(runs_today=runs, waiting=0, at=at, address=address, permitted=epsilon, **link)
-    fitting = templates.fitting(proposed, party, file.template, inputs_of)
-    proposer = _own(file) if proposed_by == "us" else peer.certificate
-    by = "" if proposer is None else fingerprint(proposer)
-    unpermitted = permits.objection(proposed, party, by, around.at, around.permitted)
-    return gate.request(proposed, party, proposed_by, file, peer, around, fitting, unpermitted)
+    return proposal.propose(job, _inputs(file, peer.name or "", party, name), nodes, holders, permit), party, peer
 
 
 def _own(file: NodeFile) -> x509.Certificate | None:
@@ -216,7 +266,12 @@ def _checked(address: str | None) -> str | None:
 
 
 def _document(
-    rules: Sequence[Rule], request: Request | None, notes: list[str], combine: Combine, word: DecisionPointAnswer | None
+    rules: Sequence[Rule],
+    request: Request | None,
+    notes: list[str],
+    combine: Combine,
+    word: DecisionPointAnswer | None,
+    unlike: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return rules and decision as JSON; `request` None leaves out the fields about a job."""
     rows = []
@@ -225,6 +280,8 @@ def _document(
         if request is not None:
             row["applies"] = rule.applies(request)
             row["conditions"] = [{"words": c.words, "holds": c.holds(request)} for c in conditions(rule)]
+            if differing := {name: unlike[name] for name in rule.template if unlike[name]}:
+                row["unlike"] = differing
         rows.append(row)
     document: dict[str, Any] = {"rules": rows, "notes": notes}
     if request is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from parties.base.text import quoted
 from parties.jobs.kind import Inputs, Kind
 from parties.jobs.settings import public_parameters
 from parties.node.policy.templates import ALIGNMENT, Template
@@ -25,25 +26,51 @@ def fitting(
         templates: The templates of this party.
         inputs: Returns its inputs as a party of the job, with a table.
     """
-    return frozenset(name for name, template in templates.items() if _fits(job, party, template, inputs))
+    return frozenset(name for name, template in templates.items() if not difference(job, party, template, inputs))
 
 
-def _fits(job: Proposal, party: int, template: Template, inputs: Callable[[int, str], Inputs]) -> bool:
-    """Return whether the job is the template's question, with the public schema and settings of this party."""
+def difference(job: Proposal, party: int, template: Template, inputs: Callable[[int, str], Inputs]) -> str:
+    """Return the first setting in which a job differs from a template's question, in words; empty if it is the question.
+
+    The question has the public schema and settings of this party.
+
+    Args:
+        job: The job.
+        party: Number of this party in it.
+        template: The template.
+        inputs: Returns this party's inputs as a party of the job, with a table.
+    """
     task, table = job.task, job.tables[party]
-    if job.holding is not None or (template.protocol, template.table) != (task.name, table):
-        return False
+    if job.holding is not None:
+        return "holders: no template permits a job with holders"
+    if why := _first({"protocol": task.name, "table": table}, template.model_dump(include={"protocol", "table"})):
+        return why
     matched = {ALIGNMENT: task.bounded().get("max_rows", 0)} if getattr(task.settings, ALIGNMENT, None) else {}
     given, bounded = (
         {key: some.get(key) for key in template.parameters} for some in (task.parameters(), task.bounded() | matched)
     )
-    if job.purpose != template.purpose or template.objection(bounded):
-        return False
+    if why := _first({"purpose": job.purpose}, {"purpose": template.purpose}) or template.objection(bounded):
+        return why
+    if matched and ALIGNMENT not in template.job(given):
+        return f"{ALIGNMENT}: the template has none; add it to its parameters"
     try:
         meant = propose(read_job(template.job(given)), inputs(party, table)).task
-    except InputError:
-        return False
-    return _compared(task) == _compared(meant)
+    except InputError as error:
+        return str(error)
+    return _first(_compared(task), _compared(meant))
+
+
+def _first(job: Mapping[str, Any], template: Mapping[str, Any]) -> str:
+    """Return the first key whose values differ, in words; empty if none does. Schemas come last: they follow."""
+    for key in sorted({**job, **template}, key=lambda key: isinstance(job.get(key), Mapping)):
+        ours, meant = (one.get(key, ...) for one in (job, template))
+        if ours == meant:
+            continue
+        if isinstance(ours, Mapping) and isinstance(meant, Mapping):
+            return f"{key}.{_first(ours, meant)}"
+        ours, meant = ("none" if one in (..., None, "") else quoted(str(one), 80) for one in (ours, meant))
+        return f"{key}: the job has {ours}, the template {meant}"
+    return ""
 
 
 def _compared(task: Kind) -> dict[str, Any]:

@@ -48,7 +48,9 @@ class Template(BaseModel):
             elif key == ALIGNMENT and isinstance(value, str):
                 continue  # its rows are counted where they are kept
             elif isinstance(value, bool) or not isinstance(value, int | float) or not allowed.fits(value):
-                return f"{key}: must be a number {allowed.words()}"
+                what = "the number of matched rows must be" if key == ALIGNMENT else "must be a number"
+                fact = "; it is missing" if value is None else f", not {quoted(str(value))}"
+                return f"{key}: {what} {allowed.words()}{fact}"
         return ""
 
 
