@@ -26,7 +26,7 @@ from parties.node.point import xacml
 from parties.node.point.xacml import DecisionPointAnswer, said
 from parties.node.policy.decisions import decide
 from parties.node.policy.request import Request
-from parties.node.policy.rules import Rule, conditions, remarks, strangers, unbounded
+from parties.node.policy.rules import Rule, conditions, remarks, strangers
 from parties.sources.settings import Combine
 from parties.tables import schema
 from parties.tables.toml_text import toml_key
@@ -70,31 +70,27 @@ def policy(
 ) -> Report:
     """Show the rules by which your node decides on jobs, and test them on a job. Nothing is proposed or recorded.
 
-    The job is a file, --job, or a job of your node: JOB is the beginning of its identifier, as smc jobs lists it. With
-    a job, --json also shows the request to a decision point.
+    The job is a file, --job, or a job of your node: JOB is the beginning of its identifier, as smc jobs lists it. Its
+    proposer and peer are then known. With a job, --json also shows the request to a decision point.
     """
     from parties.node import settings
 
     file = settings.load(required_party_file(config_file))
     known = {name: schema.load(table.schema_file).attributes for name, table in file.tables.items()}
-    budgets = {name: table.budget is not None for name, table in file.tables.items()}
-    notes = [*remarks(file.policy, known), *unbounded(file.policy, budgets)]
+    notes = [*remarks(file.policy, known), *file.unbounded()]
     with suppress(InputError):  # a certificate is missing: smc check reports it
         notes += strangers(file.policy, _fingerprints(file))
-    request, unlike = None, dict[str, str]()
+    request = None
     if job is not None and job_file is not None:
         raise InputError("--job: JOB names another job; remove one of them")
     if job is not None or job_file is not None:
-        given: Record | dict[str, Any]
-        if job_file is None:
-            given = _record(file, job or "")
-        else:
-            given = files.read_toml(job_file) | ({} if peer_name is None else {"peer": peer_name})
+        named = {} if peer_name is None else {"peer": peer_name}
+        given = job or "" if job_file is None else files.read_toml(job_file) | named
         link = _link(post_quantum, key_exchange)
-        request, unlike = _request(file, given, proposed_by, _moment(at), _checked(address), runs, link)
+        request = _request(file, given, proposed_by, _moment(at), _checked(address), runs, link)
     word = _asked(file, request) if ask else None
     combine = file.combine(request.table) if request is not None else "deny-overrides"
-    data = _document(file.policy, request, notes, combine, word, unlike)
+    data = _document(file.policy, request, notes, combine, word)
     report = Report(data)
     for rule in data["rules"]:
         report.line(f"{quoted(rule['name'])}: {rule['words']}")
@@ -115,28 +111,24 @@ def policy(
     return report
 
 
-def _record(file: NodeFile, job: str) -> Record:
-    """Return the job of the node whose identifier begins with `job`."""
+def _records(file: NodeFile) -> list[Record]:
+    """Return the jobs in the node's records, the newest first."""
     from parties.node.log import store
     from parties.node.records import database
 
     with database.reading(file.node.state / database.FILE_NAME) as connection:
-        found = [one for one in store.read(connection) if one.id.startswith(job)]
-    if len(found) != 1:
-        raise InputError(f"JOB: {'several jobs begin' if found else 'no job begins'} with {quoted(job)}; see smc jobs")
-    return found[0]
+        return [*store.read(connection)][::-1]
 
 
 def _request(
     file: NodeFile,
-    given: Record | dict[str, Any],
+    given: str | dict[str, Any],
     proposed_by: Literal["us", "peer"],
     at: datetime,
     address: str | None,
     runs: int,
     link: Mapping[str, Any],
-) -> tuple[Request, dict[str, str]]:
-    """Return the request, and by template of this party the first setting in which the job differs from it."""
+) -> Request:
     from parties.node import peers
     from parties.node.acts import gate, templates
     from parties.node.acts.permits import Permits, epsilon_of_uses
@@ -144,33 +136,36 @@ def _request(
     if isinstance(given, dict):
         proposed, party, peer = _proposed(file, given, proposed_by)
     else:
-        proposed, party, proposed_by = given.proposal, given.party, given.proposed_by
-        peer = peers.acquaintances(file)[0] if party > 1 else peers.acquainted(file, given.peer)
+        found = [one for one in _records(file) if one.id.startswith(given)]
+        if len(found) != 1:
+            raise InputError(
+                f"JOB: {'several jobs begin' if found else 'no job begins'} with {quoted(given)}; see smc jobs"
+            )
+        proposed, party, proposed_by = found[0].proposal, found[0].party, found[0].proposed_by
+        peer = peers.acquaintances(file)[0] if party > 1 else peers.acquainted(file, found[0].peer)
     permits, permit = Permits.of(file), proposed.permit
     epsilon = epsilon_of_uses(proposed.task.disclosure.spends, 0.0 if permit is None else permit.delta)
     around = gate.Circumstances(runs_today=runs, waiting=0, at=at, address=address, permitted=epsilon, **link)
     inputs = partial(_inputs, file, peer.name or "")
-    unlike = {name: templates.difference(proposed, party, one, inputs) for name, one in file.template.items()}
+    unlike = templates.differences(proposed, party, file.template, inputs)
     proposer = _own(file) if proposed_by == "us" else peer.certificate
     by = "" if proposer is None else fingerprint(proposer)
     unpermitted = permits.objection(proposed, party, by, around.at, around.permitted)
-    fitting = frozenset(name for name, why in unlike.items() if not why)
-    return gate.request(proposed, party, proposed_by, file, peer, around, fitting, unpermitted), unlike
+    return gate.request(proposed, party, proposed_by, file, peer, around, unlike, unpermitted)
 
 
 def _inputs(file: NodeFile, peer: str, party: int, table: str) -> Inputs:
     """Return this party's inputs to a job with a peer, with the numbers of matched rows in the node's records."""
     from parties.jobs.inputs import Matching
     from parties.node.acts import matchings
-    from parties.node.log import store
     from parties.node.log.statement import state
     from parties.node.offers import Offers
-    from parties.node.records import database
 
     def matching(identifier: str) -> Matching:
-        with at_key("alignment"), database.reading(file.node.state / database.FILE_NAME) as connection:
-            done = [one for one in store.read(connection) if state(one.statements, False, True) == "done"]
-        record, rows = matchings.named(done[::-1], peer, table, identifier)
+        with at_key("alignment"):
+            records = _records(file)
+        done = (one for one in records if state(one.statements, False, True) == "done")
+        record, rows = matchings.named(done, peer, table, identifier)
         return Matching(record.id, rows, str)
 
     return replace(Offers.of(file).inputs(party, table), matching=matching)
@@ -203,7 +198,7 @@ def _proposed(
             own = load_certificate(required(file.link.certificate, "link.certificate"))
             holders = peers.holders_of(job.holders, peer.name, own, lambda one: peers.acquainted(file, one).certificate)
             nodes = (fingerprint(own), "" if peer.certificate is None else fingerprint(peer.certificate))
-    if "alignment" in fields and name in file.tables and file.tables[name].beside is None:
+    if getattr(job, "alignment", None) and name in file.tables and file.tables[name].beside is None:
         raise InputError(
             f"alignment: [tables.{toml_key(name)}] of party.toml has no `beside`: set it to the peer's schema file, or "
             "name the job that waits, as smc policy JOB"
@@ -266,12 +261,7 @@ def _checked(address: str | None) -> str | None:
 
 
 def _document(
-    rules: Sequence[Rule],
-    request: Request | None,
-    notes: list[str],
-    combine: Combine,
-    word: DecisionPointAnswer | None,
-    unlike: Mapping[str, str],
+    rules: Sequence[Rule], request: Request | None, notes: list[str], combine: Combine, word: DecisionPointAnswer | None
 ) -> dict[str, Any]:
     """Return rules and decision as JSON; `request` None leaves out the fields about a job."""
     rows = []
@@ -280,8 +270,7 @@ def _document(
         if request is not None:
             row["applies"] = rule.applies(request)
             row["conditions"] = [{"words": c.words, "holds": c.holds(request)} for c in conditions(rule)]
-            if differing := {name: unlike[name] for name in rule.template if unlike[name]}:
-                row["unlike"] = differing
+            row["unlike"] = {name: request.unlike[name] for name in rule.template if request.unlike[name]}
         rows.append(row)
     document: dict[str, Any] = {"rules": rows, "notes": notes}
     if request is not None:

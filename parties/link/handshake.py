@@ -86,7 +86,7 @@ def agree(ours: Hello, theirs: Hello) -> bytes:
     return derive(nonces, "smc.exchange", ours.wire_version, ours.job, size=32)
 
 
-def differences(ours: Any, theirs: Any) -> list[str]:
+def differences(ours: Any, theirs: Any, names: tuple[str, str] = ("ours", "peer's")) -> list[str]:
     """Return the differences of two JSON values, `path: ours X, peer's Y`: at most eight, then the number of others.
 
     If the jobs' protocols differ, only that difference is returned.
@@ -94,25 +94,26 @@ def differences(ours: Any, theirs: Any) -> list[str]:
     Args:
         ours: Our value.
         theirs: The peer's value.
+        names: Names of the two values.
     """
-    differing = list(_walk("", ours, theirs))
+    differing = list(_walk("", ours, theirs, names))
     protocol = [difference for difference in differing if difference.startswith("protocol: ")]
     differing = protocol or differing  # two protocols' jobs differ in the other fields anyway
     first = differing[:SHOWN_DIFFERENCES]
     return first if len(differing) == len(first) else [*first, f"and {len(differing) - len(first)} more"]
 
 
-def _walk(path: str, ours: Any, theirs: Any) -> Iterator[str]:
+def _walk(path: str, ours: Any, theirs: Any, names: tuple[str, str]) -> Iterator[str]:
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for key in sorted(ours.keys() | theirs.keys()):
             inner = f"{path}.{_name(key)}" if path else _name(key)
-            yield from _walk(inner, ours.get(key, _Absent), theirs.get(key, _Absent))
+            yield from _walk(inner, ours.get(key, _Absent), theirs.get(key, _Absent), names)
     elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
         for index, (left, right) in enumerate(zip(ours, theirs, strict=True)):
-            yield from _walk(f"{path}[{_place(index, left, right)}]", left, right)
+            yield from _walk(f"{path}[{_place(index, left, right)}]", left, right, names)
     elif _show(ours) != _show(theirs):  # compares text: Python's 1 == 1.0 == True are three values here
         left, right = _shortened(_show(ours), _show(theirs))
-        yield f"{path or 'job'}: ours {left}, peer's {right}"
+        yield f"{path or 'job'}: {names[0]} {left}, {names[1]} {right}"
 
 
 def _wish(hello: Hello) -> str:

@@ -31,7 +31,6 @@ from parties.node.offers import Offers
 from parties.node.peers import Peers, reached
 from parties.node.point.asking import Asking
 from parties.node.point.decision_point import DecisionPoint
-from parties.node.policy.rules import unbounded
 from parties.node.records import marker, sidecar_files
 from parties.node.records.database import STATE, last_number
 from parties.node.records.sealed import errors
@@ -108,7 +107,7 @@ class Node:
             lambda: "" if self._listens is None else str(self._listens),
             self._predict,
             lambda: [*self._own_trouble(), *offers.stale().values()],
-            unbounded(file.policy, {name: offer.settings.budget is not None for name, offer in offers.tables.items()}),
+            file.unbounded(),
         )
         self._watches = (
             Watch(
@@ -184,7 +183,7 @@ class Node:
             shipper.start()
         if self._file.decision is not None:
             self._asking.start()
-        check_tables = partial(try_tables, self._file.policy, self._offers, self._events)
+        check_tables = partial(try_tables, self._file.policy, self._offers, self._events, self._file.template)
         threading.Thread(target=check_tables, name="smc-tables", daemon=True).start()
         contacts = self._contacts.of.values()
         connects = ", ".join(contact.connect for contact in contacts if contact.connect is not None)

@@ -72,7 +72,7 @@ from parties.jobs.settings import public_parameters
 from parties.link.settings import Here, There, link_shape, port_range
 from parties.node.notify import NotifySettings
 from parties.node.point.settings import DecisionSettings
-from parties.node.policy.rules import Rule, check_names
+from parties.node.policy.rules import Rule, check_names, unbounded
 from parties.node.policy.templates import Template
 from parties.node.proposal import read_job
 from parties.node.shipping.settings import RecordsSettings
@@ -225,6 +225,12 @@ class NodeFile(CommandTables):
             if unknown := [name for name in rule.template if name not in self.template]:
                 raise ValueError(f"policy: rule {quoted(rule.name)}: there is no template {quoted(unknown[0])}")
         return self
+
+    def unbounded(self) -> list[str]:
+        """Return a line for each permitting rule with the bounds that it lacks."""
+        return unbounded(
+            self.policy, {name: one.budget is not None for name, one in self.tables.items()}, self.template
+        )
 
     @model_validator(mode="after")
     def _one_place(self) -> NodeFile:

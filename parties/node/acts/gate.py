@@ -13,7 +13,7 @@ from parties.jobs.inputs import Inputs, Matching, no_matching
 from parties.jobs.kind import refusal
 from parties.link.identity import fingerprint
 from parties.node.acts.permits import Permits
-from parties.node.acts.templates import fitting
+from parties.node.acts.templates import differences
 from parties.node.log.job_events import Event, Unlogged, decided
 from parties.node.log.statement import BUDGET, BY_NODE, BY_POINT, PROPOSER
 from parties.node.log.store import Record
@@ -208,10 +208,10 @@ class Gate:
 
     def _request(self, asked: Question) -> Request:
         job, who, around, proposed_by = asked
-        templates = fitting(job, who.party, self._file.template, partial(self.inputs, peer=who.peer_name))
+        unlike = differences(job, who.party, self._file.template, partial(self.inputs, peer=who.peer_name))
         proposer = fingerprint(who.identity.certificate if proposed_by == "us" else who.peer)
         unpermitted = self.permits.objection(job, who.party, proposer, around.at, around.permitted)
-        return request(job, who.party, proposed_by, self._file, who.acquaintance, around, templates, unpermitted)
+        return request(job, who.party, proposed_by, self._file, who.acquaintance, around, unlike, unpermitted)
 
     def expanded(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return a job file with the question of the template that it names. Raise InputError if it does not fit."""
@@ -312,7 +312,7 @@ def request(
     file: NodeFile,
     peer: PeerDescription,
     around: Circumstances,
-    templates: frozenset[str] = frozenset(),
+    unlike: Mapping[str, str],
     unpermitted: str = "",
 ) -> Request:
     """Return all attributes of a job with this peer that a policy rule may refer to.
@@ -324,11 +324,11 @@ def request(
         file: Settings of that party.
         peer: The peer, as that party's settings describe it.
         around: Circumstances of the job.
-        templates: Names of that party's templates whose question the job asks.
+        unlike: By template of that party the first setting in which the job differs; empty if it asks the question.
         unpermitted: Why no permit allows the job; empty if its permit does, or it needs none.
     """
     table = file.tables.get(job.tables[party])
-    other = None if around.other is None else request(job, party, proposed_by, file, *around.other)
+    other = None if around.other is None else request(job, party, proposed_by, file, *around.other, unlike={})
     return request_for(
         peer=peer.name,
         fingerprint=None if peer.certificate is None else fingerprint(peer.certificate),
@@ -347,7 +347,7 @@ def request(
         rights=None if table is None else table.rights,
         holders=0 if job.holding is None else len(job.holding.holders),
         compute=() if job.holding is None else job.holding.nodes,
-        templates=templates,
+        unlike=unlike,
         permit=None if job.permit is None else job.permit.id,
         unpermitted=unpermitted,
         other=other,

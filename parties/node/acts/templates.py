@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from parties.base.text import quoted
 from parties.jobs.kind import Inputs, Kind
 from parties.jobs.settings import public_parameters
+from parties.link import handshake
 from parties.node.policy.templates import ALIGNMENT, Template
 from parties.node.proposal import Proposal, propose, read_job
 from smc.errors import InputError
@@ -15,10 +15,10 @@ from smc.errors import InputError
 OF_MACHINES = "max_rows"  # each party states its own; `misfit` checks that it suffices
 
 
-def fitting(
+def differences(
     job: Proposal, party: int, templates: Mapping[str, Template], inputs: Callable[[int, str], Inputs]
-) -> frozenset[str]:
-    """Return the names of the templates whose question is exactly that of the job.
+) -> dict[str, str]:
+    """Return by template the first setting in which a job differs from its question; empty if the job is the question.
 
     Args:
         job: The job.
@@ -26,20 +26,11 @@ def fitting(
         templates: The templates of this party.
         inputs: Returns its inputs as a party of the job, with a table.
     """
-    return frozenset(name for name, template in templates.items() if not difference(job, party, template, inputs))
+    return {name: _difference(job, party, template, inputs) for name, template in templates.items()}
 
 
-def difference(job: Proposal, party: int, template: Template, inputs: Callable[[int, str], Inputs]) -> str:
-    """Return the first setting in which a job differs from a template's question, in words; empty if it is the question.
-
-    The question has the public schema and settings of this party.
-
-    Args:
-        job: The job.
-        party: Number of this party in it.
-        template: The template.
-        inputs: Returns this party's inputs as a party of the job, with a table.
-    """
+def _difference(job: Proposal, party: int, template: Template, inputs: Callable[[int, str], Inputs]) -> str:
+    """Return a difference from the template's question, with the public schema and settings of this party."""
     task, table = job.task, job.tables[party]
     if job.holding is not None:
         return "holders: no template permits a job with holders"
@@ -61,16 +52,8 @@ def difference(job: Proposal, party: int, template: Template, inputs: Callable[[
 
 
 def _first(job: Mapping[str, Any], template: Mapping[str, Any]) -> str:
-    """Return the first key whose values differ, in words; empty if none does. Schemas come last: they follow."""
-    for key in sorted({**job, **template}, key=lambda key: isinstance(job.get(key), Mapping)):
-        ours, meant = (one.get(key, ...) for one in (job, template))
-        if ours == meant:
-            continue
-        if isinstance(ours, Mapping) and isinstance(meant, Mapping):
-            return f"{key}.{_first(ours, meant)}"
-        ours, meant = ("none" if one in (..., None, "") else quoted(str(one), 80) for one in (ours, meant))
-        return f"{key}: the job has {ours}, the template {meant}"
-    return ""
+    found = [] if job == template else [*handshake.differences(template, job, ("the template", "the job")), "schema"]
+    return min(found, key=lambda one: one.startswith("schema"), default="")  # it follows from the settings
 
 
 def _compared(task: Kind) -> dict[str, Any]:

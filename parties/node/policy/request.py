@@ -54,7 +54,7 @@ class Request:
     engine: str | None = None  # as named by the job
     holders: int = 0  # number of holders of rows, beside the two that compute
     compute: frozenset[str] | None = None  # fingerprints of those that compute, in a job with holders
-    templates: frozenset[str] = frozenset()  # names of our templates whose question the job asks
+    unlike: Mapping[str, str] = field(default_factory=dict)  # by our template: where the job differs; empty if nowhere
     permit: str | None = None  # identifier of the permit that the job names
     unpermitted: str = ""  # why no permit allows the job; empty if its permit does, or it needs none
     other: Request | None = None  # at a holder: the request with computing party 1 as the peer
@@ -69,6 +69,11 @@ class Request:
         if self.other is None:
             return [self]
         return [self, replace(self, other=None, **{name: getattr(self.other, name) for name in OF_PEER})]
+
+    @property
+    def templates(self) -> frozenset[str]:
+        """Names of our templates whose question the job asks."""
+        return frozenset(name for name, difference in self.unlike.items() if not difference)
 
     @property
     def exact(self) -> bool:

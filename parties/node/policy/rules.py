@@ -33,6 +33,7 @@ from parties.base.text import instead, listed, printable, quoted
 from parties.jobs import kinds
 from parties.jobs.settings import public_parameters
 from parties.node.policy.request import Request
+from parties.node.policy.templates import ALIGNMENT, Template
 from parties.node.policy.values import (
     WEEKDAYS,
     Attributes,
@@ -354,29 +355,45 @@ BOUNDS = {
 }
 
 
-def unbounded(rules: Iterable[Rule], budgeted: Mapping[str, bool]) -> list[str]:
+def unbounded(rules: Iterable[Rule], budgeted: Mapping[str, bool], templates: Mapping[str, Template]) -> list[str]:
     """Return a line for each permitting rule with the bounds that it lacks.
 
-    Only the kinds of jobs that the rule permits matter: a rule for `equality` alone needs no `k`.
+    Only the kinds of jobs that the rule permits matter: a rule for `equality` alone needs no `k`. A template fixes all
+    numbers but its parameters and, without an alignment, `max_rows`.
 
     Args:
         rules: The rules.
         budgeted: Whether each table has a budget, which bounds epsilon as a rule does.
+        templates: The templates that rules name.
     """
     lines = []
     for rule in rules:
         if rule.effect != "permit":
             continue
-        permitted = [kind for kind in kinds.every() if kind.name in rule.protocol or not rule.protocol]
+        asked = [templates[name] for name in rule.template]
+        names = {one.protocol for one in asked} or rule.protocol
+        permitted = [kind for kind in kinds.every() if kind.name in names or not names]
         keys = {p.key for kind in permitted for p in public_parameters(kind.Settings) if p.is_number}
-        tables = rule.table or tuple(budgeted)
+        tables = rule.table or tuple({one.table for one in asked} or budgeted)
         if all(budgeted.get(name, False) for name in tables) and tables:
             keys -= {"epsilon", "support_epsilon"}
         open_ = [
             f"{name}.{sides[0]}"
             for name, sides in BOUNDS.items()
-            if name in keys | {"runs_today"} and all(getattr(getattr(rule, name), side) is None for side in sides)
+            if name in keys | {"runs_today"} and _lacks(getattr(rule, name), sides)
+            if not asked or name == "runs_today" or any(_leaves_open(one, name, sides) for one in asked)
         ]
         if open_:
             lines.append(f"rule {quoted(rule.name)} permits without a bound: it lacks {' and '.join(open_)}")
     return lines
+
+
+def _lacks(bounds: Bounds, sides: Iterable[str]) -> bool:
+    return all(getattr(bounds, side) is None for side in sides)
+
+
+def _leaves_open(template: Template, name: str, sides: Iterable[str]) -> bool:
+    if name == "max_rows":
+        return ALIGNMENT not in template.job(template.parameters)
+    bounds = template.parameters.get(name)
+    return isinstance(bounds, Bounds) and _lacks(bounds, sides)

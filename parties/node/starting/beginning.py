@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from parties.node.events import Events
 from parties.node.log.jobs import Jobs
 from parties.node.offers import Offers
 from parties.node.peers import MisnamedError
-from parties.node.policy.rules import Rule, remarks, unbounded
+from parties.node.policy.rules import Rule, remarks
 from parties.node.records import marker, sidecar_files
 from parties.node.records.audit import other_certificate
 from parties.node.records.database import FILE_NAME, signed_head
@@ -98,17 +98,17 @@ def refuse_changed_records(jobs: Jobs, connection: sqlite3.Connection, identity:
         raise InputError(f"the records in {state}: {error}; {remedy}") from None
 
 
-def try_tables(policy: Sequence[Rule], offers: Offers, events: Events) -> None:
+def try_tables(policy: Sequence[Rule], offers: Offers, events: Events, unbounded: Iterable[str] = ()) -> None:
     """Log the tables that cannot be opened, at the start rather than at the first job. No value of a table is read.
 
     Args:
         policy: Rules of the node's policy; remarks on them are logged.
         offers: Tables that this party offers.
         events: Log of the node.
+        unbounded: Remarks on rules without bounds.
     """
-    budgets = {name: offer.settings.budget is not None for name, offer in offers.tables.items()}
     policy_remarks = remarks(policy, {name: offer.schema.attributes for name, offer in offers.tables.items()})
-    for remark in [*policy_remarks, *unbounded(policy, budgets)]:
+    for remark in [*policy_remarks, *unbounded]:
         events.log("policy", remark=remark)
     for name, offer in offers.tables.items():
         columns = list(offer.schema.attributes)

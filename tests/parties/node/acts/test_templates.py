@@ -15,6 +15,7 @@ import tomli_w
 from parties.jobs.inputs import Matching
 from parties.link.identity import Identity
 from parties.node.acts.gate import Circumstances, Gate, Judgement
+from parties.node.acts.templates import differences
 from parties.node.offers import Offer, Offers
 from parties.node.peers import PeerIdentity
 from parties.node.policy.templates import Template, expanded
@@ -69,24 +70,32 @@ def test_the_same_question_without_the_name_is_the_template(identities: dict[str
 
 
 @pytest.mark.parametrize(
-    "changed",
+    ("changed", "why"),
     [
-        {"epsilon": 0.51},
-        {"epsilon": 0.09},
-        {"by": "play"},
-        {"where": "play=yes"},
-        {"adjacency": "add-remove"},
-        {"exact": True, "epsilon": None},
-        {"purpose": "advertising"},
-        {"protocol": "release count", "where": "wind=strong", "epsilon": 0.3, "by": None},
-        {"peer_table": "nights"},
+        ({"epsilon": 0.51}, "epsilon: must be a number at least 0.1 and at most 0.5, not '0.51'"),
+        ({"epsilon": 0.09}, "epsilon: must be a number at least 0.1 and at most 0.5, not '0.09'"),
+        ({"by": "play"}, "by: must be one of 'wind', 'rain'"),
+        ({"where": "play=yes"}, 'where: the template nothing, the job "play = yes"'),
+        ({"adjacency": "add-remove"}, 'adjacency: the template "replace", the job "add-remove"'),
+        ({"exact": True, "epsilon": None}, "epsilon: must be a number at least 0.1 and at most 0.5; it is missing"),
+        ({"purpose": "advertising"}, 'purpose: the template "research", the job "advertising"'),
+        (
+            {"protocol": "release count", "where": "wind=strong", "epsilon": 0.3, "by": None},
+            'protocol: the template "release histogram", the job "release count"',
+        ),
+        ({"peer_table": "nights"}, 'table: the template "days", the job "nights"'),
     ],
 )
-def test_any_other_question_waits_or_is_refused(identities: dict[str, Identity], changed: dict[str, Any]) -> None:
+def test_any_other_question_waits_or_is_refused(
+    identities: dict[str, Identity], changed: dict[str, Any], why: str
+) -> None:
     whole = {"protocol": "release histogram", "table": "days", "purpose": "research", "adjacency": "replace"}
     fields = whole | {"by": "wind", "epsilon": 0.5} | changed
-    found = judged(identities, {key: value for key, value in fields.items() if value is not None})
-    assert found.verdict != "approved"
+    given = {key: value for key, value in fields.items() if value is not None}
+    assert judged(identities, given).verdict != "approved"
+    job = propose(read_job(given), table(1000).inputs(1, "days"))
+    found = differences(job, 0, file_of().template, table(100).inputs)
+    assert found["weather"] == why
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, ValidationError
 
 from parties.base.settings import Settings, explained
 from parties.node.policy.rules import Rule, check_names, conditions, remarks, unbounded
+from parties.node.policy.templates import Template
 from parties.node.settings import load
 from smc.errors import InputError
 from tests.support.places import ROOT
@@ -167,8 +168,25 @@ COUNTS = {"protocol": "release count", "runs_today": {"below": 3}, "max_rows": {
 )
 def test_what_a_rule_permits_without_bounds_is_told(rule: dict[str, Any], lacks: str) -> None:
     rules = [Rule.model_validate({"name": "x", "effect": "permit", **rule})]
-    lines = unbounded(rules, {"bounded": True, "open": False})
+    lines = unbounded(rules, {"bounded": True, "open": False}, {})
     assert lines == ([f"rule 'x' permits without a bound: it lacks {lacks}"] if lacks else [])
+
+
+@pytest.mark.parametrize(
+    ("more", "lacks"),
+    [
+        ({"epsilon": 1.0}, "max_rows.at_most and runs_today.at_most"),
+        ({"parameters": {"epsilon": {"at_most": 1}}}, "max_rows.at_most and runs_today.at_most"),
+        ({"parameters": {"epsilon": {"at_least": 1}}}, "epsilon.at_most and max_rows.at_most and runs_today.at_most"),
+        ({"parameters": {"alignment": {"at_least": 50}}}, "runs_today.at_most"),
+        ({"alignment": "latest"}, "runs_today.at_most"),
+    ],
+)
+def test_a_template_leaves_little_without_bounds(more: dict[str, Any], lacks: str) -> None:
+    rules = [Rule.model_validate({"name": "x", "effect": "permit", "template": "late"})]
+    template = Template.model_validate({"protocol": "id3", "table": "open", "target": "late", **more})
+    lines = unbounded(rules, {"open": False}, {"late": template})
+    assert lines == [f"rule 'x' permits without a bound: it lacks {lacks}"]
 
 
 def test_a_rule_has_a_name_of_eighty_characters_at_most() -> None:

@@ -19,6 +19,7 @@ from parties.node.offers import Offer, Offers
 from parties.node.peers import MisnamedError
 from parties.node.policy.rules import Rule
 from parties.node.records.chain import Head, SignedHead, sign_head
+from parties.node.settings import NodeFile
 from parties.node.starting import beginning
 from parties.node.starting.beginning import passing_troubles
 from parties.sources.settings import TableSettings
@@ -86,7 +87,7 @@ def test_tables_that_cannot_be_opened_are_told_at_once(tmp_path: Path) -> None:
     rules = [Rule.model_validate({"name": name, "effect": "permit", "table": name}) for name in ("there", "nights")]
     stream = io.StringIO()
     offers = Offers({name: Offer(table, SCHEMA) for name, table in tables.items()}, {})
-    beginning.try_tables(rules, offers, Events(stream))
+    beginning.try_tables(rules, offers, Events(stream), NodeFile(policy=tuple(rules), tables=tables).unbounded())
     told: list[dict[str, Any]] = [json.loads(line) for line in stream.getvalue().splitlines()]
     (gone,) = (line for line in told if line["event"] == "table not available")
     assert gone["table"] == "gone"
