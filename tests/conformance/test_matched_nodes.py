@@ -160,6 +160,12 @@ def test_jobs_of_both_nodes_on_the_matched_rows(pair: Nodes, tmp_path: Path) -> 
         "smc: alignment: no job '00000000' has matched rows of this table and of the peer's for both parties; name one "
         "job of smc align\n"
     )
+    alone = pair.b.directory / "alone.toml"
+    alone.write_text((pair.b.directory / "party.toml").read_text().replace('beside = "a.toml"\n', ""))
+    judged = json.loads(here(pair.b.directory, "policy", view.id[:8], "--config", "alone.toml", "--json").out)
+    assert judged["decision"]["rules"] == ["own columns", "own columns without noise"]
+    differing = judged["rules"][-1]["unlike"]["late"]
+    assert differing == 'purpose: the template "follow-up", the job "research"'
     by_template = pair.b.client.submit({"template": "late", "alignment": "latest"}).id
     assert [view.state for view in pair.finished(by_template)] == ["done", "done"]
     assert pair.a.client.result(by_template).document["order"] == order["order"]

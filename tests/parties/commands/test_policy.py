@@ -169,6 +169,41 @@ def test_mistakes_are_one_clear_line(directory: Path, job: str, words: list[str]
     assert problem in str(caught.value)
 
 
+def test_a_job_on_matched_rows_without_any(directory: Path) -> None:
+    """The file and table are named that lack the peer's schema; then it is said that nothing is matched yet."""
+    aligned = JOB.replace('["age"]', '["age", "late"]') + 'alignment = "latest"\nepsilon = 1.0\nadjacency = "replace"\n'
+    (directory / "job.toml").write_text(aligned)
+    with pytest.raises(
+        InputError, match=r"^alignment: \[tables.patients\] of party.toml has no `beside`: set it to .*JOB"
+    ):
+        decided()
+    (directory / "theirs.toml").write_text('[attributes]\nlate = ["no", "yes"]\n')
+    file = directory / "party.toml"
+    file.write_text(file.read_text().replace("max_rows = 5000\n", 'max_rows = 5000\nbeside = "theirs.toml"\n', 1))
+    with pytest.raises(InputError, match=r"^alignment: there are no records: .* does not exist; start the node once"):
+        decided()
+
+
+@pytest.mark.usefixtures("directory")
+def test_a_job_of_the_node_is_named_alone() -> None:
+    with pytest.raises(InputError, match="--job: JOB names another job; remove one of them"):
+        decided("a1b2")
+    with pytest.raises(InputError, match="there are no records"):
+        run("a1b2")
+
+
+def test_the_first_difference_from_a_template_is_named(directory: Path) -> None:
+    template = '[template.trees]\nprotocol = "id3"\ntable = "patients"\nmax_depth = 3\npurpose = "research"\n'
+    with (directory / "party.toml").open("a") as file:
+        file.write(f'{template}columns = ["age"]\n[[policy]]\nname = "trees"\neffect = "permit"\ntemplate = "trees"\n')
+    assert decided()["rules"][-1]["unlike"] == {"trees": "max_depth: the template 3, the job 4"}
+    lines = run("--job", "job.toml").stdout.splitlines()
+    assert "    no         the question is the template 'trees'" in lines
+    assert f"{'':15}'trees': max_depth: the template 3, the job 4" in lines
+    (directory / "job.toml").write_text(JOB.replace("4", "3"))
+    assert not any(decided()["rules"][-1]["unlike"].values())
+
+
 def test_without_rules_the_operator_decides(directory: Path) -> None:
     text = (directory / "party.toml").read_text()
     (directory / "party.toml").write_text(text[: text.index("[[policy]]")])
