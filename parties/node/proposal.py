@@ -31,7 +31,7 @@ from parties.jobs import kinds
 from parties.jobs.holders import MOST_HOLDERS, Terms
 from parties.jobs.kind import Inputs, Kind, KindSettings
 from parties.jobs.settings import parameters, private_parameters, public_parameters
-from parties.link.handshake import MAX_JOB_BYTES
+from parties.link.handshake import MAX_JOB_BYTES, differences
 from parties.node.records.kinds import Fingerprint
 from parties.node.records.permit import Permit
 from parties.operator.interface import MAX_PURPOSE
@@ -177,8 +177,9 @@ class Proposal(BaseModel):
         if len(canonical(self.job)) > MAX_JOB_BYTES:
             raise ValueError(f"it has more than the {MAX_JOB_BYTES} bytes that a session can carry: take fewer columns")
         try:
-            if problem := _difference(self.specification, self.task.specification()):
-                raise ValueError(f"the specification {problem}")
+            if canonical(self.specification) != canonical(meant := self.task.specification()):
+                found = differences(meant, self.specification, ("canonical", "sent"))
+                raise ValueError(f"the specification is not canonical: {', '.join(found[:1])}")
         except InputError as error:
             raise ValueError(str(error)) from None
         if len(self.tables) != 2 + len(self.holding.holders if self.holding else ()):
@@ -232,20 +233,6 @@ class Proposal(BaseModel):
     def digest(self) -> str:
         """SHA-256 of the canonical job, in hexadecimal."""
         return job_digest(self.job)
-
-
-def _difference(written: Mapping[str, Any], meant: Mapping[str, Any]) -> str | None:
-    """Return the first difference between a specification and that of its parsed task; None if they are equal."""
-    if canonical(written) == canonical(meant):
-        return None
-    for name in sorted({*written, *meant}):
-        if name not in meant:
-            return f"has {quoted(name)}, which does not belong to it"
-        if name not in written:
-            return f"lacks {quoted(name)}"
-        if canonical({name: written[name]}) != canonical({name: meant[name]}):
-            return f"has {quoted(name)} in a form that is not canonical"
-    return None
 
 
 def _check_whole(file: JobFile) -> None:
