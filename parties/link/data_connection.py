@@ -25,7 +25,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from typing_extensions import override
 
-from parties.base.address import parse_address
+from parties.base.address import Address, parse_address, taken
 from parties.link.channel import GRACE_SECONDS, GrpcChannel
 from parties.link.frames import MAX_FRAME_BYTES
 from parties.link.identity import common_name
@@ -246,9 +246,8 @@ def _listener(options: LinkOptions) -> socket.socket:
     for port in ports:
         with suppress(OSError):
             return socket.create_server((host, port), family=family, dualstack_ipv6=host == "::")
-    raise MachineError(
-        f"link.data_ports: none of {ports[0]}-{ports[-1]} can be opened: name a port for each session at a time"
-    )
+    why = taken(Address(host, ports[-1]), "name a port for each session at a time")
+    raise MachineError(f"link.data_ports: none of {ports[0]}-{ports[-1]} can be opened: {why}")
 
 
 def _shown(token: bytes) -> bytes:

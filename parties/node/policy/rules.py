@@ -380,7 +380,7 @@ def unbounded(rules: Iterable[Rule], budgeted: Mapping[str, bool], templates: Ma
         open_ = [
             f"{name}.{sides[0]}"
             for name, sides in BOUNDS.items()
-            if name in keys | {"runs_today"} and _lacks(getattr(rule, name), sides)
+            if name in keys | {"runs_today"} and all(getattr(getattr(rule, name), side) is None for side in sides)
             if not asked or name == "runs_today" or any(_leaves_open(one, name, sides) for one in asked)
         ]
         if open_:
@@ -388,12 +388,8 @@ def unbounded(rules: Iterable[Rule], budgeted: Mapping[str, bool], templates: Ma
     return lines
 
 
-def _lacks(bounds: Bounds, sides: Iterable[str]) -> bool:
-    return all(getattr(bounds, side) is None for side in sides)
-
-
 def _leaves_open(template: Template, name: str, sides: Iterable[str]) -> bool:
     if name == "max_rows":
         return ALIGNMENT not in template.job(template.parameters)
     bounds = template.parameters.get(name)
-    return isinstance(bounds, Bounds) and _lacks(bounds, sides)
+    return isinstance(bounds, Bounds) and all(getattr(bounds, side) is None for side in sides)

@@ -57,7 +57,10 @@ def test_the_first_free_port_is_opened_and_a_full_range_refused(parties):
         port = other.getsockname()[1]
         ours, theirs = parties.run(is_over_it, is_over_it, data_ports=range(port, port + 1))
         assert isinstance(ours, MachineError)
-        assert str(ours).startswith(f"link.data_ports: none of {port}-{port} can be opened")
+        assert str(ours) == (
+            f"link.data_ports: none of {port}-{port} can be opened: Address already in use; end what uses it, or "
+            "name a port for each session at a time"
+        )
         assert isinstance(theirs, LinkError)
         assert parties.run(is_over_it, is_over_it, data_ports=(port, 0)) == (True, True)
 
