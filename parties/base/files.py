@@ -115,7 +115,7 @@ def refuse_other(path: Path, start: bytes) -> None:
         raise InputError(f"{path}: this is JSON; save the table as CSV or Parquet")
 
 
-def decode(path: Path, data: bytes, first: int = 1, start: int = 0) -> str:
+def decode(path: Path, data: bytes, first: int = 1, start: int = 0, remedy: str = "save the file as UTF-8") -> str:
     """Return the UTF-8 text of `data`, without a byte order mark.
 
     Args:
@@ -123,6 +123,7 @@ def decode(path: Path, data: bytes, first: int = 1, start: int = 0) -> str:
         data: its bytes, or some lines of them.
         first: the line of the file that they begin with.
         start: their offset in the file.
+        remedy: the end of the message about bytes that are not UTF-8.
 
     Raises:
         InputError: the bytes are not UTF-8, or one is NUL; the message names the line.
@@ -133,7 +134,7 @@ def decode(path: Path, data: bytes, first: int = 1, start: int = 0) -> str:
         line = error.object.count(b"\n", 0, error.start) + first
         raise InputError(
             f"{path}, line {line}: not UTF-8 (byte 0x{error.object[error.start]:02x} at offset {start + error.start}); "
-            "save the file as UTF-8"
+            f"{remedy}"
         ) from None
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + first

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 20  # bytes checked, or letters copied, at a time
 LF, CR = 10, 13
+NAME_ENCODING = "save the file as UTF-8, or give its `encoding` in the format of party.toml"
 PLAIN = FormatSettings()
 
 
@@ -190,6 +191,13 @@ class _Look:
         self.is_regular &= bool(fit and np.isin(after, (self._separator, LF, CR, self._quote)).all())
 
 
+def _misfit(spelling: FormatSettings) -> str:
+    """Return the fact that bytes are not in the encoding, and the remedy."""
+    if spelling.encoding == "utf-8":
+        return f"not UTF-8; {NAME_ENCODING}"
+    return f"not {spelling.encoding}: give another `encoding` in its format"
+
+
 def _in_utf8(path: Path, spelling: FormatSettings, resources: ExitStack) -> Path:
     """Return a file of UTF-8, or a copy in UTF-8 of any other.
 
@@ -203,7 +211,7 @@ def _in_utf8(path: Path, spelling: FormatSettings, resources: ExitStack) -> Path
         with open_text(path, spelling) as stream, copy.open("w", encoding="utf-8", newline="") as utf8:
             shutil.copyfileobj(stream, utf8, CHUNK)
     except UnicodeError:
-        raise InputError(f"{path}: not {spelling.encoding}: give another `encoding` in its format") from None
+        raise InputError(f"{path}: {_misfit(spelling)}") from None
     return copy
 
 
@@ -373,7 +381,7 @@ def _complain_of_bytes(path: Path, spelling: FormatSettings) -> NoReturn:
     offset = 0
     with ExitStack() as resources, _open_bytes(_in_utf8(path, spelling, resources)) as stream:
         for number, line in enumerate(stream, 1):
-            files.decode(path, line, number, offset)
+            files.decode(path, line, number, offset, NAME_ENCODING)
             offset += len(line)
     raise InputError(f"{path}: it was changed while it was read; try again")
 
@@ -419,10 +427,12 @@ def read_header(path: Path, spelling: FormatSettings) -> tuple[list[str], int]:
             first = next((cells for cells in reader if cells), []) if mark else []
     except csv.Error as error:
         raise InputError(f"{path}: not valid CSV: {error}") from None
-    except (OSError, EOFError, UnicodeError) as error:
+    except (OSError, EOFError) as error:
         raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    except UnicodeError:  # UTF-16 without a byte order mark, or half a letter
+        raise InputError(f"{path}: {_misfit(spelling)}") from None
     if any("\ud800" <= letter <= "\udfff" for field in record for letter in field):
-        raise InputError(f"{path}: the header is not UTF-8; save the file as UTF-8")
+        raise InputError(f"{path}: the header is {_misfit(spelling)}")
     if first and (len(first) > 1 or mark in first[0]):  # else the mark is a letter of a name
         raise InputError(f"{path}: the header is one column; {in_words(mark)}")
     return column_names(path, record), records

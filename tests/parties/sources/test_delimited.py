@@ -177,7 +177,7 @@ def test_odd_files(tmp_path: Path, name: str) -> None:
         (b'"a\nb",c\n1,2\n1,2,3\n', ", line 4: 3 fields, but the header has 2; correct the line"),
         (b'a,b\n"x" ,2\n', ", line 2: not valid CSV: ',' expected after '\"'"),
         (b'a,b\n1,"2\n', ", line 2: not valid CSV: unexpected end of data"),
-        (b"a,b\n1,2\n1,\xe9\n", ", line 3: not UTF-8 (byte 0xe9 at offset 10); save the file as UTF-8"),
+        (b"a,b\n1,2\n1,\xe9\n", f", line 3: not UTF-8 (byte 0xe9 at offset 10); {delimited.NAME_ENCODING}"),
         (b"a,b\n1,2\n1,\0\n", ", line 3: a NUL byte; this is not a text file"),
         (b"a,b\n1," + b"x" * 200_000, ", line 2: not valid CSV: field larger than field limit (131072)"),
     ],
@@ -212,6 +212,21 @@ def test_bytes_outside_the_encoding_are_refused_with_the_remedy(tmp_path: Path) 
     path = write(tmp_path / "x.csv", b"a,b\n1,\x81\n")
     with pytest.raises(InputError, match=r"x\.csv: not cp1252: give another `encoding` in its format$"):
         csv_columns(path, FormatSettings(encoding="cp1252"))
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding", "fault"),
+    [
+        ("ä,b\n1,2\n".encode("cp1252"), "utf-8", f"not UTF-8; {delimited.NAME_ENCODING}"),
+        ("ä,b\n1,2\n".encode(), "ascii", "not ascii: give another `encoding` in its format"),
+        (b"a,b\n1,2\n", "utf-16", "not utf-16: give another `encoding` in its format"),  # no byte order mark
+    ],
+)
+def test_a_header_outside_the_encoding_has_the_remedy(tmp_path: Path, data: bytes, encoding: str, fault: str) -> None:
+    path = write(tmp_path / "x.csv", data)
+    with pytest.raises(InputError) as caught:
+        csv_columns(path, FormatSettings(encoding=encoding))
+    assert str(caught.value) == f"{path}: {'' if encoding == 'utf-16' else 'the header is '}{fault}"
 
 
 @pytest.mark.parametrize("chunk", [7, 64, 1 << 20])
