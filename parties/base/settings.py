@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -25,9 +26,11 @@ def _anchor(value: object, info: ValidationInfo) -> object:
     if info.context is None or not isinstance(value, str | Path) or is_in_token(Path(value)):
         return value
     try:
-        return Path(info.context["directory"]) / Path(value).expanduser()
+        path = Path(info.context["directory"]) / Path(value).expanduser()
     except RuntimeError:
         raise ValueError(f"there is no home directory for {quoted(str(value))}") from None
+    plain = os.path.normpath(path)  # another file if `..` follows a symbolic link
+    return Path(plain) if ".." in path.parts and os.path.realpath(plain) == os.path.realpath(path) else path
 
 
 LocalPath: TypeAlias = Annotated[Path, BeforeValidator(_anchor)]

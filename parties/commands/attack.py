@@ -138,9 +138,10 @@ def link_command(
     report.facts(TRIED)
     linked = LINKED if right is None else f"{LINKED}, right {{right:,}} ({{confidence:.1%}} of these)"
     report.facts({"linked, half as far as the next": linked}, data["nearest"])
-    report.facts({f"linked, eccentricity {threshold:g}": linked})
+    report.facts({f"linked, at least {threshold:g} deviations ahead": linked})
     for step in data["thresholds"]:
-        report.facts({f"linked, from {step['eccentricity']:g}": linked}, step)
+        lead = f"at least {step['eccentricity']:g} ahead" if step["eccentricity"] else "ahead at all"
+        report.facts({f"linked, {lead}": linked}, step)
     return report
 
 

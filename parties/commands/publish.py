@@ -62,6 +62,7 @@ def plan_command(
     """
     from parties.alone.preparing.mapping import column_formats
     from parties.alone.preparing.profile import profile
+    from parties.alone.preparing.proposing import like_codes
     from parties.alone.publish.planning import propose
     from parties.alone.publish.reading import rows_of
     from parties.sources.column_formats import formats_of
@@ -74,7 +75,7 @@ def plan_command(
         if where.party_table is None:
             choices = how.choices(status)
             looked_at = profile(where, None, choices)
-            remarks = [f"{column.name}: {remark}" for column in looked_at.columns for remark in column.remarks]
+            remarks = [f"{c.name}: {remark}" for c in looked_at.columns for remark in (*c.remarks, *like_codes(c))]
             codes = {column.name for column in looked_at.columns if column.reads == "text"}
             where = where.model_copy(update={"format": looked_at.spelling})
             where.read_columns_as(column_formats(looked_at, choices))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import math
 import re
 import secrets
 from abc import ABC, abstractmethod
@@ -32,6 +33,7 @@ CELLS = 1 << 23  # of an answer in memory at a time, if that is not less than VE
 VECTOR = 2048  # rows that DuckDB processes at once
 WIDE = 32  # most columns of a table whose equal rows are grouped by one query
 COLUMNS_AT_ONCE = 1 << 13  # of all threads that read a wide table: a piece of a text column takes 32 KiB in each step
+COLUMN_MEGABYTES = 0.3  # a column of text with two threads: 3,001 columns need 0.9 GB, 10,000 with one thread 2 GB
 MESSAGE = 300  # characters of an engine's error that are shown
 
 
@@ -73,6 +75,7 @@ class Database(ABC):
         self.place = place
         self.resources = ExitStack()
         self._hidden = hidden
+        self._need = ""  # memory that a wide table needs, for messages
 
     @property
     def lists(self) -> bool:
@@ -127,7 +130,7 @@ class Database(ABC):
             raise
         except Exception as error:  # each engine has its own exceptions
             complaint = f"{place}: it could not be read ({type(error).__name__})"
-            remedy = "; give it more `memory`, or fewer `threads`" if "OutOfMemory" in complaint else ""
+            remedy = f"; give it more `memory`{self._need}, or fewer `threads`" if "OutOfMemory" in complaint else ""
             raise UnfitError(f"{place}: {one_line(error, self._hidden)}{remedy}", complaint) from None
 
     def close(self) -> None:
@@ -219,6 +222,7 @@ class Scratch(DuckDb):
         threads, because each one holds a piece of every column.
         """
         if columns > WIDE:
+            self._need = f" ({columns:,} columns need about {math.ceil(columns * COLUMN_MEGABYTES):,}MB)"
             self._fetch("SET disabled_optimizers = 'common_subexpressions'")
             ((threads,),) = self._fetch("SELECT current_setting('threads')")
             self._fetch(f"SET threads = {min(threads, max(1, COLUMNS_AT_ONCE // columns))}")

@@ -29,7 +29,7 @@ def test_every_setting_of_a_file_arrives(tmp_path: Path) -> None:
         timeout=2.5,
     )
     assert loaded.id3.data == tmp_path / "mine.csv"
-    assert loaded.id3.schema_file == tmp_path / "../schema.toml"
+    assert loaded.id3.schema_file == tmp_path.parent / "schema.toml"
     plain = loaded.model_dump(mode="json", by_alias=True)
     for table, fields in tomllib.loads(FULL).items():
         for key, value in fields.items():
@@ -102,3 +102,13 @@ def test_syntax_errors_and_absent_files_are_one_line(tmp_path: Path) -> None:
 def test_commands_read_every_table_of_a_node_s_file() -> None:
     """Or all but the node would refuse the file."""
     assert set(NodeFile.model_fields) <= set(PartyFile.model_fields)
+
+
+def test_a_path_is_shown_without_detours_unless_it_follows_a_link(tmp_path: Path) -> None:
+    for folder in ("h/w", "far/away"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "link").symlink_to("far/away")
+    for folder, expected in (("h/w", "rows.csv"), ("link", "link/../../rows.csv")):
+        path = tmp_path / folder / "party.toml"
+        path.write_text('[tables.t]\nsource = "../../rows.csv"\nschema = "s.toml"\n')
+        assert load(path).tables["t"].source == str(tmp_path / expected)

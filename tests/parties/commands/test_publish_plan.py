@@ -157,6 +157,7 @@ def test_a_plan_keeps_the_outcome_and_half_of_the_columns(
         csv.writer(stream).writerows([[*(f"vote{i}" for i in range(9)), "cells", "outcome"], *rows])
     assert smc("plan", "--data", "raw.csv", "--out", "publish.toml") == 0
     assert 'The plan has algorithm = "mondrian"' in capsys.readouterr().out
+    assert Path("publish.toml").read_text().startswith(planning.UNUSED)
     assert tomllib.loads(Path("publish.toml").read_text())["columns"]["cells"]["ranges"] == [1, 2, 4]
     lost = []
     for flags in ([], ["--algorithm", "flash"]):

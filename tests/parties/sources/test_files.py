@@ -185,8 +185,10 @@ def test_a_wide_table_is_read_by_fewer_threads() -> None:
 
 def test_too_little_memory_has_a_remedy() -> None:
     engine = Scratch("rows.csv", "20MB", 1)
+    engine.plan_for(500)
     columns = ", ".join(f"(i || {place})::VARCHAR AS c{place}" for place in range(500))
-    with pytest.raises(InputError, match="give it more `memory`, or fewer `threads`"), engine.reporting():
+    remedy = r"give it more `memory` \(500 columns need about 150MB\), or fewer `threads`"
+    with pytest.raises(InputError, match=remedy), engine.reporting():
         engine.backend.raw_sql(f"CREATE TEMPORARY TABLE t AS SELECT {columns} FROM range(5000) AS t(i)")
     engine.close()
 
