@@ -67,6 +67,7 @@ BAR = 24  # characters of a full bar
 NARROW = 16  # least width of a wrapped column, in characters
 PAGE = 120  # width of a line in a pipe or a file, in characters
 MEASURING = "measuring the link"  # name of the part of a cost report that precedes the run
+QUIET = 2.0  # seconds of a step without a line where there is no terminal; after each line, twice as many
 STEPS = ("bytes", "KB", "MB", "GB", "TB")
 
 
@@ -76,12 +77,14 @@ _shown: list[Status] = []  # status lines of `progress` at present
 class StatusLine:
     """Status line, animated on a terminal; elsewhere whole lines alone are written, and none by `doing`."""
 
-    def __init__(self, status: Status | None) -> None:
+    def __init__(self, status: Status | None, step: str = "") -> None:
         self._status = status
         self._start = time.monotonic()
+        self._step = step
 
     def doing(self, what: str) -> None:
         """Show the present step, and the time since the command started."""
+        self._step = what
         if self._status is not None:
             from rich.text import Text
 
@@ -155,6 +158,25 @@ class StatusLine:
             came.set()
             teller.join()
 
+    @contextmanager
+    def reporting(self) -> Iterator[None]:
+        """Write the present step without a terminal after `QUIET` seconds of the block, then ever more rarely."""
+        over = threading.Event()
+
+        def tell() -> None:
+            pause = QUIET
+            while not over.wait(pause):
+                self.log(f"{self._step}  ({time.monotonic() - self._start:.0f} s)")
+                pause *= 2
+
+        teller = threading.Thread(target=tell, daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            over.set()
+            teller.join()
+
     def log(self, what: str) -> None:
         """Write a line unless an animation shows progress."""
         if self._status is None and sys.stderr is not None:
@@ -165,7 +187,7 @@ class StatusLine:
 def progress(what: str) -> Iterator[StatusLine]:
     """On a terminal, show a spinner with the present step and the elapsed seconds during the block."""
     if sys.stderr is None or not sys.stderr.isatty():
-        yield StatusLine(None)
+        yield StatusLine(None, what)
         return
     from rich.text import Text
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -26,11 +25,9 @@ def _anchor(value: object, info: ValidationInfo) -> object:
     if info.context is None or not isinstance(value, str | Path) or is_in_token(Path(value)):
         return value
     try:
-        path = Path(info.context["directory"]) / Path(value).expanduser()
+        return Path(info.context["directory"]) / Path(value).expanduser()
     except RuntimeError:
         raise ValueError(f"there is no home directory for {quoted(str(value))}") from None
-    plain = os.path.normpath(path)  # another file if `..` follows a symbolic link
-    return Path(plain) if ".." in path.parts and os.path.realpath(plain) == os.path.realpath(path) else path
 
 
 LocalPath: TypeAlias = Annotated[Path, BeforeValidator(_anchor)]

@@ -60,7 +60,7 @@ def compare_command(
     check_new(outputs, [*inputs, synthetic, schema_file], config_file, force)
     if original is None and where.chosen_as is not None:
         print_left_out(where)
-    with console.progress("reading") as status:
+    with console.progress("reading") as status, status.reporting():
         pair = read(where, synthetic, schema_file, target)
         try:
             data = compare(pair.domain, pair.original, pair.synthetic, pair.target, status.doing)

@@ -172,7 +172,7 @@ def command_of(name: str) -> click.Command:
         if connection is None:
             from parties.jobs.execution.local_run import run_alone
 
-            with console.progress("computing") as status:
+            with console.progress("computing") as status, status.reporting():
                 state = run_alone(task, data, lambda step: status.doing(step.words))
         else:
             with console.progress("counting") as status:

@@ -62,6 +62,7 @@ in it is the path of Parquet files. For a DuckDB file `table` may be left out if
 from __future__ import annotations
 
 import codecs
+import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -104,7 +105,9 @@ Combine: TypeAlias = Literal["deny-overrides", "permit-overrides"]
 def _place(value: object, info: ValidationInfo) -> object:
     """Return a URL unchanged, and any other text as a path that begins at the settings file's folder."""
     if isinstance(value, str) and "://" not in value:
-        return str(TypeAdapter(LocalPath).validate_python(value, context=info.context))
+        path = str(TypeAdapter(LocalPath).validate_python(value, context=info.context))
+        plain = os.path.normpath(path)  # another file if `..` follows a symbolic link
+        return plain if ".." in path and os.path.realpath(plain) == os.path.realpath(path) else path
     return value
 
 

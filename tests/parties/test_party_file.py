@@ -29,7 +29,7 @@ def test_every_setting_of_a_file_arrives(tmp_path: Path) -> None:
         timeout=2.5,
     )
     assert loaded.id3.data == tmp_path / "mine.csv"
-    assert loaded.id3.schema_file == tmp_path.parent / "schema.toml"
+    assert loaded.id3.schema_file == tmp_path / "../schema.toml"
     plain = loaded.model_dump(mode="json", by_alias=True)
     for table, fields in tomllib.loads(FULL).items():
         for key, value in fields.items():

@@ -113,7 +113,7 @@ class Connection:
             data = task.with_engine(run.engine, data)
             if choice.profile is None:
                 on_engine(run.profile)
-            with sharded(run.link, run.engine, run.profile, memory_of_shard(choice)):
+            with sharded(run.link, run.engine, run.profile, memory_of_shard(choice)), status.reporting():
                 state = task.states.beginning
                 while True:
                     try:

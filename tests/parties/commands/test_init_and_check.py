@@ -49,7 +49,7 @@ def test_both_parties_files_fit_each_other(capsys: pytest.CaptureFixture[str]) -
     anna, bert = (settings.load(Path(name) / "party.toml") for name in ("anna", "bert"))
     assert anna.link.listen == "0.0.0.0:7001"
     assert bert.link.connect == "anna.example:7001"
-    assert anna.tables["days"].source == "anna/../days.csv"  # as the file says it, from where it is
+    assert anna.tables["days"].source == "days.csv"
     assert set(bert.tables) == {"days"}
     ports = [file.node.web for file in (anna, bert)] + [file.node.health for file in (anna, bert)]
     assert len(set(ports)) == 4
@@ -126,7 +126,7 @@ def test_prepare_and_init_in_either_order(capsys: pytest.CaptureFixture[str]) ->
     assert first.link.listen == second.link.listen == "127.0.0.1:7001"
     for name, file in (("anna", first), ("second", second)):
         table = file.tables["raw"]
-        assert (table.source, table.format.separator) == (f"{name}/../raw.csv", ";")
+        assert (table.source, table.format.separator) == ("raw.csv", ";")
     assert smc(*ANNA, *listen) == 2  # it has a link now
     assert "is not replaced" in capsys.readouterr().err
 

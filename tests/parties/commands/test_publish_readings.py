@@ -252,7 +252,7 @@ def test_a_plan_warns_of_codes_as_prepare_does(
     monkeypatch.chdir(tmp_path)
     rows = [f"{'mw'[i % 2]},{95 + i % 5 if i < 5 else 20 + i % 50}" for i in range(ROWS)]
     Path("raw.csv").write_text("\n".join(["sex,AGE", *rows, ""]))
-    warning = "at its end, after a gap: codes for a missing value? --reading AGE=missing:95,96,97,98,99 makes them missing"
+    warning = "codes for a missing value? --reading AGE=missing:95,96,97,98,99 makes them missing"
     for reading, warned in (["--reading", "AGE=number"], True), (["--reading", "AGE=missing:95,96,97,98,99"], False):
         assert run(["publish", "plan", "--data", "raw.csv", "--out", f"{warned}.toml", *reading]) == 0
         assert (warning in capsys.readouterr().out) == warned

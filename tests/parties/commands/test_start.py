@@ -298,7 +298,7 @@ def test_ctrl_c_at_each_question_loses_only_that_step(folders: dict[str, Path]) 
         ((), "FILE: is missing, and party.toml has no table; give your raw file"),
         (("nothing.csv",), "FILE: nothing.csv is not a file here"),
         (("postgresql://x/y",), "FILE: postgresql://x/y is not a file here; for a database, run smc prepare first"),
-        (("other.csv", "--out", "done"), "FILE: done/party.toml has a table of done/../raw.csv; remove FILE"),
+        (("other.csv", "--out", "done"), "FILE: done/party.toml has a table of raw.csv; remove FILE"),
         (("--out", "two"), "two/party.toml: has several tables or peers; smc start is for one"),
         (("--out", "broken"), "broken/party.toml: not valid TOML"),
     ],
