@@ -124,7 +124,7 @@ def test_prepare_and_init_in_either_order(capsys: pytest.CaptureFixture[str]) ->
     assert "next:" not in capsys.readouterr().err
     first, second = (settings.load(Path(name) / "party.toml") for name in ("anna", "second"))
     assert first.link.listen == second.link.listen == "127.0.0.1:7001"
-    for name, file in (("anna", first), ("second", second)):
+    for file in (first, second):
         table = file.tables["raw"]
         assert (table.source, table.format.separator) == ("raw.csv", ";")
     assert smc(*ANNA, *listen) == 2  # it has a link now
