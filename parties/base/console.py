@@ -8,9 +8,10 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from itertools import chain, count, repeat
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -140,47 +141,48 @@ class StatusLine:
             first: Seconds before the first report.
             again: Seconds between later reports without a terminal; on a terminal 1.
         """
-        came, end = threading.Event(), time.monotonic() + seconds
+        end = time.monotonic() + seconds
 
         def tell() -> None:
-            pause = first
-            while not came.wait(pause) and (left := round(end - time.monotonic())) > 0:
+            if (left := round(end - time.monotonic())) > 0:
                 line = f"{what}, {left} s at most"
                 self.doing(line)
                 self.log(line)
-                pause = again if self._status is None else 1
 
-        teller = threading.Thread(target=tell, daemon=True)
-        teller.start()
-        try:
+        with _repeating(tell, chain([first], repeat(again if self._status is None else 1))):
             yield
-        finally:
-            came.set()
-            teller.join()
 
     @contextmanager
     def reporting(self) -> Iterator[None]:
         """Write the present step without a terminal after `QUIET` seconds of the block, then ever more rarely."""
-        over = threading.Event()
-
-        def tell() -> None:
-            pause = QUIET
-            while not over.wait(pause):
-                self.log(f"{self._step}  ({time.monotonic() - self._start:.0f} s)")
-                pause *= 2
-
-        teller = threading.Thread(target=tell, daemon=True)
-        teller.start()
-        try:
+        pauses = (QUIET * 2**i for i in count())
+        with _repeating(lambda: self.log(f"{self._step}  ({time.monotonic() - self._start:.0f} s)"), pauses):
             yield
-        finally:
-            over.set()
-            teller.join()
 
     def log(self, what: str) -> None:
         """Write a line unless an animation shows progress."""
         if self._status is None and sys.stderr is not None:
             print(what, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _repeating(act: Callable[[], object], pauses: Iterable[float]) -> Iterator[None]:
+    """Act in a thread after each pause, in seconds, until the block ends."""
+    over = threading.Event()
+
+    def run() -> None:
+        for pause in pauses:
+            if over.wait(pause):
+                return
+            act()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 @contextmanager

@@ -222,7 +222,7 @@ class Scratch(DuckDb):
         threads, because each one holds a piece of every column.
         """
         if columns > WIDE:
-            self._need = f" ({columns:,} columns need about {math.ceil(columns * COLUMN_MEGABYTES):,}MB)"
+            self._need = f" ({columns:,} columns need about {math.ceil(columns * COLUMN_MEGABYTES)}MB)"
             self._fetch("SET disabled_optimizers = 'common_subexpressions'")
             ((threads,),) = self._fetch("SELECT current_setting('threads')")
             self._fetch(f"SET threads = {min(threads, max(1, COLUMNS_AT_ONCE // columns))}")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 20  # bytes checked, or letters copied, at a time
 LF, CR = 10, 13
-NAME_ENCODING = "save the file as UTF-8, or give its `encoding` in the format of party.toml"
+NAME_ENCODING = "set the right `encoding` in the format of party.toml, or save the file as UTF-8"
 PLAIN = FormatSettings()
 
 
@@ -191,13 +191,6 @@ class _Look:
         self.is_regular &= bool(fit and np.isin(after, (self._separator, LF, CR, self._quote)).all())
 
 
-def _misfit(spelling: FormatSettings) -> str:
-    """Return the fact that bytes are not in the encoding, and the remedy."""
-    if spelling.encoding == "utf-8":
-        return f"not UTF-8; {NAME_ENCODING}"
-    return f"not {spelling.encoding}: give another `encoding` in its format"
-
-
 def _in_utf8(path: Path, spelling: FormatSettings, resources: ExitStack) -> Path:
     """Return a file of UTF-8, or a copy in UTF-8 of any other.
 
@@ -211,7 +204,7 @@ def _in_utf8(path: Path, spelling: FormatSettings, resources: ExitStack) -> Path
         with open_text(path, spelling) as stream, copy.open("w", encoding="utf-8", newline="") as utf8:
             shutil.copyfileobj(stream, utf8, CHUNK)
     except UnicodeError:
-        raise InputError(f"{path}: {_misfit(spelling)}") from None
+        raise InputError(f"{path}: not {spelling.encoding}; {NAME_ENCODING}") from None
     return copy
 
 
@@ -430,9 +423,9 @@ def read_header(path: Path, spelling: FormatSettings) -> tuple[list[str], int]:
     except (OSError, EOFError) as error:
         raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     except UnicodeError:  # UTF-16 without a byte order mark, or half a letter
-        raise InputError(f"{path}: {_misfit(spelling)}") from None
+        raise InputError(f"{path}: not {spelling.encoding}; {NAME_ENCODING}") from None
     if any("\ud800" <= letter <= "\udfff" for field in record for letter in field):
-        raise InputError(f"{path}: the header is {_misfit(spelling)}")
+        raise InputError(f"{path}: the header is not {spelling.encoding}; {NAME_ENCODING}")
     if first and (len(first) > 1 or mark in first[0]):  # else the mark is a letter of a name
         raise InputError(f"{path}: the header is one column; {in_words(mark)}")
     return column_names(path, record), records

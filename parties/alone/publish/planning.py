@@ -39,10 +39,7 @@ CHOSEN = 6  # sets of each size that are then counted in all rows
 SHOWN = 3  # sets of each size that are reported
 MANY = 8  # more quasi-identifiers than this draw a warning: little information is left
 WHOLE = "[+-]?[0-9]+"
-UNUSED = (  # first lines of a plan with mondrian
-    "# mondrian leaves out no row, and cuts a column with ranges at any of its numbers.\n"
-    "# Only flash, samarati and incognito use max_suppressed and the widths in ranges.\n"
-)
+UNUSED = "# mondrian uses neither max_suppressed nor the widths in ranges; flash, samarati and incognito do.\n"
 FEW = 4  # columns with at most this many distinct numbers need no ranges
 DIGITS = 1e-10  # least distance between the ends of ranges, as a share of the largest number: labels have 12 digits
 SENSITIVE = re.compile(
@@ -184,8 +181,7 @@ def propose(
     doing("counting the rows that are alone")
     worst = sorted(quasi, key=lambda i: -distinct[i])[:COLUMNS]
     notes += _singling(rows, distinct_rows, names, _candidates(sample, worst), total)
-    head = UNUSED if "algorithm" in plan else ""
-    return Proposal(head + tomli_w.dumps(plan), [printable(note) for note in notes])
+    return Proposal(UNUSED * bool(whole) + tomli_w.dumps(plan), [printable(note) for note in notes])
 
 
 def _usable(rows: RowQuery) -> tuple[list[str], set[str]]:

@@ -210,23 +210,26 @@ def test_more_rows_than_agreed_are_refused_with_the_first_line_beyond(tmp_path: 
 
 def test_bytes_outside_the_encoding_are_refused_with_the_remedy(tmp_path: Path) -> None:
     path = write(tmp_path / "x.csv", b"a,b\n1,\x81\n")
-    with pytest.raises(InputError, match=r"x\.csv: not cp1252: give another `encoding` in its format$"):
+    with pytest.raises(InputError, match=r"x\.csv: not cp1252; set the right `encoding` in the format of party\.toml"):
         csv_columns(path, FormatSettings(encoding="cp1252"))
 
 
 @pytest.mark.parametrize(
     ("data", "encoding", "fault"),
     [
-        ("ä,b\n1,2\n".encode("cp1252"), "utf-8", f"not UTF-8; {delimited.NAME_ENCODING}"),
-        ("ä,b\n1,2\n".encode(), "ascii", "not ascii: give another `encoding` in its format"),
-        (b"a,b\n1,2\n", "utf-16", "not utf-16: give another `encoding` in its format"),  # no byte order mark
+        ("ä,b\n1,2\n".encode("cp1252"), "utf-8", "not utf-8"),
+        ("ä,b\n1,2\n".encode(), "ascii", "not ascii"),
+        (b"a,b\n1,2\n", "utf-16", "not utf-16"),  # no byte order mark
     ],
 )
 def test_a_header_outside_the_encoding_has_the_remedy(tmp_path: Path, data: bytes, encoding: str, fault: str) -> None:
     path = write(tmp_path / "x.csv", data)
     with pytest.raises(InputError) as caught:
         csv_columns(path, FormatSettings(encoding=encoding))
-    assert str(caught.value) == f"{path}: {'' if encoding == 'utf-16' else 'the header is '}{fault}"
+    assert (
+        str(caught.value)
+        == f"{path}: {'' if encoding == 'utf-16' else 'the header is '}{fault}; {delimited.NAME_ENCODING}"
+    )
 
 
 @pytest.mark.parametrize("chunk", [7, 64, 1 << 20])

@@ -240,7 +240,7 @@ def test_blank_lines_of_a_single_column_are_no_rows(tmp_path: Path) -> None:
         (b"a,b\n1,x,3\n", r"line 2: (.*Columns: 2 Found: 3|3 fields, but the header has 2)"),
         (b'a,b\n1,"x\n', r"line 2: .*(quote|unexpected end of data)"),
         (b"a,b\n1,\xff\n", r"line 2: .*(UTF-8|utf-8)"),
-        (b"a,b\xff\n", "the header is not UTF-8"),
+        (b"a,b\xff\n", "the header is not utf-8"),
         (b"PK\x03\x04\x14\x00\xff", "this is a spreadsheet or an archive"),
         (b"a,b\n1,z\n", r"line 2, column 'b': 'z' is not in the schema; allowed: 'x', 'y'"),
         (b"a,b\n1,X\n", r"'X' is not in the schema \(did you mean 'x'\?\)"),
