@@ -8,10 +8,9 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from itertools import chain, count, repeat
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -68,7 +67,6 @@ BAR = 24  # characters of a full bar
 NARROW = 16  # least width of a wrapped column, in characters
 PAGE = 120  # width of a line in a pipe or a file, in characters
 MEASURING = "measuring the link"  # name of the part of a cost report that precedes the run
-QUIET = 2.0  # seconds of a step without a line where there is no terminal; after each line, twice as many
 STEPS = ("bytes", "KB", "MB", "GB", "TB")
 
 
@@ -141,48 +139,44 @@ class StatusLine:
             first: Seconds before the first report.
             again: Seconds between later reports without a terminal; on a terminal 1.
         """
-        end = time.monotonic() + seconds
+        came, end = threading.Event(), time.monotonic() + seconds
 
         def tell() -> None:
-            if (left := round(end - time.monotonic())) > 0:
+            pause = first
+            while not came.wait(pause) and (left := round(end - time.monotonic())) > 0:
                 line = f"{what}, {left} s at most"
                 self.doing(line)
                 self.log(line)
+                pause = again if self._status is None else 1
 
-        with _repeating(tell, chain([first], repeat(again if self._status is None else 1))):
+        teller = threading.Thread(target=tell, daemon=True)
+        teller.start()
+        try:
             yield
+        finally:
+            came.set()
+            teller.join()
 
     @contextmanager
-    def reporting(self) -> Iterator[None]:
-        """Write the present step without a terminal after `QUIET` seconds of the block, then ever more rarely."""
-        pauses = (QUIET * 2**i for i in count())
-        with _repeating(lambda: self.log(f"{self._step}  ({time.monotonic() - self._start:.0f} s)"), pauses):
+    def reporting(self, pause: float = 2.0) -> Iterator[None]:
+        """Write the present step without a terminal, after `pause` seconds and then after twice as many each time."""
+        over = threading.Event()
+
+        def tell(pause: float) -> None:
+            while not over.wait(pause):
+                self.log(f"{self._step}  ({time.monotonic() - self._start:.0f} s)")
+                pause *= 2
+
+        threading.Thread(target=tell, args=(pause,), daemon=True).start()
+        try:
             yield
+        finally:
+            over.set()
 
     def log(self, what: str) -> None:
         """Write a line unless an animation shows progress."""
         if self._status is None and sys.stderr is not None:
             print(what, file=sys.stderr, flush=True)
-
-
-@contextmanager
-def _repeating(act: Callable[[], object], pauses: Iterable[float]) -> Iterator[None]:
-    """Act in a thread after each pause, in seconds, until the block ends."""
-    over = threading.Event()
-
-    def run() -> None:
-        for pause in pauses:
-            if over.wait(pause):
-                return
-            act()
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
 
 
 @contextmanager

@@ -140,8 +140,9 @@ def link_command(
     report.facts({"linked, half as far as the next": linked}, data["nearest"])
     report.facts({f"linked, at least {threshold:g} deviations ahead": linked})
     for step in data["thresholds"]:
-        lead = f"at least {step['eccentricity']:g} ahead" if step["eccentricity"] else "ahead at all"
-        report.facts({f"linked, {lead}": linked}, step)
+        report.facts(
+            {f"linked, {'at least' if (lead := step['eccentricity']) else 'over'} {lead:g} ahead": linked}, step
+        )
     return report
 
 

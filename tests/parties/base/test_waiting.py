@@ -5,9 +5,6 @@ from __future__ import annotations
 import threading
 import time
 
-import pytest
-
-from parties.base import console
 from parties.base.console import StatusLine
 
 
@@ -49,13 +46,12 @@ def test_what_comes_at_once_is_no_news() -> None:
     assert status.lines == []
 
 
-def test_a_long_step_is_reported_and_a_short_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_step_is_reported_and_a_short_one_is_not() -> None:
     status = Heard()
     with status.reporting():
         status.doing("reading")
     assert status.lines == []
-    monkeypatch.setattr(console, "QUIET", 0.001)
-    with status.reporting():
+    with status.reporting(0.001):
         status.doing("counting marginals")
         assert status.third.wait(60)
     assert all(line.startswith("counting marginals  (") for line in status.lines[1:])
