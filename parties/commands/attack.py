@@ -140,9 +140,7 @@ def link_command(
     report.facts({"linked, half as far as the next": linked}, data["nearest"])
     report.facts({f"linked, at least {threshold:g} deviations ahead": linked})
     for step in data["thresholds"]:
-        report.facts(
-            {f"linked, {'at least' if (lead := step['eccentricity']) else 'over'} {lead:g} ahead": linked}, step
-        )
+        report.facts({f"linked, {'at least' if (x := step['eccentricity']) else 'over'} {x:g} ahead": linked}, step)
     return report
 
 
