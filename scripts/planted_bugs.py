@@ -238,12 +238,16 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
         ],
     ),
     (
+        "parties/alone/attacks/recoded.py",
+        ("tests/parties/commands/test_publish.py",),
+        [("shown[h.column], h)", "shown[h.column])"), ("people.counts)", "np.ones_like(people.counts))")],
+    ),
+    (
         "parties/alone/publish/models/risks.py",
         ("tests/parties/alone/publish/models/test_risks.py",),
         [
-            ("np.log((table + 1) / (whole + len(table)))", "np.log(table + 1)"),
-            ("scores = np.log(whole + 1) + sum(", "scores = sum("),
-            ("column[nonempty] for column in labels", "column for column in labels"),
+            ("classes.counts[classes.sizes > 0]", "classes.counts"),
+            ("np.count_nonzero(rows, axis=1) == 1).sum())", "np.count_nonzero(rows, axis=1) == 0).sum())"),
         ],
     ),
     (

@@ -16,7 +16,6 @@ from parties.base.text import csv_text, quoted
 from parties.commands.attack_files import (
     LEAVE_OUT,
     NAMES,
-    SEED,
     cells_of,
     check_shared,
     column_of,
@@ -110,7 +109,7 @@ def link_command(
     check_new({"--out": out}, [of.published, of.known, of.plan_file], of.config_file, force)
     with console.progress("reading") as status:
         plan, release, mine = of.read()
-        pairs = _agreements(release, mine, of.columns, plan, of.tolerance, [row_column], linking.MOST)
+        pairs = _agreements(release, mine, of.columns, plan, of.tolerance, [row_column])
         view = attackers.Release(pairs.columns, None, lambda done, total: status.share("looking for rows", done, total))
         named = {name: attackers.ATTACKERS[name](view) for name in attackers.LINKERS}
     links = named["rare match"]
@@ -158,13 +157,13 @@ def infer_command(
     deviation. With --config, the table of --known, or the only table of party.toml, maps the cells of --known to its
     categories.
     """
-    from parties.alone.attacks import inference, linking
+    from parties.alone.attacks import inference
     from parties.alone.attacks.agreement import measured
     from parties.alone.publish.models import strongest
 
     with console.progress("reading") as status:
         plan, release, mine = of.read()
-        pairs = _agreements(release, mine, of.columns, plan, of.tolerance, [sensitive], linking.MOST)
+        pairs = _agreements(release, mine, of.columns, plan, of.tolerance, [sensitive])
         truth, values = column_of(mine, sensitive), column_of(release, sensitive)
         if not measured(truth, values, ranges=False):
             check_shared(sensitive, truth, values, of.published, "")
@@ -223,9 +222,9 @@ def _agreements(
     plan: PublishPlan | None,
     tolerances: Sequence[str],
     judged: Sequence[str | None],
-    most: int,
 ) -> _Pairs:
-    """Return how known and published cells agree in each column; more than `most` known rows are sampled."""
+    """Return how known and published cells agree in each column; of many known rows, some are tried."""
+    from parties.alone.attacks import linking
     from parties.alone.attacks.agreement import agreement, measured
     from parties.alone.publish.reading import hierarchies
 
@@ -238,9 +237,7 @@ def _agreements(
     for rows in (release, mine):
         if not len(rows.lines):
             raise InputError(f"{rows.path}: there are no rows; give a file with rows")
-    places = np.arange(len(mine.lines))
-    if len(places) > most:
-        places = np.sort(np.random.default_rng(SEED).choice(places, most, replace=False))
+    places = linking.tried(len(mine.lines))
     columns = []
     for name in names:
         cells, labels = column_of(mine, name), column_of(release, name)

@@ -103,13 +103,16 @@ def check_command(
 
     A privacy model is a rule such as k-anonymity: each class of equal rows has at least k rows.
     """
+    from parties.alone.attacks.recoded import add_attacks
     from parties.alone.publish.recoding.checking import check
     from parties.alone.publish.settings import load
 
     plan = load(plan_file)
-    check_new(report_files.outputs, [plan_file, *paths(data or plan.source)], None, force)
-    with console.progress("checking"):
-        checked = check(plan, data)
+    check_new(report_files.outputs, [plan_file, *paths(plan.source), *paths(data or plan.source)], None, force)
+    with console.progress("checking") as status:
+        checked, people, published = check(plan, data)
+        status.doing("attacking")
+        add_attacks(checked, people, published)
     report = report_files.report(checked, _name(data or plan.source))
     if failed := [model["model"] for model in checked["models"] if not model["holds"]]:
         report.failure = InputError(f"the table does not satisfy {', '.join(failed)}")
@@ -132,6 +135,7 @@ def anonymise_command(
     report_files: ReportFiles = settings(ReportFiles),
 ) -> Report:
     """Recode a table: make values coarser until the plan's models, such as k-anonymity, hold. Write the result."""
+    from parties.alone.attacks.recoded import add_attacks
     from parties.alone.publish.recoding.anonymising import anonymised, cells_of, masks_of, order_of
     from parties.alone.publish.recoding.dimensions import curve
     from parties.alone.publish.rules import hierarchy
@@ -157,6 +161,8 @@ def anonymise_command(
         outcome = anonymised(cells, plan, models)
         if report_files.page_file is not None:
             outcome.report["dimensions"] = curve(cells, plan, models, outcome.report["lost"], status.doing)
+        status.doing("attacking")
+        add_attacks(outcome.report, cells, outcome.partition.published(cells))
         status.doing("writing")
         order = order_of(plan.columns, rows)
         if history is not None:
@@ -213,6 +219,7 @@ def apply_command(
     Rows are suppressed if they are in no class of the recoding, or in a class that fails a model. If their share is
     above --max-suppressed, nothing is written.
     """
+    from parties.alone.attacks.recoded import add_attacks
     from parties.alone.publish.applying import apply
     from parties.alone.publish.recoding.recoding import load
 
@@ -234,7 +241,9 @@ def apply_command(
     if register is not None:
         register.read_columns_as(recoding.formats())
     with record.of("apply") as log, console.progress("recoding"):
-        applied = apply(recoding, source, target, max_suppressed, register, escape_formulas, history)
+        outcome = apply(recoding, source, target, max_suppressed, register, escape_formulas, history)
+        applied = outcome.report
+        add_attacks(applied, outcome.cells, outcome.partition.published(outcome.cells))
         log.published(source, recoding.published(), [model["model"] for model in applied["models"]], target)
     report = report_files.report(applied, out.name if out else str(into))
     if "unchecked" in applied:

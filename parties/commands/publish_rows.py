@@ -68,6 +68,7 @@ def invariant_command(
     class of equal rows that lacks one of its values gets a counterfeit row. The number of counterfeits in each class is
     published.
     """
+    from parties.alone.attacks.recoded import add_attacks
     from parties.alone.publish.protecting.protecting import write
     from parties.alone.publish.reading import rows_of
     from parties.alone.publish.republishing import publication
@@ -85,6 +86,7 @@ def invariant_command(
     with record.of("invariant") as log, console.progress("reading"):
         with rows_of(plan) as source:
             release = publication(plan, source, history, private())
+        add_attacks(release.report, release.people, release.rows.columns)
         with put_down(history, release.version):
             write(release.rows, out, escape_formulas)
             log.published(plan, list(release.rows.columns), [model["model"] for model in release.report["models"]], out)

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from parties.alone.attacks.recoded import add_attacks
 from parties.alone.publish.cells import Cells, reduced
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.alone.publish.reading import in_order, with_public
@@ -133,6 +134,7 @@ class Anonymiser(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         number = len(plan.named("quasi-identifier"))
         cells, places = _cells(frame, names, number, Recoding.of(plan, None, []), self._public())
         outcome = anonymised(cells, plan, plan.check())
+        add_attacks(outcome.report, cells, outcome.partition.published(cells))
         self.recoding_, self.report_ = outcome.recoding(plan), outcome.report
         return cells, places, outcome
 

@@ -22,6 +22,7 @@ from smc import kernels
 ECCENTRICITY = 1.5
 STEPS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0)  # thresholds of a report; for the first, the eccentricity must be greater
 MOST = 2_000  # most known rows tried
+_SEED = 1  # equal files give equal reports
 _BATCH = 8  # people whose sums are in memory at once
 
 OnProgress = Callable[[int, int], object]  # numbers of known rows done and in total
@@ -32,6 +33,11 @@ class Guesses(NamedTuple):
 
     rows: Codes
     sure: Floats
+
+
+def tried(known: int) -> Codes:
+    """Return the places of the known rows that an attack tries: all, or `MOST` of them at random."""
+    return np.sort(np.random.default_rng(_SEED).choice(known, min(known, MOST), replace=False))
 
 
 def lines_of(columns: Sequence[Codes]) -> tuple[NDArray[np.int32], Codes, Codes]:

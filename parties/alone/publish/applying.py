@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 from parties.alone.publish.cells import Cells
 from parties.alone.publish.models.classes import layout_of
 from parties.alone.publish.models.model import fitting
 from parties.alone.publish.reading import in_order, recode, rows_of, texts, with_public
-from parties.alone.publish.recoding.anonymising import masks_of, order_of, report, suppressed_share
+from parties.alone.publish.recoding.anonymising import Outcome, masks_of, order_of, report, suppressed_share
 from parties.alone.publish.recoding.recoding import Recoding, broken
 from parties.alone.publish.storing import put
 from parties.alone.publish.versions import History, published
@@ -26,7 +25,7 @@ def apply(
     public: PlaceSettings | None = None,
     escape_formulas: bool = False,
     history: History | None = None,
-) -> dict[str, Any]:
+) -> Outcome:
     """Write the rows of a source, recoded, and return the report on them.
 
     Rows in no class, or in a class in which these rows alone fail the models, are suppressed. Nothing is written after
@@ -96,4 +95,5 @@ def apply(
             verdicts = opened.enter_context(published(history, rows, cells, partition, models, recoding.hierarchy))
             summary["models"] += verdicts
         put(rows, out, order_of(plans, rows), cells, partition, masks_of(plans), escape_formulas)
-    return summary | ({"unchecked": unchecked} if (unchecked := recoding.unchecked()) else {})
+    summary |= {"unchecked": unchecked} if (unchecked := recoding.unchecked()) else {}
+    return Outcome(cells, partition, None if recoding.levels is None else tuple(recoding.levels), summary)

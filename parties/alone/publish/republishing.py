@@ -139,10 +139,11 @@ CLASS, COUNTERFEITS = "class", "counterfeits"  # additional published columns
 
 @dataclass(frozen=True, eq=False)
 class Publication:
-    """Published rows, their entry in the history, and the report."""
+    """Published rows, their entry in the history, the true rows, and the report."""
 
     rows: Rows
     version: Version
+    people: Cells
     report: dict[str, Any]
 
 
@@ -207,7 +208,10 @@ def publication(plan: PublishPlan, source: RowQuery, history: History, random: n
     value_codes = np.array([[of_values.index[value] for _, value, _ in flat]], dtype=np.int32)
     cells_shown = Cells(built, (of_values,), codes[:, rows_like], value_codes, each)
     summary = report(cells_shown, Partition(np.arange(len(flat)), of_class, each, boxes), [])
-    return Publication(rows, version, _about(summary, classes, len(published_rows), len(history.versions) + 1, m))
+    known_codes = np.array([[of_values.index[value] for value in values]], dtype=np.int32)
+    people = Cells(built, (of_values,), codes, known_codes, table.counts)
+    about = _about(summary, classes, len(published_rows), len(history.versions) + 1, m)
+    return Publication(rows, version, people, about)
 
 
 def _asked_for(plan: PublishPlan) -> tuple[int, list[str], str]:

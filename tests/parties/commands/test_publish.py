@@ -19,6 +19,7 @@ import pyarrow.parquet
 import pytest
 
 from parties.base import console
+from parties.cli import run
 from tests.support.patients import DISEASES, laid_out, patients, plan, smc, stands_for, written
 from tests.support.places import ROOT
 
@@ -60,6 +61,30 @@ def test_published_rows(table: list[dict[str, str]], algorithm: str, out: str, c
     for name in ("classes", "smallest_class", "risks"):
         assert checked[name] == pytest.approx(report[name]) if name != "risks" else checked[name].keys()
     assert checked["risks"]["linkage"] == report["risks"]["linkage"]
+    arguments = ["--published", out, "--known", "patients.csv", "--plan", "publish.toml", "--sensitive", "disease"]
+    assert run(["attack", "infer", *arguments, "--json"]) == 0
+    inferred = json.loads(capsys.readouterr().out)
+    for found in (report["risks"]["sensitive"]["disease"], checked["risks"]["sensitive"]["disease"]):
+        assert found["strongest"] == inferred["strongest"]
+        assert found["inference"] == {
+            "people": len(table),
+            "most_frequent_value": inferred["prior"],
+            "possible_rows": inferred["class"],
+            "naive_bayes": inferred["classifier"],
+            "nearest_row": inferred["nearest"],
+            "ten_nearest_rows": inferred["neighbours"],
+            "rare_match": pytest.approx(inferred["rare"], abs=0.05),  # the first of equal rows: by the order of rows
+        }
+
+
+def test_a_published_table_without_its_source(capsys: Any) -> None:
+    """Attackers then know the labels only; the report says it."""
+    plan("")
+    assert smc("anonymise", "--plan", "publish.toml", "--out", "out.csv") == 0
+    Path("patients.csv").unlink()
+    capsys.readouterr()
+    assert smc("check", "--plan", "publish.toml", "--data", "out.csv") == 0
+    assert re.search(r"attackers know +out.csv, as published \(.*patients.csv", capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("algorithm", ["flash", "mondrian"])

@@ -26,7 +26,7 @@ from parties.alone.publish.settings import Algorithm, ColumnPlan, PublishPlan
 from parties.base.text import quoted
 from parties.sources.opened import RowQuery
 from parties.tables.delimited import MISSING
-from protocols.arrays import Codes, Counts
+from protocols.arrays import Counts
 from smc.errors import InputError
 
 
@@ -149,16 +149,15 @@ def report(cells: Cells, partition: Partition, models: Sequence[PrivacyModel]) -
         "smallest_class": int(sizes.min()) if len(sizes) else None,
         "average_class": float(sizes.mean()) if len(sizes) else None,
         "lost": certainty(cells, partition),
-    } | checked(classes, models, partition.labels)
+    } | checked(classes, models)
 
 
-def checked(classes: Classes, models: Sequence[PrivacyModel], labels: Sequence[Codes]) -> dict[str, Any]:
+def checked(classes: Classes, models: Sequence[PrivacyModel]) -> dict[str, Any]:
     """Return whether classes satisfy the models, with their measures, sizes of classes, and risks, as JSON.
 
     Args:
         classes: the classes
         models: the models
-        labels: for each quasi-identifier, the label of each class by number, int64[classes]
     """
     verdicts = []
     for model in models:
@@ -169,7 +168,7 @@ def checked(classes: Classes, models: Sequence[PrivacyModel], labels: Sequence[C
     return {
         "models": verdicts,
         "class_sizes": _by_size(classes.sizes[classes.sizes > 0]),
-        "risks": risks(classes, labels) if len(classes) and classes.sizes.sum() else {},
+        "risks": risks(classes) if len(classes) and classes.sizes.sum() else {},
     } | ({"missing": missing} if (missing := _with_gaps(classes, models)) else {})
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from parties.alone.publish.cells import Cells
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
 from parties.alone.publish.models.classes import Classes
 from parties.alone.publish.reading import hierarchies, read, recode, rows_of, texts
@@ -22,12 +23,15 @@ from parties.alone.publish.settings import PublishPlan
 from parties.base.settings import validated
 from parties.base.text import quoted
 from parties.sources import PlaceSettings
+from parties.tables.texts import TextColumn
 from protocols.arrays import Counts
 from smc.errors import InputError
 
 
-def check(plan: PublishPlan, data: str | None) -> dict[str, Any]:
-    """Return the report on a published table, or on the plan's source, as JSON: verdicts on the models, and risks.
+def check(plan: PublishPlan, data: str | None) -> tuple[dict[str, Any], Cells, dict[str, TextColumn]]:
+    """Return the report on a published table, or on the plan's source, the rows that attackers know, and the table.
+
+    Attackers know the rows of the plan's source or, if it cannot be read, the published labels. The report names them.
 
     Args:
         plan: the plan
@@ -47,16 +51,24 @@ def check(plan: PublishPlan, data: str | None) -> dict[str, Any]:
         if not cells.rows:
             raise InputError(f"{place.label}: the table has no rows; give a table with rows")
         rollup, bottom = Rollup(cells), (0,) * len(quasi)
-        classes, labels = rollup.classes(bottom), [*rollup.groups(bottom).astype(np.int64)]
+        classes, people, known = rollup.classes(bottom), cells, place.label
         if data is not None and public is not None:
             others = texts(public, quasi)
             built = hierarchies(quasi, plan.columns, others.values)
             pairs = zip(cells.hierarchies, rollup.groups(bottom), strict=True)
             names = [[h.values[code] for code in codes] for h, codes in pairs]
             classes = counted_among(classes, names, built, recode(others, built), others.counts)
+        if data is not None:
+            try:
+                source = opened.enter_context(rows_of(plan))
+                people, known = read(source, quasi, plan.named("sensitive"), dict(plan.columns)), plan.label
+            except InputError as error:
+                known = f"{place.label}, as published ({error})"
     sizes = classes.sizes[classes.sizes > 0]
-    report = {"rows": cells.rows, "classes": len(sizes), "smallest_class": int(sizes.min())}
-    return report | {"average_class": float(sizes.mean())} | checked(classes, models, labels)
+    report: dict[str, Any] = {"rows": cells.rows, "classes": len(sizes), "smallest_class": int(sizes.min())}
+    report |= {"average_class": float(sizes.mean()), "attackers_know": known} | checked(classes, models)
+    coded = zip((*cells.hierarchies, *cells.sensitive_hierarchies), (*cells.quasi, *cells.sensitive), strict=True)
+    return report, people, {h.column: TextColumn.among(h.values, np.repeat(codes, cells.counts)) for h, codes in coded}
 
 
 def counted_among(

@@ -15,7 +15,8 @@ from parties.alone.publish.models.model import Fits
 from parties.alone.publish.recoding.lattice import Node
 from parties.alone.publish.recoding.rollup import Rollup
 from parties.alone.publish.rules import number
-from protocols.arrays import Codes, Counts
+from parties.tables.texts import TextColumn
+from protocols.arrays import Counts
 from smc.errors import InputError
 
 SUPPRESSED = -1
@@ -101,14 +102,22 @@ class Partition:
             classes.counts[:, -1] = self.public
         return classes
 
-    @property
-    def labels(self) -> list[Codes]:
-        """Number of each class's label in each quasi-identifier, int64[boxes]."""
-        numbered = []
-        for column in zip(*self.boxes, strict=True):
-            places = {label: i for i, label in enumerate(dict.fromkeys(span.label for span in column))}
-            numbered.append(np.array([places[span.label] for span in column], dtype=np.int64))
-        return numbered
+    def published(self, cells: Cells) -> dict[str, TextColumn]:
+        """Return the published rows by column.
+
+        Args:
+            cells: the table
+        """
+        pieces = np.repeat(np.arange(len(self.classes)), self.counts)
+        pieces = pieces[self.classes[pieces] != SUPPRESSED]
+        places, classes = self.cells[pieces], self.classes[pieces]
+        columns = {}
+        for h, spans in zip(cells.hierarchies, zip(*self.boxes, strict=True), strict=True):
+            labels, of_class = TextColumn.of(span.label for span in spans).unique()
+            columns[h.column] = TextColumn.among(labels.tolist(), of_class[classes])
+        for h, codes in zip(cells.sensitive_hierarchies, cells.sensitive, strict=True):
+            columns[h.column] = TextColumn.among(h.values, codes[places])
+        return columns
 
     @property
     def suppressed(self) -> int:

@@ -103,7 +103,7 @@ def test_the_recoding_carries_what_its_classes_keep(
         with pytest.raises(InputError, match=r"[59] of 9 rows would be left out \(they do not satisfy .*end"):
             apply(recoding, PlaceSettings(source=str(tmp_path / "rows.csv")), tmp_path / "out.csv")
         return
-    report = apply(recoding, PlaceSettings(source=str(tmp_path / "rows.csv")), tmp_path / "out.csv")
+    report = apply(recoding, PlaceSettings(source=str(tmp_path / "rows.csv")), tmp_path / "out.csv").report
     assert report["rows"] == 9
     assert report.get("unchecked", []) == both
 
@@ -128,7 +128,7 @@ def test_the_joint_search_counts_the_values_that_apply_counts(against: str, tmp_
     (tmp_path / "recoding.json").write_text(json.dumps(document))
     (tmp_path / "rows.csv").write_text("age,end,town\n" + "".join(",".join(row) + "\n" for row in rows))
     recoding = load(tmp_path / "recoding.json")
-    report = apply(recoding, PlaceSettings(source=str(tmp_path / "rows.csv")), tmp_path / "out.csv")
+    report = apply(recoding, PlaceSettings(source=str(tmp_path / "rows.csv")), tmp_path / "out.csv").report
     assert (report["rows"], report["suppressed"]) == (len(rows), 0)
     assert report.get("missing") == (["end"] if against == "peer" else None)
 

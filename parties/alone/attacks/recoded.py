@@ -1,0 +1,42 @@
+"""Attacks of `smc attack infer` on recoded rows, by an attacker who knows everybody's quasi-identifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from parties.alone.attacks import linking
+from parties.alone.attacks.agreement import MOST_PAIRS, agreement
+from parties.alone.attacks.inference import KEYS, infer
+from parties.alone.publish.cells import Cells
+from parties.tables.texts import TextColumn
+
+
+def add_attacks(report: dict[str, Any], people: Cells, published: Mapping[str, Iterable[str]]) -> None:
+    """Add to each sensitive column of a report the strongest attack on it, and how often each attacker is right.
+
+    Quasi-identifiers with too many different values are left out of the comparison.
+
+    Args:
+        report: the report of a recoded table
+        people: the true rows of all people
+        published: cells of the published columns
+    """
+    rows = np.repeat(np.arange(len(people.counts)), people.counts)
+    rows = rows[linking.tried(len(rows))]
+    coded = zip((*people.hierarchies, *people.sensitive_hierarchies), (*people.quasi, *people.sensitive), strict=True)
+    known = {h.column: TextColumn.among(h.values, codes[rows]) for h, codes in coded}
+    shown = {name: TextColumn.of(published[name]) for name in known}
+    columns = [
+        agreement(h.column, known[h.column], shown[h.column], h)
+        for h in people.hierarchies
+        if len(known[h.column].texts) * len(shown[h.column].texts) <= MOST_PAIRS
+    ]
+    sensitive = report["risks"].get("sensitive", {}) if columns else {}
+    for name, figures in sensitive.items():
+        guessed = infer(columns, shown[name], known[name])
+        shares = {attacker.lower().replace(" ", "_"): guessed[key] for attacker, key in KEYS.items()}
+        inference = {"people": len(rows), "most_frequent_value": guessed["prior"], **shares}
+        sensitive[name] = {"strongest": guessed["strongest"], **figures, "inference": inference}
