@@ -133,7 +133,7 @@ def link_command(
         header = ("known_line", "published_line", "eccentricity")
         files.write_text(out, csv_text([header, *lines]), private=True)
     report = Report(data, width=NAMES)
-    report.facts(strongest.FACTS if first else {})
+    report.facts(strongest.facts(first) if first else {})
     report.facts(TRIED)
     linked = LINKED if right is None else f"{LINKED}, right {{right:,}} ({{confidence:.1%}} of these)"
     report.facts({"linked, half as far as the next": linked}, data["nearest"])
@@ -171,7 +171,7 @@ def infer_command(
         data = inference.infer(pairs.columns, values, [truth[row] for row in pairs.rows])
     many = {"known": len(pairs.rows), "published": len(release.lines)}
     report = Report(data | {"sensitive": sensitive, **many, "columns": pairs.names}, width=NAMES)
-    report.facts(strongest.FACTS | TRIED | {f"right by the most frequent {sensitive}": "{prior:.1%}"} | INFERRED)
+    report.facts(strongest.facts(data) | TRIED | {f"right by the most frequent {sensitive}": "{prior:.1%}"} | INFERRED)
     return report
 
 

@@ -171,8 +171,8 @@ def membership_command(
     if counted is not None:
         exact = "exact" if counted["exact"] else "not exact"
         report.facts({"members alone in a count": f"{{alone:,}} (the counts are {exact})"}, counted)
-    verdict = "more than chance" if data["worst_hit"]["found"] else "as chance makes them"
-    surest = f"{{members:,}} members, {{others:,}} others: {verdict}"
+    surest = "{members:,} members, {others:,} others: more than chance"
+    surest = surest if data["worst_hit"]["found"] else "no group has more members than chance makes"
     report.facts({f"surest by {data['worst_hit']['attack']}": surest}, data["worst_hit"])
     report.facts({f"p + q by {data['attack']}": SUM})
     report.fact("by chance", 1)

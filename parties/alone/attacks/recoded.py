@@ -38,5 +38,7 @@ def add_attacks(report: dict[str, Any], people: Cells, published: Mapping[str, I
     for name, figures in sensitive.items():
         guessed = infer(columns, shown[name], known[name])
         shares = {attacker.lower().replace(" ", "_"): guessed[key] for attacker, key in KEYS.items()}
+        worst = figures["worst_hit"]
+        worst["worse_than_all"] = worst["right"] > guessed["strongest"]["right"] * worst["people"]
         inference = {"people": len(rows), "most_frequent_value": guessed["prior"], **shares}
         sensitive[name] = {"strongest": guessed["strongest"], **figures, "inference": inference}

@@ -112,8 +112,11 @@ def test_what_is_guessed_before_and_after(capsys: pytest.CaptureFixture[str]) ->
     after = said("infer", "--published", "out.csv", *words, "--plan", "publish.toml", capsys=capsys)
     assert before["class"] > 0.95
     assert after["class"] < 0.75
-    # The report of publishing says the same of classes that do not overlap.
-    assert f"inference (disease)         without {before['prior']:.4g}, with {after['class']:.4g}" in shown
+    # The report of publishing says the same.
+    assert (
+        f"value {before['prior']:.4g}, possible rows {after['class']:.4g}, naive bayes {after['classifier']:.4g}"
+        in shown
+    )
 
 
 def test_known_rows_are_spelled_as_the_plan_says(capsys: pytest.CaptureFixture[str]) -> None:

@@ -73,7 +73,7 @@ def test_published_rows(table: list[dict[str, str]], algorithm: str, out: str, c
             "naive_bayes": inferred["classifier"],
             "nearest_row": inferred["nearest"],
             "ten_nearest_rows": inferred["neighbours"],
-            "rare_match": pytest.approx(inferred["rare"], abs=0.05),  # the first of equal rows: by the order of rows
+            "rare_match": pytest.approx(inferred["rare"], abs=0.15),  # the first of equal rows: by the order of rows
         }
 
 
@@ -362,9 +362,18 @@ def test_what_takes_long_says_what_it_does(monkeypatch: pytest.MonkeyPatch, caps
     assert smc(*again) == 0
     assert smc("check", "--plan", "publish.toml", "--data", "out.csv") == 0
     assert smc("table", "--data", "patients.csv", "--by", "sex", "--base", "3", "--out", "table.csv") == 0
-    reading = ["reading", "reading", "searching for the recoding with the least loss", "writing"]
+    reading = ["reading", "reading", "searching for the recoding with the least loss", "attacking", "writing"]
     planning = ["counting distinct values", "looking for rules", "counting the rows that are alone"]
-    assert said == [reading[0], *planning, *reading[1:], "recoding", "checking", "counting", "rounding cells"]
+    assert said == [
+        reading[0],
+        *planning,
+        *reading[1:],
+        "recoding",
+        "checking",
+        "attacking",
+        "counting",
+        "rounding cells",
+    ]
 
 
 def test_at_most_five_columns_are_named_as_lost(capsys: Any) -> None:

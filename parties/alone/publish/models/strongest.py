@@ -19,10 +19,16 @@ from protocols.arrays import Codes, Floats
 WORST = 0.01  # share of people that count as worst hit: those an attacker is surest of
 LEAST_WORST = 10  # least number of worst-hit people
 CHANCE = 0.001  # probability of a false finding
-FACTS = {  # lines of the headline in a `Report`
-    "strongest attack": "{strongest[attack]}: {strongest[right]:.1%} right ({strongest[gain]:+.1%})",
-    "worst-hit people": "{worst_hit[right]} of {worst_hit[people]} right, the surest of {worst_hit[attack]}",
-}
+
+
+def facts(found: Mapping[str, Any]) -> dict[str, str]:
+    """Return the lines of a headline in a `Report`."""
+    compared = "" if found["worst_hit"]["worse_than_all"] else "; no worse hit than all people"
+    return {
+        "strongest attack": "{strongest[attack]}: {strongest[right]:.1%} right ({strongest[gain]:+.1%})",
+        "worst-hit people": "{worst_hit[right]} of {worst_hit[people]} right, the surest of {worst_hit[attack]}"
+        + compared,
+    }
 
 
 def surest(sure: Floats) -> Codes:
@@ -76,5 +82,6 @@ def headline(
             "right": hits,
             "people": people,
             "found": is_found(hits, people, luck, len(right)),
+            "worse_than_all": hits > share * people,
         },
     }

@@ -18,8 +18,8 @@ MEANINGS = {
     "row with this probability (prosecutor); somebody who links all rows is right in this share of them (marketer).",
     "membership": "Probability that a person of the public table is in this one.",
     "homogeneity": "Classes with only one sensitive value: it is disclosed for everybody in them.",
-    "inference": "Share of right guesses by the most frequent value of the table, that of the person's class, and "
-    "naive Bayes, learnt from the published rows, which also guesses values of people outside the table.",
+    "inference": "Share of right guesses by the most frequent value of the table, and by each attacker of smc attack "
+    "infer, who knows the people's quasi-identifiers.",
     "strongest": "The strongest of the attacks on this value, and how much it gains beyond the most frequent value.",
     "worst-hit": "The people whose classes raise the frequency of a value most: right guesses among them, and whether "
     "their number exceeds chance.",

@@ -18,6 +18,7 @@ from parties.alone.comparing.fidelity import copies, nearest
 from parties.alone.publish.hierarchy import build
 from parties.alone.publish.models.classes import Classes, Layout
 from parties.alone.publish.models.risks import risks
+from parties.alone.publish.models.strongest import facts
 from parties.alone.publish.protecting.method import Method
 from parties.alone.publish.protecting.microaggregation import Microaggregation
 from parties.alone.publish.protecting.perturbing import Noise, RankSwapping
@@ -137,8 +138,11 @@ def test_a_few_people_are_not_lost_in_the_mean() -> None:
     assert leak["class"] < 0.6
     assert (leak["worst_hit"]["right"], leak["worst_hit"]["people"]) == (10, 10)
     assert leak["worst_hit"]["found"]
+    assert "no worse hit" not in facts(leak)["worst-hit people"]
     twin = infer([agreement("zone", zones, rng.permutation(zones).tolist())], secret, secret)
     assert not twin["worst_hit"]["found"]
+    same = infer([agreement("zone", zones, zones)], ["flu"] * 1000, ["flu"] * 1000)
+    assert facts(same)["worst-hit people"].endswith("; no worse hit than all people")
 
 
 def counted(rows: list[tuple[str, str]]) -> NaiveBayesModel:
