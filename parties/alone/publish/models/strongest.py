@@ -23,11 +23,10 @@ CHANCE = 0.001  # probability of a false finding
 
 def facts(found: Mapping[str, Any]) -> dict[str, str]:
     """Return the lines of a headline in a `Report`."""
-    compared = "" if found["worst_hit"]["worse_than_all"] else "; no worse hit than all people"
+    hit = "{worst_hit[right]} of {worst_hit[people]} right, the surest of {worst_hit[attack]}"
     return {
         "strongest attack": "{strongest[attack]}: {strongest[right]:.1%} right ({strongest[gain]:+.1%})",
-        "worst-hit people": "{worst_hit[right]} of {worst_hit[people]} right, the surest of {worst_hit[attack]}"
-        + compared,
+        "worst-hit people": hit if found["worst_hit"]["worse_than_all"] else f"{hit}; no worse hit than all people",
     }
 
 
