@@ -24,18 +24,19 @@ def add_attacks(report: dict[str, Any], people: Cells, published: Mapping[str, I
         people: the true rows of all people
         published: cells of the published columns
     """
+    sensitive = report["risks"].get("sensitive", {})
+    if not sensitive or not people.hierarchies:
+        return
     rows = np.repeat(np.arange(len(people.counts)), people.counts)
     rows = rows[linking.tried(len(rows))]
-    coded = zip((*people.hierarchies, *people.sensitive_hierarchies), (*people.quasi, *people.sensitive), strict=True)
-    known = {h.column: TextColumn.among(h.values, codes[rows]) for h, codes in coded}
+    known = people.texts(rows)
     shown = {name: TextColumn.of(published[name]) for name in known}
     columns = [
         agreement(h.column, known[h.column], shown[h.column], h)
         for h in people.hierarchies
         if len(known[h.column].texts) * len(shown[h.column].texts) <= MOST_PAIRS
     ]
-    sensitive = report["risks"].get("sensitive", {}) if columns else {}
-    for name, figures in sensitive.items():
+    for name, figures in sensitive.items() if columns else ():
         guessed = infer(columns, shown[name], known[name])
         shares = {attacker.lower().replace(" ", "_"): guessed[key] for attacker, key in KEYS.items()}
         worst = figures["worst_hit"]

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parties.alone.publish.hierarchy import Hierarchy, ValueCodes
+from parties.tables.texts import TextColumn
 from protocols.arrays import Counts
 
 
@@ -41,6 +42,11 @@ class Cells:
     def rows(self) -> int:
         """Number of rows."""
         return int(self.counts.sum())
+
+    def texts(self, places: Counts) -> dict[str, TextColumn]:
+        """Return the columns of a table that has the cells at these places as rows."""
+        hierarchies, codes = (*self.hierarchies, *self.sensitive_hierarchies), (*self.quasi, *self.sensitive)
+        return {h.column: TextColumn.among(h.values, c[places]) for h, c in zip(hierarchies, codes, strict=True)}
 
     def of_sensitive(self, names: Container[str | None]) -> Cells:
         """Return the cells with only some of the sensitive columns."""

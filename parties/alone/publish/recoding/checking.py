@@ -67,8 +67,7 @@ def check(plan: PublishPlan, data: str | None) -> tuple[dict[str, Any], Cells, d
     sizes = classes.sizes[classes.sizes > 0]
     report: dict[str, Any] = {"rows": cells.rows, "classes": len(sizes), "smallest_class": int(sizes.min())}
     report |= {"average_class": float(sizes.mean()), "attackers_know": known} | checked(classes, models)
-    coded = zip((*cells.hierarchies, *cells.sensitive_hierarchies), (*cells.quasi, *cells.sensitive), strict=True)
-    return report, people, {h.column: TextColumn.among(h.values, np.repeat(codes, cells.counts)) for h, codes in coded}
+    return report, people, cells.texts(np.repeat(np.arange(len(cells.counts)), cells.counts))
 
 
 def counted_among(

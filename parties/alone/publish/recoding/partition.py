@@ -110,13 +110,10 @@ class Partition:
         """
         pieces = np.repeat(np.arange(len(self.classes)), self.counts)
         pieces = pieces[self.classes[pieces] != SUPPRESSED]
-        places, classes = self.cells[pieces], self.classes[pieces]
-        columns = {}
+        columns = cells.texts(self.cells[pieces])
         for h, spans in zip(cells.hierarchies, zip(*self.boxes, strict=True), strict=True):
             labels, of_class = TextColumn.of(span.label for span in spans).unique()
-            columns[h.column] = TextColumn.among(labels.tolist(), of_class[classes])
-        for h, codes in zip(cells.sensitive_hierarchies, cells.sensitive, strict=True):
-            columns[h.column] = TextColumn.among(h.values, codes[places])
+            columns[h.column] = TextColumn.among(labels.tolist(), of_class[self.classes[pieces]])
         return columns
 
     @property
