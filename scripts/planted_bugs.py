@@ -240,7 +240,7 @@ BUGS: tuple[tuple[str, tuple[str, ...], Lines], ...] = (
     (
         "parties/alone/attacks/recoded.py",
         ("tests/parties/commands/test_publish.py",),
-        [("shown[h.column], h)", "shown[h.column])"), ("people.counts)", "np.ones_like(people.counts))")],
+        [("shown[h.column], h)", "shown[h.column])"), (", people.counts)", ", np.ones_like(people.counts))")],
     ),
     (
         "parties/alone/publish/models/risks.py",
