@@ -158,7 +158,7 @@ class StatusLine:
             teller.join()
 
     @contextmanager
-    def reporting(self, pause: float = 2.0) -> Iterator[None]:
+    def reporting(self, pause: float = 10.0) -> Iterator[None]:
         """Write the present step without a terminal, after `pause` seconds and then after twice as many each time."""
         over = threading.Event()
 
