@@ -1,6 +1,6 @@
 """Measure whether `auto` pays: what choosing the profile costs beside what the best profile takes.
 
-    python -m benchmarks.auto_cost ../shared/data     (or: make bench-auto; about twelve minutes on two idle cores)
+    python -m benchmarks.auto_cost ../shared/data     (or: make bench-auto; about 15 minutes on two idle cores)
 
 Each party has every other row of a table that `smc prepare` proposes, or random rows of a wide table. `smc id3` runs
 between two processes over loopback, with each profile and with `auto`, in turn: with its defaults, and of depth 2 for

@@ -95,6 +95,15 @@ def test_beside_peers_of_every_kind() -> None:
     assert [[work, ours, theirs] for work, ours, _, theirs in rows("work | smc | other program")] == measured
 
 
+def test_auto_beside_the_best_engine() -> None:
+    measured = results("auto_cost")
+    tables = [one["ratio"] for one in measured["rows"]]
+    wide = [one["ratio"] for one in measured["wide"] if "ratio" in one]
+    assert len(tables) == 10
+    assert f"took {min(tables):.3f} to {max(tables):.3f} times" in WORDS
+    assert f"1,000 columns {min(wide):.3f} to {max(wide):.3f} times" in WORDS
+
+
 def test_the_data_connection_beside_grpc() -> None:
     measured = []
     for work, ways in results("data_connection")["seconds_and_processor"].items():

@@ -1,6 +1,6 @@
 """The data connection: TCP beside gRPC's stream, for the frames of one session, sealed with AES-256-GCM.
 
-gRPC copies each frame several times: a gibibyte takes 1.8 s of both processors, here 0.8 s (docs/measured.md). The
+gRPC copies each frame several times: a gibibyte takes 1.7 s of both processors, here 0.8 s (docs/measured.md). The
 listening party offers it (`[link] data_ports`). It sends a free port, a token and two fresh keys over the stream, which
 mutual TLS protects. The dialling party connects to that port and shows the token's hash. From then on all frames of the
 session are records of this connection: the length, then the sealed frame, with the record's number as nonce.
