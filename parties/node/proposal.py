@@ -177,7 +177,8 @@ class Proposal(BaseModel):
         if len(canonical(self.job)) > MAX_JOB_BYTES:
             raise ValueError(f"it has more than the {MAX_JOB_BYTES} bytes that a session can carry: take fewer columns")
         try:
-            if canonical(self.specification) != canonical(meant := self.task.specification()):
+            meant = self.task.specification()
+            if canonical(self.specification) != canonical(meant):
                 found = differences(meant, self.specification, ("canonical", "sent"))
                 raise ValueError(f"the specification is not canonical: {', '.join(found[:1])}")
         except InputError as error:

@@ -304,7 +304,7 @@ def test_a_table_is_prepared_anew_by_one_command(tmp_path: Path, capsys: pytest.
     assert run([*again, "--force"]) == 0
     table = load_party(party).tables["a"]
     assert "Alter" not in schemas.load(table.schema_file).attributes
-    assert (table.memory, table.source) == ("1GB", str(folder / ".." / "a.csv"))
+    assert (table.memory, table.source) == ("1GB", str(folder.parent / "a.csv"))
     now, then = (tomllib.loads(some) for some in (party.read_text(), before[0].decode().replace(DROPPED, "")))
     assert now == then
     assert now["tables"]["a"]["budget"] == {"epsilon": 3.0}

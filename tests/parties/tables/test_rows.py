@@ -97,7 +97,7 @@ def test_the_bound_on_rows_is_exact(tmp_path: Path) -> None:
         ("", ": the file is empty; the first line must name the columns"),
         ("\ufeff\n \n", ": the file is empty; the first line must name the columns"),
         (b"outlook,wind,play\nrain,weak,no\nrain,\xe9,no\n", ", line 3: not UTF-8 (byte 0xe9 at offset 36); "
-         "save the file as UTF-8"),
+         "set the right `encoding` in the format of party.toml, or save the file as UTF-8"),
         ("outlook,wind,play\nrain,we\0ak,no\n", ", line 2: a NUL byte; this is not a text file"),
         ('outlook,wind,play\nrain,weak,no\nrain,"weak,no\nrain,weak,no\n', ", line 3: not valid CSV: "
          "unexpected end of data"),
