@@ -453,7 +453,8 @@ def test_of_a_table_with_a_budget_every_answer_spends_or_a_rule_says_exact(
     for budget in ({}, {"budget": {"epsilon": 1}}):
         table = {"source": "days.csv", "schema": "schema.toml", "max_rows": 100, **budget}
         file = NodeFile.model_validate({"tables": {"days": table}})
-        asked = request(proposal, 1, "peer", file, peer, Circumstances(0, 0, datetime.now(UTC), None))
+        around = Circumstances(0, 0, datetime.now(UTC), None)
+        asked = request(proposal, 1, "peer", file, peer, around, unlike={})
         opens_splits = name == "boost"  # without noise, whatever its leaves have
         past = bool(budget) and "table" in job and ("epsilon" not in job or opens_splits) and name != "align hidden"
         assert asked.past_budget == past
