@@ -13,7 +13,7 @@ from tests.support.places import ENVIRONMENT, ROOT
 from tests.support.ports import free_port
 from tests.support.walkthrough import PROGRAM
 
-TYPED = re.compile(r"^    (anna|bert)\$ smc (.*)$", re.MULTILINE)
+TYPED = re.compile(r"^    (anna|bert|anna and bert)\$ smc (.*)$", re.MULTILINE)
 PATIENCE = 120.0
 
 
@@ -48,20 +48,22 @@ def test_the_first_joint_tree(tmp_path: Path) -> None:
         assert process.returncode == 0, errors
         return out
 
-    typed = TYPED.findall((ROOT / "README.md").read_text())
+    lines = TYPED.findall((ROOT / "README.md").read_text())
+    typed = [(party, command) for both, command in lines for party in both.split(" and ")]
     verbs = [command.split()[0] for _, command in typed]
-    assert verbs == ["prepare"] * 2 + ["init"] * 2 + ["identity"] * 2 + ["schema"] + ["id3"] * 2 + ["predict"]
+    assert verbs == ["prepare"] * 2 + ["init"] * 2 + ["identity"] * 4 + ["schema"] + ["id3"] * 2 + ["predict"]
     for party, command in typed[:4]:
         end(start(party, command))
     for mine, theirs, name in ((anna, bert, "bert"), (bert, anna, "anna")):
         shutil.copy(theirs / "clinic" / f"{name}.crt", mine / "clinic")
     shutil.copy(bert / "clinic" / "schema.toml", anna / "berts.toml")
-    for party, command in typed[4:7]:
-        end(start(party, command))
+    shown = [end(start(party, command)) for party, command in typed[4:8]]
+    assert shown[0] == shown[1] != shown[2] == shown[3]
+    end(start(*typed[8]))
     for folder in (anna, bert):
         shutil.copy(anna / "agreed.toml", folder / "clinic" / "schema.toml")
-    running = [start(party, command) for party, command in typed[7:9]]
+    running = [start(party, command) for party, command in typed[9:11]]
     trees = [end(process) for process in running]
     assert trees[0] == trees[1]
     assert "ill" in trees[0]
-    assert end(start(*typed[9])).split() == ["ill", "well", "well"]
+    assert end(start(*typed[11])).split() == ["ill", "well", "well"]
