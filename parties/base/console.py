@@ -120,7 +120,12 @@ class StatusLine:
         return is_asked() and sys.stderr is not None and self.typed(question, seconds).casefold() in ("y", "yes")
 
     def typed(self, question: str, seconds: float | None = None) -> str:
-        """Return the line that is typed in answer to a question; empty if `seconds` are given and pass before."""
+        """Return the line that is typed in answer to a question.
+
+        Args:
+            question: The question, printed on standard error.
+            seconds: Seconds to wait for the answer, which is then empty; None: without end.
+        """
         if self._status is not None:
             self._status.stop()
         print(question, end="", file=sys.stderr, flush=True)

@@ -44,7 +44,16 @@ def on_table(settings: AnyTabular, named: str | None, typed: bool, tables: Mappi
 
 
 def spelled(schema_file: Path | None, config_file: Path | None, named: str | None) -> TableSettings | None:
-    """Return the table of --config, named by --table, whose spelling a model's cells have; None without --config."""
+    """Return the table of party.toml whose spelling a model's cells have; None without --config.
+
+    Args:
+        schema_file: File of --schema, which does without --config.
+        config_file: File of --config.
+        named: Table of --table.
+
+    Raises:
+        InputError: The options exclude each other, or party.toml has no such table.
+    """
     if schema_file is not None and config_file is not None:
         raise InputError("--schema: the tables of --config have a schema; give one of the two")
     if config_file is not None:

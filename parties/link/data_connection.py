@@ -53,7 +53,12 @@ class RecordKeys:
         self._cipher: AESGCM
 
     def seal(self, frame: bytes, record: memoryview) -> None:
-        """Write the next record of this direction to `record`, which is `TAG_BYTES` longer than the frame."""
+        """Write the next record of this direction.
+
+        Args:
+            frame: The frame.
+            record: Filled in; it is `TAG_BYTES` longer than the frame.
+        """
         nonce = self._next()
         self._cipher.encrypt_into(nonce, frame, None, record)
 

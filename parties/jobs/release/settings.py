@@ -36,7 +36,12 @@ def loss(unless: str = "") -> AnyField:
 
 
 def failure(more: str = "", none: str = "the largest power of ten up to 1 / (2,000 max_rows)") -> AnyField:
-    """Return the field `delta`; its help line ends with `more`, and `none` says what holds if it is left out."""
+    """Return the field `delta`.
+
+    Args:
+        more: End of its help line.
+        none: What holds if it is left out.
+    """
     return public(None, "Delta", f"Probability that the guarantee of epsilon fails{more}", none=none)
 
 

@@ -21,7 +21,17 @@ LATEST, WHOLE = "latest", 32
 
 
 def named(records: Iterable[Record], peer: str, table: str, job: str) -> tuple[Record, int | HiddenTerms]:
-    """Return the job among those done, newest first, that `Matchings.find` names; and its number of rows, or terms."""
+    """Return the job that has matched rows, with their number, or the terms of hidden rows.
+
+    Args:
+        records: Jobs that are done, the newest first.
+        peer: Name of the peer.
+        table: Name of our table.
+        job: As for `Matchings.find`.
+
+    Raises:
+        InputError: No such job, or more than one, has matched rows for both parties.
+    """
     some = ((one, _rows(one, peer, table)) for one in records if job in (LATEST, one.id[: len(job)]))
     fitting = list(islice(((one, rows) for one, rows in some if rows is not None), 1 if job == LATEST else 2))
     if len(fitting) != 1:
